@@ -9,8 +9,8 @@
 
 enum { MAX_DEVICES = 64 };
 
-/* The part of device after "cuda": "" or ":0" or ":0,1", each comma between two numbers. NULL if
- * device names no CUDA device. */
+/* The part of `device` after "cuda": "", ":0", or a list such as ":0,1". NULL if `device` names no
+ * CUDA device. */
 static const char *cuda_devices(const char *device)
 {
         if (strncmp(device, "cuda", 4) != 0)
@@ -30,7 +30,7 @@ static const char *cuda_devices(const char *device)
         return *p == '\0' ? device + 4 : NULL;
 }
 
-/* The first one is the default. */
+/* The first table is the default. */
 static const struct table {
         const char *name;
         enum kc_gpu_table table;
@@ -42,11 +42,9 @@ static const struct table {
         { "hopscotch", KC_TABLE_HOPSCOTCH, KC_GPU_ENGINE_MAX_K },
 };
 
-static const struct {
-        const char *name, *stem;
-} verbs[] = { [DEVICE_COUNTS] = { "count", "count" }, [DEVICE_MERGES] = { "merge", "merg" } };
+static const char *const doing[] = { [DEVICE_COUNTS] = "counting", [DEVICE_MERGES] = "merging" };
 
-/* NULL: there is no table of this name. */
+/* NULL if there is no table of this name. */
 static const struct table *find_table(const char *name)
 {
         for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -55,8 +53,8 @@ static const struct table *find_table(const char *name)
         return NULL;
 }
 
-/* Read the numbers of the part after "cuda"; for "", the first device. Returns how many there are,
- * which may exceed KC_GPU_MAX_DEVICES. */
+/* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there are,
+ * which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
 static int read_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
 {
         int n = 0;
@@ -78,9 +76,12 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
         const int n = read_indices(cuda, indices);
         if (n > 1 && work != DEVICE_COUNTS)
                 return kc_fail(err, KC_EUSAGE,
-                               "--device: only counting uses several devices, as in '%s'", device);
+                               "--device: '%s' lists several devices; only counting can use more "
+                               "than one",
+                               device);
         if (n > KC_GPU_MAX_DEVICES)
-                return kc_fail(err, KC_EUSAGE, "--device: at most %d devices can count",
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: %d devices are listed; at most %d can be used", n,
                                KC_GPU_MAX_DEVICES);
         return KC_OK;
 }
@@ -98,8 +99,8 @@ enum kc_status device_check(const char *device, const char *table, enum device_w
                 return KC_EUSAGE;
         if (table && is_cpu)
                 return kc_fail(err, KC_EUSAGE,
-                               "--table chooses a table of the CUDA engine; it needs --device "
-                               "cuda");
+                               "--table chooses a hash table of the CUDA engine; it cannot be "
+                               "used with --device cpu");
         if (table && find_table(table) == NULL)
                 return kc_fail(err, KC_EUSAGE,
                                "--table: '%s' is not one of warpdrive, slab, linear or hopscotch",
@@ -121,13 +122,13 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
                 return KC_OK; /* no other engine would be chosen */
         if (table && k > chosen->max_k)
                 return kc_fail(err, KC_EUSAGE,
-                               "--table %s counts up to k = %d; without --table, the CPU counts "
+                               "--table %s supports k up to %d; without --table, the CPU counts "
                                "k = %d",
                                table, chosen->max_k, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && !(quiet && choice->may_fall_back))
-                fprintf(stderr, "kcount: the CUDA engine %ss up to k = %d: %sing on the CPU\n",
-                        verbs[work].name, KC_GPU_ENGINE_MAX_K, verbs[work].stem);
+                fprintf(stderr, "kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
+                        KC_GPU_ENGINE_MAX_K, doing[work]);
         return KC_OK;
 }
 
@@ -138,8 +139,8 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
             (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE))
                 return false;
         if (!quiet)
-                fprintf(stderr, "kcount: %s: %sing on the CPU\n", reason->message,
-                        verbs[choice->work].stem);
+                fprintf(stderr, "kcount: %s: %s on the CPU\n", reason->message,
+                        doing[choice->work]);
         choice->cuda = false;
         return true;
 }

@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* The work to do, for messages. */
+/* The kind of work: only counting can use several devices, and messages name it. */
 enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
 
 struct device_choice {
         enum device_work work;
         bool cuda;          /* the CUDA engine does the work */
         bool may_fall_back; /* the CPU engine may take over if the device fails at the start */
-        int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first one reads and writes */
+        int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first device reads and writes */
         int ndevices;
         enum kc_gpu_table table;
         const char *table_name;
@@ -32,7 +32,7 @@ enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
 enum kc_status device_check(const char *device, const char *table, enum device_work work,
                             struct kc_error *err);
 
-/* For work that is worth a device only if the user names one: auto means cpu. */
+/* For work that should use a device only if the user names one: auto means cpu. */
 static inline const char *device_if_named(const char *device)
 {
         return strcmp(device, "auto") == 0 ? "cpu" : device;
@@ -40,15 +40,15 @@ static inline const char *device_if_named(const char *device)
 
 /*
  * Choose the engine, after device_check. Does not access a device: preparing one takes so long that
- * reading must begin meanwhile. If k is too large for CUDA, prints a line on stderr; with quiet,
+ * reading must begin in the meantime. If k is too large for CUDA, prints a line on stderr; with quiet,
  * only if the user asked for CUDA by name. KC_EUSAGE for a table that does not support k.
  */
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
                              int k, enum device_work work, bool quiet, struct kc_error *err);
 
 /*
- * Whether the CPU may do the work that the device failed to start: a missing device, or one that
- * others use, is an error only if the user asked for it. If true, prints a line on stderr, unless
+ * Whether the CPU may do the work that the device failed to start. A device that is missing or in use
+ * by others is an error only if the user asked for it. If true, prints a line on stderr, unless
  * quiet, and sets choice->cuda to false.
  */
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,

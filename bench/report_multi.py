@@ -3,11 +3,25 @@ from report_counts import machine_line
 
 MULTI = """## Several devices
 
-The links between the devices, the map of WarpDrive over them (Jünger et al., figures 9 and 10),
-and the counter. *written*: the multisplit writes keys straight into their owner's memory;
-*copied*: it writes to a buffer, which is then copied, as in the paper. The map has unique keys
-only. In the counter, the final merge and the encoding run on the first device only: they are not
-shared out yet.
+The links between the devices, the map of WarpDrive over them (Jünger et al.), and the counter. In
+the counter, the final merge and the encoding run on the first device only: they are not shared out
+yet.
+"""
+SCALING = """### The map: bulk insert and retrieve
+
+Unique keys in the devices' memory (figure 9). *written*: the multisplit writes keys straight into
+their owner's memory; *copied*: it writes to a buffer, which is then copied, as in the paper.
+"""
+CAPACITY = """### The map: capacity and distributions
+
+Figure 10. *sent* are the keys that were handed to their owners: fewer than were inserted if equal
+keys were combined.
+"""
+HOST = """### The map: keys on the host
+
+Figure 11: the time of each stage. With one batch in flight, the stages come one after the other;
+with more, copies to the devices (upload) and to the host (download) overlap with the rest. The last
+ratio is the time against one batch in flight.
 """
 
 
@@ -25,11 +39,11 @@ def link_lines(records):
     return [*lines, ""]
 
 
-def map_lines(records):
+def scaling_lines(records):
     """Rates against one device with as many keys, and with as many keys for each device."""
     alone = {(row["what"], row["n"]): row["per_s"] for row in records if row["members"] == 1}
     stages = list(records[0]["stages_ms"])
-    lines = ["### The map: bulk insert and retrieve", "",
+    lines = [SCALING,
              "| operation | devices | M keys | way | G keys/s | of one device, same keys "
              f"| of one device, same keys a device | {' | '.join(f'{name}, ms' for name in stages)} "
              "| runs |", "|---|---:|---:|---|" + "---:|" * (len(stages) + 4)]
@@ -38,6 +52,39 @@ def map_lines(records):
         ratios = [ratio(row["per_s"], alone.get((what, keys))) for keys in (n, n // members)]
         cells = [what, str(members), f"{n * 1e-6:.0f}", row["way"], f"{row['per_s'] * 1e-9:.1f}",
                  *ratios, *(f"{row['stages_ms'][name]:.2f}" for name in stages),
+                 str(len(row["ms"]))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def capacity_lines(records):
+    lines = [CAPACITY,
+             "| operation | devices | keys | M keys | equal keys combined | M sent | G keys/s "
+             "| median ms | runs |", "|---|---:|---|---:|---|" + "---:|" * 4]
+    for row in records:
+        sent = f"{row['sent'] * 1e-6:.1f}" if "sent" in row else ""
+        lines.append(f"| {row['what']} | {row['members']} | {row['keys']} | {row['n'] * 1e-6:.0f} "
+                     f"| {row.get('combining', '')} | {sent} | {row['per_s'] * 1e-9:.2f} "
+                     f"| {row['median_ms']:.2f} | {len(row['ms'])} |")
+    return [*lines, ""]
+
+
+def host_lines(records):
+    """Each line against the same work with one batch in flight."""
+    def work(row):
+        return row["what"], row["members"], row["n"]
+
+    alone = {work(row): row["median_ms"] for row in records if row["in_flight"] == 1}
+    stages = list(records[0]["stages_ms"])
+    lines = [HOST,
+             "| operation | devices | M keys | in flight | G keys/s "
+             f"| {' | '.join(f'{name}, ms' for name in stages)} | sum, ms | wall, ms | ratio "
+             "| runs |", "|---|" + "---:|" * (len(stages) + 8)]
+    for row in records:
+        times = [row["stages_ms"][name] for name in stages]
+        cells = [row["what"], str(row["members"]), f"{row['n'] * 1e-6:.0f}", str(row["in_flight"]),
+                 f"{row['per_s'] * 1e-9:.2f}", *(f"{ms:.1f}" for ms in [*times, sum(times)]),
+                 f"{row['median_ms']:.1f}", ratio(row["median_ms"], alone.get(work(row))),
                  str(len(row["ms"]))]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
@@ -67,11 +114,23 @@ def count_lines(records):
     return [*lines, ""]
 
 
+def part_of(row):
+    """The part of bench_multi, which older lines do not name, or the counter."""
+    if "stage" in row:
+        return "counter"
+    return row.get("part", "links" if row["what"] == "exchange" else "scaling")
+
+
+TABLES = ((link_lines, ("links",)), (scaling_lines, ("scaling",)),
+          (capacity_lines, ("capacity", "host-capacity")), (host_lines, ("host",)),
+          (count_lines, ("counter",)))
+
+
 def section(records):
     if not records:
         return []
-    links = [row for row in records if row.get("what") == "exchange"]
-    maps = [row for row in records if row.get("what") in ("insert", "retrieve")]
-    counts = [row for row in records if "stage" in row]
-    return [MULTI, *(link_lines(links) if links else []), *(map_lines(maps) if maps else []),
-            *(count_lines(counts) if counts else []), machine_line(records), ""]
+    lines = [MULTI]
+    for make, parts in TABLES:
+        chosen = [row for row in records if part_of(row) in parts]
+        lines += make(chosen) if chosen else []
+    return [*lines, machine_line(records), ""]

@@ -3,7 +3,7 @@
 #include <vector>
 
 static const size_t SIZES[] = { (size_t)1 << 20, (size_t)16 << 20, (size_t)256 << 20,
-                                (size_t)1 << 30 }; /* that each member sends in all */
+                                (size_t)1 << 30 }; /* bytes that each member sends in all */
 
 namespace
 {
@@ -57,7 +57,7 @@ static void release(struct work *work)
         }
 }
 
-/* The last byte from each other member. */
+/* Check the last byte that each member got from each other one. */
 static enum kc_status check(struct multi_bench *b, const struct work *work, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -81,8 +81,10 @@ static enum kc_status time_links(struct multi_bench *b, int nmembers, bool stage
         for (size_t nbytes : SIZES) {
                 struct multi_row row = {};
                 KC_TRY(prepare(&work, std::max(nbytes >> b->shift, (size_t)256), err));
+                row.part = "links";
                 row.what = "exchange";
-                row.way = staged || !work.links.reach[0][nmembers - 1] ? "by the host" : "direct";
+                row.way = staged || !work.links.reach[0][nmembers - 1] ? "through the host"
+                                                                       : "direct";
                 row.unit = "bytes";
                 for (const struct kc_links_copy &copy : work.copies)
                         row.n += copy.nbytes;

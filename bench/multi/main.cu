@@ -1,13 +1,22 @@
 /*
  * bench_multi: copies between several devices, and the WarpDrive map over them.
  *
- *      bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-J] [PART...]
+ *      bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-m GIB] [-J] [PART...]
  *
- * Runs the parts links, scaling, capacity and host, or those named. A measurement is timed by the wall
- * clock, with all devices idle before and after it: the median of REPEAT runs (5) after a warm-up
- * run, as a line of JSON. -d: the devices, all by default; one that is named several times stands
- * for several (virtual devices). -s divides all sizes by 2^SHIFT. Exit status 77 without a device,
- * and 3, unless -J, if the build has no machine code for it.
+ * Runs the parts that are named, or all of them:
+ *
+ *      links          copies from every device to every other
+ *      scaling        the map on one device to all of them (Juenger et al., figure 9)
+ *      capacity       2^28 to 2^32 keys of three distributions (figure 10, upper half)
+ *      host           keys on the host, with the time of each stage (figure 11)
+ *      host-capacity  2^28 to 2^32 keys on the host (figure 10, lower half)
+ *
+ * A measurement is timed by the wall clock, with all devices idle before and after it: the median of
+ * REPEAT runs (5) after a warm-up run, as a line of JSON. What does not fit in memory is skipped,
+ * with a line on stderr. -d: the devices, by default all; one that is named several times stands for
+ * several (virtual devices). -s divides all sizes by 2^SHIFT. -m bounds the pinned memory of the
+ * host: by default half of the physical memory. Exit status 77 without a device, and 3, unless -J is
+ * given, if the build has no machine code for it.
  */
 #include "bench/multi/multi.cuh"
 #include "gpu/gpu.h"
@@ -23,13 +32,15 @@ static const struct {
 } PARTS[] = { { "links", multi_links },
               { "scaling", multi_scaling },
               { "capacity", multi_capacity },
-              { "host", multi_host } };
+              { "host", multi_host },
+              { "host-capacity", multi_host_capacity } };
 
 static void usage(const char *why)
 {
         fprintf(stderr,
                 "bench_multi: %s\n"
-                "usage: bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-J] [PART...]\n"
+                "usage: bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-m GIB] [-J] "
+                "[PART...]\n"
                 "parts:",
                 why);
         for (const auto &part : PARTS)
@@ -44,28 +55,43 @@ static void parse_devices(struct multi_bench *b, const char *text)
                 long device = strtol(text, &end, 10);
                 if (end == text || (*end != ',' && *end != '\0') || device < 0 ||
                     b->ndevices == KC_LINKS_MAX)
-                        usage("-d takes numbers with commas between them");
+                        usage("-d takes device numbers separated by commas");
                 b->devices[b->ndevices++] = (int)device;
         }
+}
+
+static uint64_t parse_gib(const char *text)
+{
+        char *end;
+        const unsigned long long gib = strtoull(text, &end, 10);
+        if (end == text || *end != '\0' || gib > UINT64_MAX >> 30)
+                usage("-m takes a number of GiB");
+        return (uint64_t)gib << 30;
 }
 
 static void parse_arguments(int argc, char **argv, struct multi_bench *b)
 {
         b->base.repeat = 5;
-        for (int c; (c = getopt(argc, argv, "n:s:d:J")) != -1;) {
+        b->most_pinned_nbytes =
+                (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+        for (int c; (c = getopt(argc, argv, "n:s:d:m:J")) != -1;) {
                 if (c == 'n')
                         b->base.repeat = atoi(optarg);
                 else if (c == 's')
                         b->shift = atoi(optarg);
                 else if (c == 'd')
                         parse_devices(b, optarg);
+                else if (c == 'm')
+                        b->most_pinned_nbytes = parse_gib(optarg);
                 else if (c == 'J')
                         b->base.may_jit = true;
                 else
-                        usage("no such option");
+                        usage("unknown option");
         }
-        if (b->base.repeat < 1 || b->shift < 0 || b->shift > 31)
-                usage("nothing to do");
+        if (b->base.repeat < 1)
+                usage("REPEAT must be at least 1");
+        if (b->shift < 0 || b->shift > 31)
+                usage("SHIFT must be between 0 and 31");
 }
 
 static bool is_named(const char *name, int argc, char **argv)
@@ -83,7 +109,7 @@ static void check_names(int argc, char **argv)
                 for (const auto &part : PARTS)
                         known |= strcmp(argv[i], part.name) == 0;
                 if (!known)
-                        usage("no such part");
+                        usage("unknown part");
         }
 }
 

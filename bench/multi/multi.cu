@@ -20,6 +20,15 @@ void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_
         b->failed = true;
 }
 
+enum kc_status multi_skip_if_large(enum kc_status status, const char *part, uint64_t n,
+                                   const struct kc_error *failure, struct kc_error *err)
+{
+        if (status == KC_ENOMEM)
+                fprintf(stderr, "bench_multi: %s skips %" PRIu64 " keys: %s\n", part, n,
+                        failure->message);
+        return status == KC_OK || status == KC_ENOMEM ? KC_OK : kc_fail_as(err, failure);
+}
+
 /* Whether several members are on one device. */
 static bool has_virtual(const struct kc_links *links)
 {
@@ -36,7 +45,7 @@ static void print_text(const char *name, const char *value)
                 printf(", \"%s\": \"%s\"", name, value);
 }
 
-/* The means of the timed runs. */
+/* Means over the timed runs. */
 static void print_stages(const struct multi_stages *stages, size_t nruns)
 {
         if (stages->n == 0)
@@ -55,9 +64,11 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
         std::sort(sorted.begin(), sorted.end());
         const double median = sorted[sorted.size() / 2];
         printf("{\"bench\": \"multi\"");
+        print_text("part", row->part);
         print_text("what", row->what);
         print_text("way", row->way);
         print_text("keys", row->keys);
+        print_text("combining", row->combining);
         print_text("unit", row->unit);
         printf(", \"members\": %d, \"virtual\": %s, \"n\": %" PRIu64 ", \"per_s\": %.4g", links->n,
                has_virtual(links) ? "true" : "false", row->n, (double)row->n / median * 1e3);
@@ -65,6 +76,10 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
         for (size_t i = 0; i < ms.size(); i++)
                 printf("%s%.4f", i > 0 ? ", " : "", ms[i]);
         printf("]");
+        if (row->in_flight != 0)
+                printf(", \"in_flight\": %d", row->in_flight);
+        if (row->nsent != NULL)
+                printf(", \"sent\": %" PRIu64, *row->nsent / ms.size());
         print_stages(&row->stages, ms.size());
         printf(", \"shift\": %d, \"gpu\": \"%s\"%s}\n", b->shift, b->base.device_name,
                b->base.jit ? ", \"jit\": true" : "");
@@ -84,6 +99,8 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
                 KC_TRY(kc_links_settle(links, err));
                 if (i == 0)
                         std::fill_n(row->stages.seconds, row->stages.n, 0.0);
+                if (i == 0 && row->nsent != NULL)
+                        *row->nsent = 0;
                 const clock::time_point begin = clock::now();
                 KC_TRY(run(ctx, err));
                 KC_TRY(kc_links_settle(links, err));

@@ -1,6 +1,6 @@
 /*
- * What the benchmarks of several devices share: members, timing by the wall clock, as no event is
- * of all devices, and the line of JSON that reports a measurement.
+ * What the benchmarks of several devices share: members; timing by the wall clock, because an event
+ * belongs to one device only; and the line of JSON that reports a measurement.
  */
 #ifndef KC_BENCH_MULTI_CUH
 #define KC_BENCH_MULTI_CUH
@@ -13,23 +13,28 @@ struct multi_bench {
         struct bench base; /* base.device_name; base.repeat timed runs */
         int shift;         /* sizes are divided by 2^shift */
         int devices[KC_LINKS_MAX], ndevices;
-        bool failed; /* a result was wrong; the program ends with status 1 */
+        uint64_t most_pinned_nbytes; /* of host memory for keys and answers */
+        bool failed;                 /* a result was wrong; the program ends with status 1 */
 };
 
-/* A part of the time of a run, in the order of the stages. */
+/* How the time of a run divides, in the order of the stages. */
 struct multi_stages {
         const char *const *names;
-        double *seconds; /* that the runs add to */
+        double *seconds; /* the runs add to these */
         int n;
 };
 
 /* A measurement; fields that are 0 or NULL are not reported. */
 struct multi_row {
-        const char *what; /* "exchange", "insert" */
-        const char *way;  /* how data gets to other members */
-        const char *keys; /* the distribution */
-        const char *unit; /* of n */
-        uint64_t n;       /* of all members */
+        const char *part;      /* of the program */
+        const char *what;      /* "exchange", "insert" */
+        const char *way;       /* how data gets to other members */
+        const char *keys;      /* the distribution */
+        const char *combining; /* whether equal keys are combined */
+        const char *unit;      /* of n */
+        uint64_t n;            /* of all members */
+        int in_flight;         /* batches of keys on the host */
+        uint64_t *nsent;       /* keys handed to owners; the runs add to this */
         struct multi_stages stages;
 };
 
@@ -45,19 +50,29 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
                           const struct multi_row *row, multi_step prepare, multi_step run,
                           void *ctx, struct kc_error *err);
 
-/* Report a wrong result on stderr. */
+/* Check a result: if it is wrong, report it on stderr and set b->failed. */
 void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_t want);
 
-/* Copies of all members to all others, directly and through the host, for several sizes. */
+/* After a measurement that may need more memory than there is: if it returned KC_ENOMEM, say on
+ * stderr that it is skipped, and return KC_OK. Otherwise return its status and failure. */
+enum kc_status multi_skip_if_large(enum kc_status status, const char *part, uint64_t n,
+                                   const struct kc_error *failure, struct kc_error *err);
+
+/* Copies from every member to every other, directly and through the host, of several sizes. */
 enum kc_status multi_links(struct multi_bench *b, struct kc_error *err);
 
 /* Figure 9: strong and weak scaling of the map from one member to all. */
 enum kc_status multi_scaling(struct multi_bench *b, struct kc_error *err);
 
-/* Figure 10: all members, three distributions of keys, 2^28 to 2^32 of them. */
+/* Figure 10, upper half: all members, three distributions of keys, 2^28 to 2^32 of them where there
+ * is memory. With the skewed ones also without combining equal keys. */
 enum kc_status multi_capacity(struct multi_bench *b, struct kc_error *err);
 
-/* Figure 11: keys on the host, with 1, 2 and 4 batches in flight, by one member to all. */
+/* Figure 11: keys on the host, with 1, 2 and 4 batches in flight, on one member to all of them; the
+ * stages are those of the figure. */
 enum kc_status multi_host(struct multi_bench *b, struct kc_error *err);
+
+/* Figure 10, lower half: like multi_capacity, with keys on the host and 2 batches in flight. */
+enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err);
 
 #endif

@@ -2,27 +2,27 @@
 
 enum { STAGE_NBYTES = 4 << 20 };
 
-/* Give `to` access to the pool of `from`, if the devices are capable of it. */
-static enum kc_status give_access(const struct kc_gpu *from, const struct kc_gpu *to, bool *given,
-                                  struct kc_error *err)
+enum kc_status kc_gpu_let_access(const struct kc_gpu *from, const struct kc_gpu *to, bool *can,
+                                 struct kc_error *err)
 {
-        enum kc_status status;
-        int possible = 0;
+        enum kc_status status = KC_OK;
+        int possible = from->device == to->device;
         struct cudaMemAccessDesc access = {};
-        KC_TRY(KC_CUDA(cudaDeviceCanAccessPeer(&possible, to->device, from->device)));
-        *given = possible != 0;
-        if (!*given)
-                return KC_OK;
-        access.location.type = cudaMemLocationTypeDevice;
-        access.location.id = to->device;
-        access.flags = cudaMemAccessFlagsProtReadWrite;
-        KC_TRY(KC_CUDA(cudaMemPoolSetAccess(from->pool, &access, 1)));
+        if (!possible) {
+                KC_TRY(KC_CUDA(cudaDeviceCanAccessPeer(&possible, to->device, from->device)));
+                access.location.type = cudaMemLocationTypeDevice;
+                access.location.id = to->device;
+                access.flags = cudaMemAccessFlagsProtReadWrite;
+                if (possible)
+                        KC_TRY(KC_CUDA(cudaMemPoolSetAccess(from->pool, &access, 1)));
+        }
+        *can = possible != 0;
 out:
         return status;
 }
 
-/* The stream belongs to `from` and the events to `to`, because each is created on the device that is
- * current. */
+/* A stream or event belongs to the device that is current when it is created: the stream to `from`,
+ * the events to `to`. */
 static enum kc_status make_stages(struct kc_gpu_link *link, struct kc_error *err)
 {
         enum kc_status status;
@@ -45,9 +45,7 @@ enum kc_status kc_gpu_link_open(struct kc_gpu_link *link, const struct kc_gpu *f
         *link = {};
         link->from = from;
         link->to = to;
-        link->is_direct = from->device == to->device;
-        if (!link->is_direct)
-                KC_TRY(give_access(from, to, &link->is_direct, err));
+        KC_TRY(kc_gpu_let_access(from, to, &link->is_direct, err));
         if (!link->is_direct)
                 KC_TRY(make_stages(link, err));
         KC_TRY(KC_CUDA(cudaSetDevice(to->device)));
@@ -71,7 +69,7 @@ void kc_gpu_link_close(struct kc_gpu_link *link)
         *link = {};
 }
 
-/* One stage is read while the other one is written. */
+/* The device of `from` fills one stage while the other stage is copied to `to`. */
 static enum kc_status copy_staged(struct kc_gpu_link *link, uint8_t *to, const uint8_t *from,
                                   size_t n, cudaStream_t stream, struct kc_error *err)
 {

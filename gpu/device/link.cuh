@@ -9,27 +9,40 @@
 
 enum { KC_LINK_NSTAGES = 2 };
 
-/* A zeroed one may be closed. */
+/* A zeroed link may be closed. */
 struct kc_gpu_link {
         const struct kc_gpu *from, *to;
         bool is_direct;
         uint64_t nbytes; /* copied so far */
-        /* if it is not direct: */
+        /* Only if the link is not direct: */
         cudaStream_t reading;                 /* of `from` */
         uint8_t *stages[KC_LINK_NSTAGES];     /* pinned */
-        cudaEvent_t written[KC_LINK_NSTAGES]; /* `to` no longer needs the stage */
+        cudaEvent_t written[KC_LINK_NSTAGES]; /* the stage has been copied to `to` */
         int next_stage;
 };
 
-/* Both devices must be open; they may be the same one. `to` is the thread's current device from then
- * on. KC_EDEVICE, KC_ENOMEM. Close the link even after a failure, and before the devices. */
+/*
+ * Let the kernels and copies of `to` access the memory that `from` allocates with kc_gpu_alloc.
+ *   can  out: whether they can. Always true if both are on the same device.
+ * KC_EDEVICE.
+ */
+enum kc_status kc_gpu_let_access(const struct kc_gpu *from, const struct kc_gpu *to, bool *can,
+                                 struct kc_error *err);
+
+/*
+ * Open a link. Both devices must be open; they may be the same device. On success, `to` is the
+ * thread's current device. KC_EDEVICE, KC_ENOMEM. Close the link even after a failure, and before
+ * the devices.
+ */
 enum kc_status kc_gpu_link_open(struct kc_gpu_link *link, const struct kc_gpu *from,
                                 const struct kc_gpu *to, struct kc_error *err);
 void kc_gpu_link_close(struct kc_gpu_link *link);
 
 /*
- * Copy n bytes of memory from the pool of `from`, which must be complete, to memory of `to`. Returns
- * with the copy, or the end of it, queued on the stream, which is one of `to`. KC_EDEVICE.
+ * Enqueue a copy of n bytes from the pool of `from` to memory of `to`.
+ *   from    the bytes must be complete: the copy waits for no work of `from`
+ *   stream  of `to`. When it has reached this point, the copy is complete.
+ * If the link is not direct, this waits for most of the copy. KC_EDEVICE.
  */
 enum kc_status kc_gpu_link_copy(struct kc_gpu_link *link, void *to, const void *from, size_t n,
                                 cudaStream_t stream, struct kc_error *err);

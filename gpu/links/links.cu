@@ -1,6 +1,7 @@
 #include "gpu/links/links.cuh"
 
 #include "base/parallel.h"
+#include "gpu/device/link.cuh"
 
 #include <algorithm>
 
@@ -25,26 +26,6 @@ static enum kc_status open_member(struct kc_links *links, const int *devices, in
                 gpu->bound_nbytes = std::min(gpu->bound_nbytes, limit_nbytes);
         gpu->limit_nbytes = gpu->bound_nbytes;
         KC_TRY(kc_gpu_event_new(&links->ready[member], err));
-out:
-        return status;
-}
-
-/* Let the member `from` access the pool of the member `to`. */
-static enum kc_status connect(struct kc_links *links, int from, int to, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        const int device = links->gpus[from].device, peer = links->gpus[to].device;
-        struct cudaMemAccessDesc access = {};
-        int can = device == peer;
-        if (!can) {
-                KC_TRY(KC_CUDA(cudaDeviceCanAccessPeer(&can, device, peer)));
-                access.location.type = cudaMemLocationTypeDevice;
-                access.location.id = device;
-                access.flags = cudaMemAccessFlagsProtReadWrite;
-                if (can)
-                        KC_TRY(KC_CUDA(cudaMemPoolSetAccess(links->gpus[to].pool, &access, 1)));
-        }
-        links->reach[from][to] = can;
 out:
         return status;
 }
@@ -75,7 +56,7 @@ static enum kc_status lane_new(struct kc_links *links, int from, int to, struct 
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&lane->out, cudaStreamNonBlocking)));
         if (!links->reach[from][to])
                 KC_TRY(stage_new(links, from, to, err));
-        KC_TRY(kc_gpu_event_new(&lane->done, err)); /* on the device of the last copy */
+        KC_TRY(kc_gpu_event_new(&lane->done, err)); /* on the device whose stream copies last */
 out:
         return status;
 }
@@ -90,7 +71,8 @@ static enum kc_status open_all(struct kc_links *links, const int *devices,
                 for (int j = 0; j < links->n; j++) {
                         links->reach[i][j] = i == j;
                         if (i != j && !options->staged)
-                                KC_TRY(connect(links, i, j, err));
+                                KC_TRY(kc_gpu_let_access(&links->gpus[j], &links->gpus[i],
+                                                         &links->reach[i][j], err));
                         KC_TRY(lane_new(links, i, j, err));
                 }
         KC_TRY(kc_links_use(links, 0, err));
@@ -104,13 +86,14 @@ enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
         const struct kc_links_options defaults = {};
         *links = {};
         if (n < 1 || n > KC_LINKS_MAX)
-                return kc_fail(err, KC_EUSAGE, "%d devices; 1 to %d can be used together", n,
+                return kc_fail(err, KC_EUSAGE,
+                               "%d devices are given; between 1 and %d can be used together", n,
                                (int)KC_LINKS_MAX);
         links->n = n;
         return open_all(links, devices, options != NULL ? options : &defaults, err);
 }
 
-/* A zeroed one is fine. */
+/* A zeroed lane is fine. */
 static void lane_free(struct kc_lane *lane)
 {
         if (lane->out != NULL)
@@ -166,7 +149,7 @@ static enum kc_status copy_directly(struct kc_links *links, const struct kc_link
                                            links->lanes[copy->from][copy->to].out));
 }
 
-/* One piece, through pinned memory number i, once the piece before has left it. */
+/* Copy one piece through pinned buffer number i, once the previous piece has left that buffer. */
 static enum kc_status stage_piece(struct kc_links *links, const struct kc_links_copy *piece, int i,
                                   struct kc_error *err)
 {
@@ -202,7 +185,7 @@ out:
         return status;
 }
 
-/* What a lane does from now on comes after what its members do now. */
+/* Make what is enqueued on a lane from now on wait for what its members were doing. */
 static enum kc_status begin_lane(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;
@@ -216,7 +199,7 @@ out:
         return status;
 }
 
-/* What the lane's members do from now on comes after what it does now. */
+/* Make what is enqueued on the members' streams from now on wait for what their lane is doing. */
 static enum kc_status end_lane(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;
@@ -263,7 +246,22 @@ enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_c
         return status;
 }
 
-/* ---- threads ---- */
+/* ---- all members ---- */
+
+enum kc_status kc_links_in_turn(struct kc_links *links,
+                                enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
+                                void *ctx, struct kc_error *err)
+{
+        struct kc_error ignored = {}; /* the device of member 0 was current on this thread */
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < links->n; i++) {
+                KC_TRY(kc_links_use(links, i, err));
+                KC_TRY(run(ctx, i, err));
+        }
+out:
+        (void)kc_links_use(links, 0, &ignored);
+        return status;
+}
 
 namespace
 {

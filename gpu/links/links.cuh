@@ -2,14 +2,14 @@
  * Several open devices, and copies between their memories.
  *
  * A member is an open device (struct kc_gpu) with a number; several members may be on the same
- * device (virtual devices). A member reaches another one if its kernels and copies can access the
- * memory that the other one allocates with kc_gpu_alloc. Where it does not, copies go through
- * pinned host memory, piece by piece:
+ * device (virtual devices). A member reaches another member if its kernels and copies can access
+ * the memory that the other allocates with kc_gpu_alloc. If it does not, copies go through pinned
+ * host memory, piece by piece:
  *
- *      sender's memory ──▶ one of two pinned pieces ──▶ receiver's memory
+ *      sender's memory ──▶ one of two pinned buffers ──▶ receiver's memory
  *
- * One host thread at a time uses a kc_links, except within kc_links_parallel, where each thread
- * uses its own member.
+ * Only one host thread at a time may use a kc_links, except within kc_links_parallel, where each
+ * thread uses its own member.
  */
 #ifndef KC_GPU_LINKS_LINKS_CUH
 #define KC_GPU_LINKS_LINKS_CUH
@@ -19,15 +19,15 @@
 enum { KC_LINKS_MAX = 16, KC_LINKS_NPINNED = 2 };
 
 struct kc_links_options {
-        size_t limit_nbytes; /* of each member, as in kc_gpu_open; members on the same device share
-                                what kc_gpu_open would give to one */
-        bool staged;         /* no member reaches another one, and all copies go through the host */
+        size_t limit_nbytes; /* for each member, as in kc_gpu_open; members on the same device share
+                                what kc_gpu_open would allow for one */
+        bool staged;         /* no member reaches another: all copies go through the host */
 };
 
-/* The way from one member to another. */
+/* What copies from one member to another use. */
 struct kc_lane {
-        cudaStream_t out, in; /* the sender's, and where it does not reach the receiver, the
-                                 receiver's */
+        cudaStream_t out, in; /* the sender's stream; the receiver's, if the sender does not reach
+                                 the receiver */
         cudaEvent_t done;
         void *pinned[KC_LINKS_NPINNED];
         cudaEvent_t full[KC_LINKS_NPINNED], empty[KC_LINKS_NPINNED];
@@ -37,7 +37,7 @@ struct kc_lane {
 struct kc_links {
         int n;
         struct kc_gpu gpus[KC_LINKS_MAX];
-        bool reach[KC_LINKS_MAX][KC_LINKS_MAX]; /* of whom, to whom; a member reaches itself */
+        bool reach[KC_LINKS_MAX][KC_LINKS_MAX]; /* [i][j]: i reaches j; a member reaches itself */
         struct kc_lane lanes[KC_LINKS_MAX][KC_LINKS_MAX]; /* from, to */
         cudaEvent_t ready[KC_LINKS_MAX];
 };
@@ -53,8 +53,8 @@ struct kc_links_copy {
 /*
  * Open members on the devices [n]; a device may occur several times. options: NULL for the
  * defaults. KC_EUSAGE if n is not 1 .. KC_LINKS_MAX; KC_EDEVICE, KC_ENOMEM. Call kc_links_close even
- * if this fails; a zeroed kc_links may be closed, too. Free all memory of the members before. Both
- * leave the first member's device current.
+ * if this fails; a zeroed kc_links may be closed, too. Before closing, free all memory of the
+ * members. Both functions leave the first member's device current.
  */
 enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
                              const struct kc_links_options *options, struct kc_error *err);
@@ -63,16 +63,22 @@ void kc_links_close(struct kc_links *links);
 /* Make a member's device current in the calling thread. */
 enum kc_status kc_links_use(const struct kc_links *links, int member, struct kc_error *err);
 
-/* Wait for all work on all members' devices; the first member's is current then. */
+/* Wait for all work on all members' devices. Then the first member's device is current. */
 enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *err);
 
 /*
- * Enqueue n copies. They begin after the work that is enqueued on the `stream` of their senders and
- * receivers; what is enqueued there later comes after the copies. Overlapping copies happen in any
- * order. KC_EDEVICE: all devices are idle then.
+ * Enqueue n copies. They begin after the work that is already enqueued on the `stream` of their
+ * senders and receivers; work that is enqueued there later begins after the copies. Copies that
+ * overlap in memory may run in any order. On KC_EDEVICE, all devices are idle when this returns.
  */
 enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_copy *copies, int n,
                                  struct kc_error *err);
+
+/* Call run(ctx, member, err) for one member after the other on the calling thread, with the member's
+ * device current, until one fails. The first member's device is current then. */
+enum kc_status kc_links_in_turn(struct kc_links *links,
+                                enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
+                                void *ctx, struct kc_error *err);
 
 /* Call run(ctx, member, err) for all members at the same time, each on a thread on which the
  * member's device is current. Fails like kc_parallel. */

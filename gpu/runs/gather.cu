@@ -5,12 +5,12 @@
 namespace
 {
 
-/* A run of the receiver that is being filled with ranges of the sender. */
+/* A run of the receiver that is being filled with the sender's ranges. */
 template <class Key> struct lsm_gathering {
         struct kc_gpu_lsm_on<Key> to, from;
         struct kc_gpu_link link;
         struct kc_gpu_run<Key> run;
-        uint64_t left; /* pairs to come, at most */
+        uint64_t left; /* upper bound on the pairs still to come */
 };
 
 } // namespace
@@ -26,8 +26,8 @@ out:
         return status;
 }
 
-/* Long enough for all pairs, but at most an eighth of the device's memory, for which the LSM can make
- * room. */
+/* The run has room for all pairs that are left, but takes at most an eighth of the device's memory:
+ * the LSM can free that much. */
 template <class Key> static enum kc_status begin_run(lsm_gathering<Key> *g, struct kc_error *err)
 {
         enum kc_status status;
@@ -38,7 +38,7 @@ out:
         return status;
 }
 
-/* Append a range, which is complete. Returns when its memory may be overwritten. */
+/* Append a range whose pairs are complete. Returns when its memory may be overwritten. */
 template <class Key>
 static enum kc_status append_range(lsm_gathering<Key> *g, const struct kc_gpu_run<Key> *range,
                                    struct kc_error *err)

@@ -24,6 +24,7 @@ import report  # noqa: E402
 import report_basis  # noqa: E402
 import report_counts  # noqa: E402
 import report_human  # noqa: E402
+import report_multi  # noqa: E402
 import report_tables  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -271,6 +272,46 @@ def test_human():
     expect("\n".join(lines) in page, "the section is in the page")
 
 
+def multi(part, what, ms, **more):
+    """A line of bench_multi. Lines that are older than the parts' names have no part."""
+    line = {"bench": "multi", "what": what, "way": "written", "keys": "unique", "unit": "keys",
+            "members": 2, "n": 2000000, "per_s": 2e9 / ms, "median_ms": ms, "ms": [ms, ms],
+            "commit": "abc", "date": "2000-01-01",
+            "machine": {"cpu": "CPU", "cores": 16, "memory_gib": 126, "gpu": "New"}, **more}
+    return line if part is None else {"part": part, **line}
+
+
+def stages(**more):
+    return {name: more.get(name, 0.0) for name in ("table", "split", "operation", *more)}
+
+
+MULTI = [
+    multi(None, "exchange", 4, way="through the host", n=1 << 21),
+    multi(None, "insert", 2, members=1, stages_ms=stages(operation=2.0)),
+    multi("scaling", "insert", 1, stages_ms=stages(split=0.25, operation=0.5)),
+    multi("capacity", "insert", 0.5, keys="zipf", combining="if it pays", sent=500000,
+          stages_ms=stages()),
+    multi("host-capacity", "host retrieve", 8, keys="uniform", in_flight=2, stages_ms=stages()),
+    multi("host", "host insert", 10, in_flight=1, stages_ms=stages(operation=2.0, upload=7.5)),
+    multi("host", "host insert", 8, in_flight=2, stages_ms=stages(operation=2.0, upload=7.5))]
+MULTI_LINES = (
+    "| 2 | through the host | 2 | 0.5 | 4.000 | 2 |",
+    "| insert | 1 | 2 | written | 1.0 | 1.00 | 1.00 | 0.00 | 0.00 | 2.00 | 2 |",
+    "| insert | 2 | 2 | written | 2.0 | 2.00 |  | 0.00 | 0.25 | 0.50 | 2 |",
+    "| insert | 2 | zipf | 2 | if it pays | 0.5 | 4.00 | 0.50 | 2 |",
+    "| host retrieve | 2 | uniform | 2 |  |  | 0.25 | 8.00 | 2 |",
+    "| host insert | 2 | 2 | 1 | 0.20 | 0.0 | 0.0 | 2.0 | 7.5 | 9.5 | 10.0 | 1.00 | 2 |",
+    "| host insert | 2 | 2 | 2 | 0.25 | 0.0 | 0.0 | 2.0 | 7.5 | 9.5 | 8.0 | 0.80 | 2 |")
+
+
+def test_multi():
+    """A table for each part of bench_multi; no section without lines."""
+    lines = [line for text in report_multi.section(MULTI) for line in text.split("\n")]
+    found = [line for line in lines if line.startswith(("| 2", "| insert", "| host"))]
+    same_text("\n".join(found), "\n".join(MULTI_LINES), "the section about several devices")
+    expect(report_multi.section([]) == [], "no section")
+
+
 def test_up_to_date():
     """The pages and plots are what bench/report.py makes from bench/results."""
     with tempfile.TemporaryDirectory() as work:
@@ -349,5 +390,5 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_human, test_up_to_date, test_readme, test_runner,
+main([test_papers, test_counts, test_human, test_multi, test_up_to_date, test_readme, test_runner,
       test_no_record, test_machine_code])

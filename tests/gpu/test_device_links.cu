@@ -9,7 +9,7 @@ enum { NMEMBERS_MOST = 8 };
 
 static struct kc_error error, *err = &error;
 
-/* What a member holds: a part of `n` bytes for each member, at first its own number and theirs. */
+/* What a member holds at first: for each member a part of `n` bytes, which tells the two apart. */
 static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
 {
         std::vector<uint8_t> parts;
@@ -19,7 +19,8 @@ static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
         return parts;
 }
 
-/* All-to-all: parts [from][to] become parts [to][from]. Afterwards, the sources are overwritten. */
+/* All-to-all: parts [from][to] become parts [to][from]. The sources are overwritten right after the
+ * copies are enqueued, which must not affect them. */
 static void transpose(int nmembers, bool staged, size_t n)
 {
         struct kc_links links;
@@ -128,15 +129,48 @@ static void threads(void **state)
         assert_int_equal(kc_links_parallel(&links, fill, &links, err), KC_EINPUT);
         assert_string_equal(err->message, "member 2");
         kc_links_close(&links);
+        error = {}; /* the first error stays */
+}
+
+struct visits {
+        struct kc_links *links;
+        std::vector<int> members;
+        int failing;
+};
+
+static enum kc_status visit(void *ctx, int member, struct kc_error *err)
+{
+        struct visits *visits = (struct visits *)ctx;
+        int device;
+        expect_ok(KC_CUDA(cudaGetDevice(&device)), err);
+        assert_int_equal(device, visits->links->gpus[member].device);
+        visits->members.push_back(member);
+        return member == visits->failing ? kc_fail(err, KC_EINPUT, "member %d", member) : KC_OK;
+}
+
+static void in_turn(void **state)
+{
+        struct kc_links links;
+        struct visits all = { &links, {}, -1 }, some = { &links, {}, 1 };
+        int device;
+        (void)state;
+        open_links(&links, 4, false);
+        expect_ok(kc_links_in_turn(&links, visit, &all, err), err);
+        assert_true((all.members == std::vector<int>{ 0, 1, 2, 3 }));
+        assert_int_equal(kc_links_in_turn(&links, visit, &some, err), KC_EINPUT);
+        assert_true((some.members == std::vector<int>{ 0, 1 }));
+        error = {}; /* the first error stays */
+        expect_ok(KC_CUDA(cudaGetDevice(&device)), err);
+        assert_int_equal(device, links.gpus[0].device);
+        kc_links_close(&links);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(transpositions),
-                cmocka_unit_test(members_of_one_device),
-                cmocka_unit_test(refusals),
-                cmocka_unit_test(threads),
+                cmocka_unit_test(transpositions), cmocka_unit_test(members_of_one_device),
+                cmocka_unit_test(refusals),       cmocka_unit_test(threads),
+                cmocka_unit_test(in_turn),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));

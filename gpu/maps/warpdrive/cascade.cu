@@ -8,11 +8,16 @@ enum { IN_FLIGHT = 2 };
 namespace
 {
 
+/* A copy on a stream of a member, with the time that it takes. */
+struct timed_copy {
+        cudaEvent_t begin, end;
+};
+
 /* A member's memory for its share of a batch. */
-template <class Key> struct berth {
+template <class Key> struct share_buffer {
         Key *keys;
-        uint32_t *values;     /* to put, or the answers */
-        cudaEvent_t up, down; /* the share has arrived; the answers are on the host */
+        uint32_t *values; /* to put, or the answers */
+        struct timed_copy upload, download;
 };
 
 template <class Layout> struct cascade {
@@ -27,11 +32,17 @@ template <class Layout> struct cascade {
         enum kc_wd_mode mode;
         uint32_t missing;
         uint64_t nfound;
-        berth<Key> berths[KC_WD_MAX_IN_FLIGHT][KC_LINKS_MAX];
+        share_buffer<Key> buffers[KC_WD_MAX_IN_FLIGHT][KC_LINKS_MAX];
 };
 
-/* A member's share of a batch: n keys from number `first` on. */
-struct stretch {
+/* One batch of a cascade, for what each member does with its share. */
+template <class Layout> struct cascade_batch {
+        cascade<Layout> *c;
+        uint64_t number;
+};
+
+/* A member's share of a batch: n keys, of which the first is number `first` of all keys. */
+struct share_range {
         uint64_t first, n;
 };
 
@@ -48,7 +59,7 @@ template <class Layout> static struct kc_gpu *gpu_of(const cascade<Layout> *c, i
 }
 
 template <class Layout>
-static struct stretch stretch_of(const cascade<Layout> *c, uint64_t batch, int member)
+static struct share_range share_of(const cascade<Layout> *c, uint64_t batch, int member)
 {
         const uint64_t begin = batch * c->batch_nkeys, all = std::min(c->batch_nkeys, c->n - begin),
                        m = (uint64_t)nmembers(c), i = (uint64_t)member;
@@ -56,126 +67,186 @@ static struct stretch stretch_of(const cascade<Layout> *c, uint64_t batch, int m
 }
 
 template <class Layout>
-static berth<typename Layout::key> *berth_of(cascade<Layout> *c, uint64_t batch, int member)
+static share_buffer<typename Layout::key> *buffer_of(cascade<Layout> *c, uint64_t batch, int member)
 {
-        return &c->berths[batch % (uint64_t)c->in_flight][member];
+        return &c->buffers[batch % (uint64_t)c->in_flight][member];
+}
+
+/* ---- timed copies ---- */
+
+static enum kc_status timed_copy_new(struct timed_copy *copy, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&copy->begin, cudaEventBlockingSync)));
+        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&copy->end, cudaEventBlockingSync)));
+out:
+        return status;
+}
+
+static void timed_copy_free(struct timed_copy *copy)
+{
+        kc_gpu_event_free(copy->begin);
+        kc_gpu_event_free(copy->end);
+}
+
+/* Wait for a batch's copies, and add the time that they took on the slowest member to a stage. copy: the
+ * member of share_buffer. */
+template <class Layout>
+static enum kc_status add_time(cascade<Layout> *c, uint64_t batch, enum kc_wd_stage stage,
+                               struct timed_copy share_buffer<typename Layout::key>::*copy,
+                               struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        float most = 0;
+        for (int i = 0; i < nmembers(c); i++) {
+                const struct timed_copy *timed = &(buffer_of(c, batch, i)->*copy);
+                float ms;
+                KC_TRY(KC_CUDA(cudaEventSynchronize(timed->end)));
+                KC_TRY(KC_CUDA(cudaEventElapsedTime(&ms, timed->begin, timed->end)));
+                most = std::max(most, ms);
+        }
+        c->several->seconds[stage] += most * 1e-3;
+out:
+        return status;
 }
 
 /* ---- memory ---- */
 
 template <class Layout>
-static enum kc_status berth_new(cascade<Layout> *c, int member, berth<typename Layout::key> *berth,
-                                struct kc_error *err)
+static enum kc_status buffers_of_member(void *ctx, int member, struct kc_error *err)
 {
-        enum kc_status status;
+        enum kc_status status = KC_OK;
+        auto *c = (cascade<Layout> *)ctx;
         struct kc_gpu *gpu = gpu_of(c, member);
-        KC_TRY(kc_links_use(c->several->links, member, err));
-        KC_TRY(kc_gpu_new(gpu, &berth->keys, c->cap, err));
-        if (c->values != NULL || c->answers != NULL)
-                KC_TRY(kc_gpu_new(gpu, &berth->values, c->cap, err));
-        KC_TRY(kc_gpu_event_new(&berth->up, err));
-        KC_TRY(kc_gpu_event_new(&berth->down, err));
+        for (int i = 0; i < c->in_flight; i++) {
+                auto *buffer = &c->buffers[i][member];
+                KC_TRY(kc_gpu_new(gpu, &buffer->keys, c->cap, err));
+                if (c->values != NULL || c->answers != NULL)
+                        KC_TRY(kc_gpu_new(gpu, &buffer->values, c->cap, err));
+                KC_TRY(timed_copy_new(&buffer->upload, err));
+                KC_TRY(timed_copy_new(&buffer->download, err));
+        }
 out:
         return status;
 }
 
-/* Other streams use the memory: wait until it is there. */
-template <class Layout> static enum kc_status berths_new(cascade<Layout> *c, struct kc_error *err)
+/* Other streams use the memory: wait until it is ready. */
+template <class Layout> static enum kc_status buffers_new(cascade<Layout> *c, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < c->in_flight; i++)
-                for (int j = 0; j < nmembers(c); j++)
-                        KC_TRY(berth_new(c, j, &c->berths[i][j], err));
+        enum kc_status status;
+        KC_TRY(kc_links_in_turn(c->several->links, buffers_of_member<Layout>, c, err));
         KC_TRY(kc_links_settle(c->several->links, err));
 out:
         return status;
 }
 
-template <class Layout> static void berths_free(cascade<Layout> *c)
+template <class Layout> static void buffers_free(cascade<Layout> *c)
 {
         struct kc_error ignored = {}; /* an earlier failure is reported, or the work is done */
         (void)kc_links_settle(c->several->links, &ignored);
         for (int i = 0; i < c->in_flight; i++)
                 for (int j = 0; j < nmembers(c); j++) {
-                        berth<typename Layout::key> *berth = &c->berths[i][j];
-                        kc_gpu_delete(gpu_of(c, j), berth->keys, c->cap);
-                        kc_gpu_delete(gpu_of(c, j), berth->values, c->cap);
-                        kc_gpu_event_free(berth->up);
-                        kc_gpu_event_free(berth->down);
+                        auto *buffer = &c->buffers[i][j];
+                        kc_gpu_delete(gpu_of(c, j), buffer->keys, c->cap);
+                        kc_gpu_delete(gpu_of(c, j), buffer->values, c->cap);
+                        timed_copy_free(&buffer->upload);
+                        timed_copy_free(&buffer->download);
                 }
 }
 
 /* ---- the steps of a batch ---- */
 
-/* Enqueue the copies to the devices. The batch that had the memory before has been worked on, but its
- * answers may still be on their way. */
-template <class Layout>
-static enum kc_status upload(cascade<Layout> *c, uint64_t batch, struct kc_error *err)
+/* Enqueue the copies to a member. The batch that had the buffer before has been worked on, but its
+ * answers may still be on their way to the host. */
+template <class Layout> static enum kc_status upload(void *ctx, int member, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < nmembers(c); i++) {
-                const struct stretch own = stretch_of(c, batch, i);
-                const berth<typename Layout::key> *berth = berth_of(c, batch, i);
-                cudaStream_t stream = gpu_of(c, i)->upload;
-                KC_TRY(kc_links_use(c->several->links, i, err));
-                KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, berth->down, 0)));
-                KC_TRY(KC_CUDA(cudaMemcpyAsync(berth->keys, c->keys + own.first,
-                                               own.n * sizeof *c->keys, cudaMemcpyHostToDevice,
+        enum kc_status status;
+        const auto *batch = (const cascade_batch<Layout> *)ctx;
+        cascade<Layout> *c = batch->c;
+        const struct share_range own = share_of(c, batch->number, member);
+        const auto *buffer = buffer_of(c, batch->number, member);
+        cudaStream_t stream = gpu_of(c, member)->upload;
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, buffer->download.end, 0)));
+        KC_TRY(KC_CUDA(cudaEventRecord(buffer->upload.begin, stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(buffer->keys, c->keys + own.first, own.n * sizeof *c->keys,
+                                       cudaMemcpyHostToDevice, stream)));
+        if (c->values != NULL)
+                KC_TRY(KC_CUDA(cudaMemcpyAsync(buffer->values, c->values + own.first,
+                                               own.n * sizeof *c->values, cudaMemcpyHostToDevice,
                                                stream)));
-                if (c->values != NULL)
-                        KC_TRY(KC_CUDA(cudaMemcpyAsync(berth->values, c->values + own.first,
-                                                       own.n * sizeof *c->values,
-                                                       cudaMemcpyHostToDevice, stream)));
-                KC_TRY(KC_CUDA(cudaEventRecord(berth->up, stream)));
-        }
-        KC_TRY(kc_links_use(c->several->links, 0, err));
+        KC_TRY(KC_CUDA(cudaEventRecord(buffer->upload.end, stream)));
 out:
         return status;
 }
 
-/* Enqueue the copies of the answers, which are there, to the host. */
-template <class Layout>
-static enum kc_status download(cascade<Layout> *c, uint64_t batch, struct kc_error *err)
+/* Enqueue the copies of a member's answers, which are ready, to the host. */
+template <class Layout> static enum kc_status download(void *ctx, int member, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < nmembers(c); i++) {
-                const struct stretch own = stretch_of(c, batch, i);
-                const berth<typename Layout::key> *berth = berth_of(c, batch, i);
-                struct kc_gpu *gpu = gpu_of(c, i);
-                KC_TRY(kc_links_use(c->several->links, i, err));
-                KC_TRY(KC_CUDA(cudaMemcpyAsync(c->answers + own.first, berth->values,
-                                               own.n * sizeof *c->answers, cudaMemcpyDeviceToHost,
-                                               gpu->download)));
-                KC_TRY(KC_CUDA(cudaEventRecord(berth->down, gpu->download)));
-        }
-        KC_TRY(kc_links_use(c->several->links, 0, err));
+        enum kc_status status;
+        const auto *batch = (const cascade_batch<Layout> *)ctx;
+        cascade<Layout> *c = batch->c;
+        const struct share_range own = share_of(c, batch->number, member);
+        const auto *buffer = buffer_of(c, batch->number, member);
+        cudaStream_t stream = gpu_of(c, member)->download;
+        KC_TRY(KC_CUDA(cudaEventRecord(buffer->download.begin, stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(c->answers + own.first, buffer->values,
+                                       own.n * sizeof *c->answers, cudaMemcpyDeviceToHost,
+                                       stream)));
+        KC_TRY(KC_CUDA(cudaEventRecord(buffer->download.end, stream)));
 out:
         return status;
 }
 
-/* Put or look up a batch that is on its way to the devices. */
+/* Look up the keys of a batch, and send the answers on their way. The answers that were in its buffers
+ * before have arrived: the batch's keys were copied after that. */
 template <class Layout>
-static enum kc_status work_on(cascade<Layout> *c, uint64_t batch, struct kc_error *err)
+static enum kc_status look_up(cascade<Layout> *c, uint64_t number,
+                              const kc_wd_share<typename Layout::key> *shares, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_wd_share<typename Layout::key> shares[KC_LINKS_MAX];
+        enum kc_status status;
+        cascade_batch<Layout> batch = { c, number };
         uint32_t *answers[KC_LINKS_MAX];
         uint64_t nfound = 0;
-        for (int i = 0; i < nmembers(c); i++) {
-                const berth<typename Layout::key> *berth = berth_of(c, batch, i);
-                shares[i] = { berth->keys, c->values == NULL ? NULL : berth->values,
-                              stretch_of(c, batch, i).n };
-                answers[i] = berth->values;
-                KC_TRY(KC_CUDA(cudaStreamWaitEvent(gpu_of(c, i)->stream, berth->up, 0)));
-        }
-        if (c->answers == NULL) {
-                KC_TRY(kc_wd_several_put(c->several, shares, c->mode, NULL, err));
-        } else {
-                KC_TRY(kc_wd_several_retrieve(c->several, shares, answers, c->missing, &nfound,
-                                              err));
-                KC_TRY(download(c, batch, err));
-        }
+        for (int i = 0; i < nmembers(c); i++)
+                answers[i] = buffer_of(c, number, i)->values;
+        KC_TRY(kc_wd_several_retrieve(c->several, shares, answers, c->missing, &nfound, err));
         c->nfound += nfound;
+        if (number >= (uint64_t)c->in_flight)
+                KC_TRY(add_time(c, number, KC_WD_DOWNLOAD,
+                                &share_buffer<typename Layout::key>::download, err));
+        KC_TRY(kc_links_in_turn(c->several->links, download<Layout>, &batch, err));
+out:
+        return status;
+}
+
+/* Put or look up a batch that is on its way to the devices. This waits until it has arrived, so that
+ * the time of the copies is not part of the next stage. */
+template <class Layout>
+static enum kc_status work_on(cascade<Layout> *c, uint64_t number, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_wd_share<typename Layout::key> shares[KC_LINKS_MAX];
+        KC_TRY(add_time(c, number, KC_WD_UPLOAD, &share_buffer<typename Layout::key>::upload, err));
+        for (int i = 0; i < nmembers(c); i++) {
+                const auto *buffer = buffer_of(c, number, i);
+                shares[i] = { buffer->keys, c->values == NULL ? NULL : buffer->values,
+                              share_of(c, number, i).n };
+        }
+        KC_TRY(c->answers == NULL ? kc_wd_several_put(c->several, shares, c->mode, NULL, err)
+                                  : look_up(c, number, shares, err));
+out:
+        return status;
+}
+
+/* Wait for the answers that are still on their way. */
+template <class Layout> static enum kc_status finish(cascade<Layout> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        const uint64_t nleft = std::min((uint64_t)c->in_flight, c->nbatches);
+        KC_TRY(kc_links_settle(c->several->links, err));
+        for (uint64_t i = c->nbatches - nleft; i < c->nbatches && c->answers != NULL; i++)
+                KC_TRY(add_time(c, i, KC_WD_DOWNLOAD, &share_buffer<typename Layout::key>::download,
+                                err));
 out:
         return status;
 }
@@ -186,21 +257,23 @@ template <class Layout> static enum kc_status all_batches(cascade<Layout> *c, st
         enum kc_status status;
         struct kc_error full = {};
         uint64_t nup = 0;
-        KC_TRY(berths_new(c, err));
+        KC_TRY(buffers_new(c, err));
         for (uint64_t i = 0; i < c->nbatches; i++) {
                 struct kc_error failure = {};
-                for (; nup < std::min(i + (uint64_t)c->in_flight, c->nbatches); nup++)
-                        KC_TRY(upload(c, nup, err));
+                for (; nup < std::min(i + (uint64_t)c->in_flight, c->nbatches); nup++) {
+                        cascade_batch<Layout> batch = { c, nup };
+                        KC_TRY(kc_links_in_turn(c->several->links, upload<Layout>, &batch, err));
+                }
                 status = work_on(c, i, &failure);
                 if (status == KC_ENOMEM && c->answers == NULL)
                         full = failure;
                 else if (status != KC_OK)
                         KC_TRY(kc_fail_as(err, &failure));
         }
-        KC_TRY(kc_links_settle(c->several->links, err));
+        KC_TRY(finish(c, err));
         status = full.status == KC_OK ? KC_OK : kc_fail_as(err, &full);
 out:
-        berths_free(c);
+        buffers_free(c);
         return status;
 }
 
@@ -210,7 +283,8 @@ static enum kc_status run(cascade<Layout> *c, const struct kc_wd_cascades *casca
 {
         const struct kc_wd_cascades defaults = {}, *given = cascades != NULL ? cascades : &defaults;
         if (given->in_flight < 0 || given->in_flight > KC_WD_MAX_IN_FLIGHT)
-                return kc_fail(err, KC_EUSAGE, "WarpDrive map: %d batches in flight; at most %d",
+                return kc_fail(err, KC_EUSAGE,
+                               "WarpDrive map: %d batches cannot be in flight; the most is %d",
                                given->in_flight, (int)KC_WD_MAX_IN_FLIGHT);
         if (c->n == 0)
                 return KC_OK;

@@ -1,13 +1,13 @@
 /*
- * Host-sided batches for the WarpDrive map over several devices: keys in host memory, in batches
- * that overlap.
+ * The WarpDrive map over several devices, for keys in host memory: they go through the devices in
+ * batches that overlap.
  *
  *      batch 0   to the devices │ split, transpose, insert │
  *      batch 1                  │ to the devices           │ split, transpose, insert │
  *      batch 2                                             │ to the devices           │ ...
  *
- * While the devices work on a batch, the next ones are on their way to them, and for lookups the
- * answers of those before on their way back. The work on the maps is one batch after the other.
+ * While the devices work on a batch, the next batches are copied to them, and the answers of earlier
+ * lookups are copied back. The maps themselves work on one batch after the other.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B, figure 5.
  */
@@ -20,16 +20,18 @@ enum { KC_WD_MAX_IN_FLIGHT = 8 };
 
 struct kc_wd_cascades {
         uint64_t batch_nkeys; /* of all members together; 0: 2^24 */
-        int in_flight;        /* batches in device memory at once: 1 for no overlap; 0: 2; at most
-                          KC_WD_MAX_IN_FLIGHT */
+        int in_flight; /* batches in device memory at once, at most KC_WD_MAX_IN_FLIGHT; 1: no
+                                 overlap; 0: 2 */
 };
 
 /*
  * Put n keys, as kc_wd_several_put does.
- *   keys, values  [n] host; values NULL: 1 each. Pinned memory is copied at full speed, and while
- *                 the devices work; other memory is not.
+ *   keys, values  [n] host; values NULL: 1 each. Only pinned memory is copied at full speed, and
+ *                 while the devices work.
  *   cascades      NULL for the defaults
- * Errors as in kc_wd_several_put; KC_ENOMEM also if the batches in flight do not fit in memory.
+ * Errors as in kc_wd_several_put; KC_ENOMEM also if the batches in flight do not fit in memory. The
+ * time of the copies is added to the stages KC_WD_UPLOAD and KC_WD_DOWNLOAD: of each batch, that of
+ * the member that takes longest.
  */
 template <class Layout>
 enum kc_status kc_wd_several_put_host(kc_wd_several<Layout> *several,

@@ -1,6 +1,6 @@
 /*
  * Splits a batch by the members that own its keys, for the WarpDrive map over several devices, and
- * brings answers back. Private to several.cu.
+ * brings answers back. Private to the files several*.cu.
  *
  *      keys ──▶ count by owner: a row of the partition table
  *           ──▶ split, tile by tile ──▶ each owner's array, at the sender's column offset
@@ -13,6 +13,10 @@
  * more, which links transfer at full rate. For the way back a tile records where each of its keys
  * was staged, and where its runs went.
  *
+ * If equal keys are combined (tile_leaders.cuh), only leaders are staged, with their own values or
+ * with the sums of all that they lead. The others record the place of their leader, so on the way
+ * back they get its answer.
+ *
  * Source: Juenger et al., WarpDrive (2018), section IV-B.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_OWNERS_CUH
@@ -21,10 +25,10 @@
 #include "gpu/device/context.cuh"
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/warpdrive/probe.cuh"
+#include "gpu/maps/warpdrive/slots.cuh"
 #include "gpu/maps/warpdrive/tile.cuh"
 
 enum : uint32_t {
-        KC_WD_MAX_OWNERS = 16,
         KC_WD_RUN_UNIT = 32,    /* elements that a warp writes at once */
         KC_WD_NO_OWNER = 0xff,  /* a gap between two staged runs */
         KC_WD_OWNERS_AHEAD = 4, /* keys that a thread loads at once to count them */
@@ -87,18 +91,21 @@ template <class Key> struct kc_wd_way {
         uint32_t first;
 };
 
-/* A tile's keys of one owner: their place in the tile, and in the array where they went. */
+/* A tile's keys of one owner: where they were staged in the tile, and where they went in the array. */
 struct kc_wd_sent_run {
         uint32_t begin, n, from;
 };
 
 template <class Key> struct kc_wd_sending {
         const Key *keys;
-        const uint32_t *values; /* NULL: none */
+        const uint32_t *values; /* NULL: 1 each */
         uint32_t n, nowners;
+        bool with_values;  /* values are sent */
+        bool sum;          /* a leader's value is the sum of all that it leads */
         uint32_t *cursors; /* [nowners] how many keys of each have a place */
-        uint16_t *ranks;   /* [n] a key's place in its tile; NULL: nothing is to come back */
-        struct kc_wd_sent_run *runs; /* [tiles][nowners] */
+        uint16_t *ranks;   /* [n] in, if equal keys are combined: a key's leader; out: where it was
+                            staged; NULL: neither */
+        struct kc_wd_sent_run *runs; /* [tiles][nowners]; NULL: nothing is to come back */
         kc_wd_way<Key> to[KC_WD_MAX_OWNERS];
 };
 
@@ -106,12 +113,12 @@ template <class Key> struct kc_wd_sending {
 template <class Key> struct kc_wd_outbox {
         Key staged[kc_wd_outbox_size<Key>::CAP];
         uint8_t owners[kc_wd_outbox_size<Key>::CAP]; /* of the staged keys */
-        uint32_t counts[KC_WD_MAX_OWNERS + 1];       /* the last one: lanes without a key */
+        uint32_t counts[KC_WD_MAX_OWNERS + 1];       /* the last one: lanes with nothing to send */
         struct kc_wd_sent_run runs[KC_WD_MAX_OWNERS];
         uint32_t end;
 };
 
-/* The keys' places among those of the same owner in the tile. All lanes of the block call this. */
+/* Rank each key among the tile's keys of the same owner. All lanes of the block call this. */
 template <class Key>
 static __device__ void kc_wd_rank_by_owner(kc_wd_outbox<Key> *tile, const uint32_t *owners,
                                            uint32_t *ranks)
@@ -127,8 +134,8 @@ static __device__ void kc_wd_rank_by_owner(kc_wd_outbox<Key> *tile, const uint32
         __syncthreads();
 }
 
-/* Reserve a place for each owner's run, and lay the runs out in the tile: at the same distance from
- * a multiple of KC_WD_RUN_UNIT as they have where they go. Ends with a barrier. */
+/* Reserve a place for each owner's run, and lay the runs out in the tile: as far from a multiple of
+ * KC_WD_RUN_UNIT as they will be in the array. Ends with a barrier. */
 template <class Key>
 static __device__ void kc_wd_place_runs(kc_wd_outbox<Key> *tile, const kc_wd_sending<Key> &sending)
 {
@@ -170,7 +177,51 @@ static __device__ void kc_wd_write_runs(const kc_wd_outbox<Key> *tile, const To 
         __syncthreads();
 }
 
+/* The keys that are not leaders record where their leaders were staged. `owners`: KC_WD_MAX_OWNERS
+ * for them. Starts with a barrier, after which the leaders' ranks can be read. */
 template <class Key>
+static __device__ void kc_wd_follow(const kc_wd_sending<Key> &sending, uint32_t begin, uint32_t n,
+                                    const uint32_t *owners, uint32_t *ranks)
+{
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < kc_wd_tile<Key>::NITEMS; i++) {
+                const uint32_t at = threadIdx.x + i * KC_WD_SPLIT_THREADS;
+                if (at >= n || owners[i] != KC_WD_MAX_OWNERS)
+                        continue;
+                const uint32_t leader = sending.ranks[begin + at];
+                ranks[i] = sending.ranks[begin + leader];
+                sending.ranks[begin + at] = (uint16_t)ranks[i];
+        }
+}
+
+/* Stage the values of what is sent: `staged` has a place for each rank. */
+template <class Key>
+static __device__ void kc_wd_stage_values(const kc_wd_sending<Key> &sending, uint32_t begin,
+                                          uint32_t n, const uint32_t *owners, const uint32_t *ranks,
+                                          uint32_t *staged)
+{
+        enum { THREADS = KC_WD_SPLIT_THREADS, NITEMS = kc_wd_tile<Key>::NITEMS };
+        auto value = [&](uint32_t at) {
+                return sending.values != NULL ? sending.values[begin + at] : 1;
+        };
+#pragma unroll
+        for (int i = 0; i < NITEMS; i++)
+                if (owners[i] != KC_WD_MAX_OWNERS)
+                        staged[ranks[i]] = value(threadIdx.x + i * THREADS);
+        if (!sending.sum)
+                return;
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < NITEMS; i++) {
+                const uint32_t at = threadIdx.x + i * THREADS;
+                if (at < n && owners[i] == KC_WD_MAX_OWNERS)
+                        kc_wd_add_count(&staged[ranks[i]], value(at));
+        }
+}
+
+/* COMBINE: send only leaders. */
+template <class Key, bool COMBINE>
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         wd_send_kernel(const __grid_constant__ kc_wd_sending<Key> sending)
 {
@@ -192,15 +243,17 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
                 keys[i] = at < n ? sending.keys[begin + at] : (Key)0;
         }
 #pragma unroll
-        for (int i = 0; i < NITEMS; i++)
-                owners[i] = threadIdx.x + i * THREADS < n ? kc_wd_owner(keys[i], sending.nowners)
-                                                          : KC_WD_MAX_OWNERS;
+        for (int i = 0; i < NITEMS; i++) {
+                const uint32_t at = threadIdx.x + i * THREADS;
+                const bool sent = at < n && (!COMBINE || sending.ranks[begin + at] == at);
+                owners[i] = sent ? kc_wd_owner(keys[i], sending.nowners) : KC_WD_MAX_OWNERS;
+        }
         kc_wd_rank_by_owner(tile, owners, ranks);
         kc_wd_place_runs(tile, sending);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 uint32_t at = threadIdx.x + i * THREADS;
-                if (at >= n)
+                if (owners[i] == KC_WD_MAX_OWNERS)
                         continue;
                 ranks[i] += tile->runs[owners[i]].begin;
                 tile->staged[ranks[i]] = keys[i];
@@ -208,24 +261,22 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
                 if (sending.ranks != NULL)
                         sending.ranks[begin + at] = (uint16_t)ranks[i];
         }
+        if (COMBINE)
+                kc_wd_follow(sending, begin, n, owners, ranks);
         kc_wd_write_runs<Key>(tile, [&](uint32_t owner) { return sending.to[owner].keys; });
-        if (sending.values == NULL)
+        if (!sending.with_values)
                 return;
-        uint32_t *staged = (uint32_t *)tile->staged;
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++)
-                if (threadIdx.x + i * THREADS < n)
-                        staged[ranks[i]] = sending.values[begin + threadIdx.x + i * THREADS];
+        kc_wd_stage_values(sending, begin, n, owners, ranks, (uint32_t *)tile->staged);
         kc_wd_write_runs<uint32_t>(tile, [&](uint32_t owner) { return sending.to[owner].values; });
 }
 
-/* What a sender fetches of n answers. */
+/* What a sender needs to fetch its n answers. */
 struct kc_wd_fetching {
         uint32_t n, nowners;
         const uint16_t *ranks;
         const struct kc_wd_sent_run *runs;
         uint32_t *out;                             /* [n] */
-        const uint32_t *answers[KC_WD_MAX_OWNERS]; /* laid out like the arrays that keys went to */
+        const uint32_t *answers[KC_WD_MAX_OWNERS]; /* laid out like the arrays of the keys */
 };
 
 template <class Key>

@@ -140,17 +140,28 @@ KC_HD uint64_t kc_wd_fold(kc_key128 key)
 }
 
 /*
- * The owner of a key among nowners, p(k) in the paper. It depends neither on the maps' hash function
- * nor on their seed: otherwise the keys of an owner would be in 1 / nowners of its windows, and a
- * rebuild would change owners. (The mixing is MurmurHash3's.)
+ * The hash that chooses a key's owner. It depends neither on the maps' hash function nor on their
+ * seed: otherwise the keys of an owner would be in 1 / nowners of its windows, and a rebuild would
+ * change owners. (The mixing is MurmurHash3's.)
  */
-template <class Key> KC_HD uint32_t kc_wd_owner(Key key, uint32_t nowners)
+template <class Key> KC_HD uint64_t kc_wd_owner_hash(Key key)
 {
         uint64_t hash = kc_wd_fold(key);
         hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
         hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-        hash ^= hash >> 33;
+        return hash ^ hash >> 33;
+}
+
+/* Uses only the upper 32 bits of the hash. */
+KC_HD uint32_t kc_wd_owner_of(uint64_t hash, uint32_t nowners)
+{
         return (uint32_t)((hash >> 32) * nowners >> 32);
+}
+
+/* The owner of a key among nowners, p(k) in the paper. */
+template <class Key> KC_HD uint32_t kc_wd_owner(Key key, uint32_t nowners)
+{
+        return kc_wd_owner_of(kc_wd_owner_hash(key), nowners);
 }
 
 /* ---- shape and probing ---- */

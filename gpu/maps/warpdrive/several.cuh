@@ -1,22 +1,22 @@
 /*
- * The WarpDrive map over several devices: each member of a kc_links has a map (map.cuh) with the
- * keys that it owns.
+ * The WarpDrive map over several devices: each member of a kc_links has a map (map.cuh) of the keys
+ * that it owns.
  *
  *      member 0   keys ──▶ split by owner ──┐  ┌──▶ all keys of owner 0 ──▶ map 0
  *      member 1   keys ──▶ split by owner ──┼──┼──▶ all keys of owner 1 ──▶ map 1
  *      member 2   keys ──▶ split by owner ──┘  └──▶ all keys of owner 2 ──▶ map 2
  *                                     transposition
  *
- * The partition table T[member, owner] has the number of keys of each kind: sums over a column say
- * where a sender's keys go in the owner's memory, sums over a row where they are in the sender's. If
- * a member reaches an owner's memory, the split writes there, and there is no transposition to do;
- * otherwise, it writes to a buffer that is copied. Answers take the way back, so they come in the
- * order of the keys. A batch goes through in slices for which there is memory.
+ * The partition table T[member, owner] counts the keys that each member sends to each owner. A sum
+ * over a column says where a sender's keys go in the owner's memory, a sum over a row where they are
+ * in the sender's. If a member reaches an owner's memory, the split writes there, and no transposition
+ * is left to do; otherwise it writes to a buffer that is then copied. Answers return the same way, so
+ * they come in the order of the keys. A batch is processed in slices that fit in memory.
  *
- * An operation takes a share of the batch from each member's memory; shares may differ in size, and
- * be empty. It is done when the function returns, and batches never overlap. One host thread at a
- * time uses a map and its kc_links; an operation has a thread per member and leaves the first
- * member's device current.
+ * An operation takes a share of the batch from each member's memory; shares may differ in size and
+ * may be empty. It is complete when the function returns, so batches never overlap. Only one host
+ * thread at a time may use a map and its kc_links; an operation starts a thread for each member and
+ * leaves the first member's device current.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B.
  */
@@ -27,11 +27,19 @@
 #include "gpu/maps/warpdrive/map.cuh"
 
 /* How keys get to their owners: written there by the split, or copied afterwards, as in the
- * paper. Where a member does not reach the owner, they are copied in any case. */
+ * paper. If a member does not reach an owner, its keys are copied in any case. */
 enum kc_wd_transposition { KC_WD_WRITTEN, KC_WD_COPIED };
 
-/* What an operation spends its time on: filling the partition table and taking memory; splitting;
- * copying keys; the operation on each map; copying answers; bringing them in order. */
+/*
+ * Whether a put combines equal keys of a tile (4096 keys of 128 bits, 8192 of fewer) before they are
+ * sent: added weights become one sum, and of inserted values one is sent. IF_IT_PAYS takes a sample of
+ * the keys first, and combines if that saves at least a quarter of the bytes to be sent.
+ */
+enum kc_wd_combining { KC_WD_COMBINE_IF_IT_PAYS, KC_WD_COMBINE_ALWAYS, KC_WD_COMBINE_NEVER };
+
+/* What an operation spends its time on: filling the partition table and allocating memory; splitting;
+ * copying keys; the operation on each map; copying answers; putting them in order. For keys on the
+ * host (cascade.cuh) also copies to the devices and to the host, which overlap with the rest. */
 enum kc_wd_stage {
         KC_WD_TABLE,
         KC_WD_SPLIT,
@@ -39,15 +47,21 @@ enum kc_wd_stage {
         KC_WD_LOCAL,
         KC_WD_COPY_BACK,
         KC_WD_FETCH,
+        KC_WD_UPLOAD,
+        KC_WD_DOWNLOAD,
         KC_WD_NSTAGES
 };
 
-/* Callers may read the fields, reset seconds, and use the maps where these only read. */
+/* Callers may read the fields, set combining, most_nkeys and seconds, and use the maps where these
+ * only read. */
 template <class Layout> struct kc_wd_several {
         struct kc_links *links;
         enum kc_wd_transposition transposition;
         kc_wd_map<Layout> *maps[KC_LINKS_MAX];
-        uint64_t most_nkeys;           /* of a slice, for each member; 0: no bound but memory */
+        enum kc_wd_combining combining;
+        uint64_t nsent;      /* keys that puts have handed to owners so far, each member's own
+                                included: fewer than were put if equal keys were combined */
+        uint64_t most_nkeys; /* of a slice, for each member; 0: no bound but memory */
         double seconds[KC_WD_NSTAGES]; /* spent so far */
 };
 
@@ -58,8 +72,8 @@ template <class Key> struct kc_wd_share {
         uint64_t n;
 };
 
-/* Slots of each of nowners maps that have `capacity` slots together: a share, and some more because
- * owners get keys at random. */
+/* The slots that each of nowners maps needs for `capacity` slots in all: an equal share, and some more
+ * because the number of keys that an owner gets is random. */
 uint64_t kc_wd_several_capacity(uint64_t capacity, int nowners);
 
 /*
@@ -78,7 +92,7 @@ enum kc_status kc_wd_several_new(kc_wd_several<Layout> **several, struct kc_link
 /* NULL is fine. */
 template <class Layout> void kc_wd_several_free(kc_wd_several<Layout> *several);
 
-/* Keys in all maps. */
+/* The number of keys in all maps together. */
 template <class Layout> uint64_t kc_wd_several_nkeys(const kc_wd_several<Layout> *several);
 
 /*
@@ -87,8 +101,8 @@ template <class Layout> uint64_t kc_wd_several_nkeys(const kc_wd_several<Layout>
  *   refused  out, [members][ceil(n / 32)], each in its member's memory: a bit for each key that was
  *            not put, meaningful only with KC_ENOMEM; may be NULL
  * An owner whose keys find no room rebuilds its own map. KC_ENOMEM if that does not help, or if
- * there is no memory for slices: the refused keys are not in, all others are, and no key that was
- * present is lost. KC_EDEVICE: the map can only be freed. KC_EUSAGE if the layout only keeps counts
+ * there is no memory for slices: the refused keys are not in the map, all others are, and no key that
+ * was present is lost. KC_EDEVICE: the map can only be freed. KC_EUSAGE if the layout only keeps counts
  * and mode is KC_WD_INSERT.
  */
 template <class Layout>
@@ -110,7 +124,7 @@ enum kc_status kc_wd_several_retrieve(kc_wd_several<Layout> *several,
                                       struct kc_error *err);
 
 /* Erase the keys of all shares; absent ones are ignored. KC_ENOMEM if there is no memory for slices:
- * some keys may still be there then. */
+ * then some of the keys may still be there. */
 template <class Layout>
 enum kc_status kc_wd_several_erase(kc_wd_several<Layout> *several,
                                    const kc_wd_share<typename Layout::key> *shares,

@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
 
 typedef cub::BlockScan<uint32_t, KC_WD_SPLIT_THREADS> kc_wd_scan;
 
-/* Replace counts [n] by their exclusive prefix sums. Called by the whole block, after a barrier;
+/* Replace counts [n] by their exclusive prefix sums. The whole block calls this after a barrier, and it
  * ends with one. */
 static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
                                                 typename kc_wd_scan::TempStorage *scratch)
@@ -90,8 +90,9 @@ static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
 }
 
 /*
- * begins [nparts + 1]: counts at first, the last one 0; then where parts begin. Copies, to be used
- * as cursors, go to upper (one per 2^shift parts) and to lower (one per part); NULL: no such pass.
+ * Replace the counts in begins [nparts + 1], of which the last is 0, by where the parts begin. Copies
+ * that serve as cursors go to upper (one per 2^shift parts) and lower (one per part); NULL: there is
+ * no such pass.
  */
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
@@ -135,8 +136,8 @@ template <class Key> struct kc_wd_pass {
         uint32_t *out_values;
 };
 
-/* A tile only has keys of one bucket of the level above. Those of bucket c start with tile number
- * begin / NKEYS + c, so there are always enough numbers; some tiles are empty. */
+/* A tile has keys of only one bucket of the level above. The tiles of bucket c are numbered from
+ * begin / NKEYS + c on, so there are always enough numbers, and some tiles are empty. */
 template <class Key> static uint32_t kc_wd_ntiles(const struct kc_wd_level *level)
 {
         return level->n / kc_wd_tile<Key>::NKEYS + (1u << level->above);
@@ -190,7 +191,8 @@ static __device__ void kc_wd_write_staged(const kc_wd_staging<Key> *tile, const 
         __syncthreads();
 }
 
-/* A key's place among those of its bucket in the tile, above the bucket's number. */
+/* Rank each key among the tile's keys of its bucket. ranks: out, the rank above 16 bits of the bucket's
+ * number. */
 template <class Key>
 static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Key *keys, uint32_t n,
                                        uint32_t *counts, uint32_t *ranks)
