@@ -58,9 +58,30 @@ enum kc_status exporting_check(const struct exporting *exporting, int k, bool st
         return status;
 }
 
+/* Pass n pairs to the writer with counts lowered to the cap. A count above max_count stays, so that
+ * the writer leaves it out. */
+static enum kc_status put_capped(const struct exporting *exporting, struct kc_format_writer *writer,
+                                 size_t nwords, const uint64_t *kmers, const uint32_t *counts,
+                                 size_t n, struct kc_error *err)
+{
+        enum { PART = 1024 };
+        const uint32_t cap = exporting->count_cap, max = exporting->max_count;
+        enum kc_status status = KC_OK;
+        uint32_t capped[PART];
+        for (size_t done = 0; done < n && status == KC_OK; done += PART) {
+                const size_t npart = n - done < PART ? n - done : PART;
+                for (size_t i = 0; i < npart; i++) {
+                        const uint32_t count = counts[done + i];
+                        capped[i] = count > cap && count <= max ? cap : count;
+                }
+                status = kc_format_put(writer, kmers + done * nwords, capped, npart, err);
+        }
+        return status;
+}
+
 /* Pass all k-mers of the cursor to the writer. */
-static enum kc_status copy(struct kc_cursor *cursor, struct kc_format_writer *writer,
-                           struct kc_error *err)
+static enum kc_status copy(const struct exporting *exporting, struct kc_cursor *cursor,
+                           struct kc_format_writer *writer, int k, struct kc_error *err)
 {
         enum kc_status status;
         for (;;) {
@@ -70,7 +91,11 @@ static enum kc_status copy(struct kc_cursor *cursor, struct kc_format_writer *wr
                 KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
                 if (n == 0)
                         break;
-                KC_TRY(kc_format_put(writer, kmers, counts, n, err));
+                if (exporting->count_cap == 0)
+                        KC_TRY(kc_format_put(writer, kmers, counts, n, err));
+                else
+                        KC_TRY(put_capped(exporting, writer, kc_kmer_nwords(k), kmers, counts, n,
+                                          err));
         }
 out:
         return status;
@@ -102,7 +127,7 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kc_stor
                                exporting->to ? exporting->to : "", info.k, from, to, err));
         KC_TRY(kc_format_create(&writer, exporting->output, &options, err));
         KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
-        KC_TRY(copy(cursor, writer, err));
+        KC_TRY(copy(exporting, cursor, writer, info.k, err));
         KC_TRY(kc_format_commit(writer, &written, err));
         report(exporting, &written);
 out:

@@ -12,6 +12,7 @@ struct exporting {
         enum kc_file_format format;
         const char *output;
         uint32_t min_count, max_count;
+        uint32_t count_cap;    /* a count above it that is kept is written as it; 0: none is */
         const char *from, *to; /* bounds of the k-mers, as the user typed them; or NULL */
         bool force;            /* existing files may be replaced */
 };

@@ -3,6 +3,7 @@
  */
 #include "app/advice.h"
 #include "app/help.h"
+#include "app/kmc.h"
 #include "app/references.h"
 #include "app/signals.h"
 #include "base/clock.h"
@@ -118,6 +119,24 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
         return code;
 }
 
+/* Run kcount-kmc. kmc's exit code is 1 for any failure. */
+static int run_kmc(int argc, char **argv, struct invocation *call)
+{
+        struct kc_error err = { 0 };
+        enum kc_status status = kmc_run(call, argc, argv, &err);
+        enum kc_status closed = text_out_close(call->out, &err);
+        status = status ? status : closed;
+        if (status != KC_OK) {
+                signals_die_if_caught(status == KC_ECANCELED);
+                if (text_out_pipe_closed(call->out))
+                        signals_die_by_pipe();
+                else
+                        fprintf(stderr, "kcount-kmc: %s\n", err.message);
+        }
+        invocation_free(call);
+        return status == KC_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 /* A plain word that is neither a command nor a file is more likely a misspelled command than a
  * file. */
 static bool is_misspelt(const char *word)
@@ -139,6 +158,8 @@ static int run_program(int argc, char **argv)
                 fprintf(stderr, "kcount: out of memory\n");
                 return EXIT_FAILURE;
         }
+        if (argc > 0 && kmc_is_name(argv[0]))
+                return run_kmc(argc, argv, &call);
         if (argc < 2) {
                 text_out_stderr(&out);
                 help_overview(&out);

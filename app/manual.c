@@ -131,6 +131,14 @@ static const char description[] =
         "and\n"
         ".Fl V , Fl \\-version .\n"
         ".Pp\n"
+        "Called by the name\n"
+        ".Nm kcount\\-kmc\n"
+        "or\n"
+        ".Nm kmc ,\n"
+        "it takes the command line of KMC 3.2.1's program kmc and writes what that would write;\n"
+        ".Ic kcount\\-kmc \\-\\-help\n"
+        "lists the options.\n"
+        ".Pp\n"
         "Standard output carries data only.\n"
         "Messages, the progress bar and the summary go to standard error.\n";
 

@@ -110,9 +110,9 @@ def test_devices():
 
 
 def test_source():
-    """Includes the fields that are printed only with a device."""
+    """Includes the fields that are printed only with a device, but not those of KMC (app/kmc.c)."""
     written = set()
-    for path in (SOURCE / "app").glob("*.c"):
+    for path in set((SOURCE / "app").glob("*.c")) - {SOURCE / "app/kmc.c"}:
         written |= set(re.findall(r'\bjson_(?:string|number|real|bool|begin)\(&?json, "(\w+)"',
                                   path.read_text()))
     listed = {name.split(".")[-1] for page in SECTIONS.values() for name in page}
