@@ -6,8 +6,8 @@ MULTI = """## Several devices
 The links between the devices, the map of WarpDrive over them (Jünger et al., figures 9 and 10),
 and the counter. *written*: the multisplit writes keys straight into their owner's memory;
 *copied*: it writes to a buffer, which is then copied, as in the paper. The map has unique keys
-only. In the counter, the final merge and the encoding run on the first device only: they are not
-shared out yet.
+only. When the counter was measured, at the commit below, the first device alone merged all runs; now
+all devices merge and encode.
 """
 
 
