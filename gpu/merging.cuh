@@ -71,8 +71,8 @@ static enum kc_status take_ranges(struct gpu_engine<Key> *e, struct gpu_counting
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         size_t number;
-        for (;;) {
-                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", c->nmerged, NULL);
+        for (uint64_t i = 0;; i++) {
+                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_exchange_next(&e->exchange, member, &number, &range, err));
                 kc_gpu_trace_end(e->crew.trace, trace, NULL);
                 if (number == e->exchange.deal.nranges)
