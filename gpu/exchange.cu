@@ -316,7 +316,6 @@ static enum kc_status take(struct kc_gpu_exchange<Key> *x, struct kc_exchange_me
                         kc_gpu_run_free(m->gpu, &parts[i]);
         if (status != KC_OK)
                 return status;
-        m->npairs += m->range.n;
         m->ntaken++;
         m->holds_inbox = m->range.cap == 0;
         if (m->holds_inbox)

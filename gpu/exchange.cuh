@@ -52,7 +52,6 @@ template <class Key> struct kc_exchange_member {
         size_t ntaken;                /* ranges that it took */
         struct kc_gpu_run<Key> range; /* the last of these */
         bool holds_inbox;             /* `range` is in an inbox */
-        uint64_t npairs;              /* of all ranges that it took */
         /* guarded by the gate */
         size_t nemptied; /* inboxes that it has emptied */
 };
