@@ -177,6 +177,7 @@ static void put_json_parts(struct json *json, const struct summary *s)
                 json_number(json, "counted_kmers", part->nkmers);
                 json_number(json, "passes", part->npasses);
                 json_number(json, "peak_memory_bytes", part->peak_nbytes);
+                json_number(json, "merged_kmers", part->nmerged);
                 json_number(json, "received_reads_bytes", part->reads_nbytes);
                 json_number(json, "sent_runs_bytes", part->runs_nbytes);
                 json_end(json, '}');

@@ -3,9 +3,9 @@ from report_counts import machine_line
 
 MULTI = """## Several devices
 
-The links between the devices, the map of WarpDrive over them (Jünger et al.), and the counter. In
-the counter, the final merge and the encoding run on the first device only: they are not shared out
-yet.
+The links between the devices, the map of WarpDrive over them (Jünger et al.), and the counter. When
+the counter was measured, at the commit below, the first device alone merged all runs; now all
+devices merge and encode.
 """
 SCALING = """### The map: bulk insert and retrieve
 

@@ -170,46 +170,6 @@ out:
         return status;
 }
 
-/* ---- the run ---- */
-
-/* Hand over the counts that were tallied. The rest of the run follows as pairs. */
-template <class Key>
-static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        struct kc_run_counts counts = {};
-        counts.rows = e->counted.rows;
-        return e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err);
-}
-
-/* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
-template <class Key>
-static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        enum { RANGE_NPAIRS = 1 << 24 };
-        enum kc_status status;
-        struct kc_gpu_run<Key> range;
-        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->own.lsm) / e->plan.parts.part_pairs + 1;
-        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER), nparts);
-        if (tallies(e))
-                KC_TRY(put_tally(e, err));
-        else
-                kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
-        for (uint64_t i = 0;; i++) {
-                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
-                KC_TRY(kc_gpu_lsm_next(e->own.lsm, RANGE_NPAIRS, &range, err));
-                kc_gpu_trace_end(e->crew.trace, trace, NULL);
-                if (range.n == 0)
-                        break;
-                KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
-        }
-        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
-        KC_TRY(kc_gpu_lsm_nsaturated(e->own.lsm, &nsaturated, err));
-        e->counted.nsaturated += nsaturated;
-        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(e->own.lsm);
-out:
-        return status;
-}
-
 /* ---- threads ---- */
 
 /* Count the reads that are kept. `read`: the time at which that could begin. */
@@ -221,7 +181,6 @@ static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct 
         KC_TRY(count_all(e, err));
         e->order_start = kc_clock_seconds();
         e->totals->stage_seconds[KC_STAGE_COUNT] = e->order_start - read;
-        KC_TRY(gather(e, err));
         KC_TRY(merge_all(e, err));
 out:
         return status;
@@ -264,6 +223,14 @@ out:
         return status;
 }
 
+/* What a device's LSM leaves in the end. */
+template <class Key>
+static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
+{
+        e->counted.nsaturated += c->nsaturated;
+        e->spilled_nbytes += c->spilled_nbytes;
+}
+
 /*
  * The counts must add up: the number of k-mers in all batches is the sum of all counts plus what
  * saturation cut off.
@@ -271,6 +238,9 @@ out:
 template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         struct kc_gpu_emit_totals out;
+        add_sums(e, &e->own);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                add_sums(e, &e->others[i]);
         kc_gpu_emitter_totals(e->crew.emitter, &out);
         if (tallies(e)) {
                 out.sum += e->counted.dropped.nkmers;
@@ -355,6 +325,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting<
         part->npasses = c->npasses;
         part->peak_nbytes = c->gpu->peak_nbytes;
         part->reads_nbytes = c->reads_nbytes;
+        part->nmerged = c->nmerged;
         part->runs_nbytes = c->runs_nbytes;
         report->npasses += c->npasses;
 }
@@ -377,7 +348,7 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
 {
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
-        e->shares.gate = e->crew.gate;
+        e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;
         e->own.device = params->device;
@@ -392,6 +363,7 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
 /* Free what is left, even after a failure. */
 template <class Key> static void end_devices(struct gpu_engine<Key> *e)
 {
+        kc_gpu_exchange_free(&e->exchange);
         for (int i = 0; i < e->crew.nfollowers; i++)
                 end_follower(&e->others[i]);
         if (e->crew.nfollowers > 0)
@@ -425,6 +397,7 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         begin_devices(&e);
         kc_gpu_plan_host(&e.plan, &e.params, in->gpu_params);
         e.plan.nks = in->nks;
+        e.plan.ndevices = 1 + in->gpu_params->nothers;
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);
         report->began |= number > 0;

@@ -6,8 +6,10 @@
 
 #include "gpu/count/count.cuh"
 #include "gpu/crew.cuh"
+#include "gpu/exchange.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/intake/intake.cuh"
+#include "gpu/pact.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
 #include "gpu/shares.cuh"
@@ -48,9 +50,12 @@ template <class Key> struct gpu_counting {
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_counted counted;
         uint64_t npasses;
+        uint64_t nmerged;                    /* pairs of the run that it merged */
+        uint64_t nsaturated, spilled_nbytes; /* of its LSM, in the end */
+        uint64_t runs_nbytes;                /* pairs that it sent to other devices */
         /* of a follower */
-        struct kc_gpu_link link;            /* from the first device */
-        uint64_t reads_nbytes, runs_nbytes; /* sent to this device; sent by it */
+        struct kc_gpu_link link; /* from the first device */
+        uint64_t reads_nbytes;   /* sent to this device */
 };
 
 template <class Key> struct gpu_engine {
@@ -62,6 +67,8 @@ template <class Key> struct gpu_engine {
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
         struct kc_gpu_shares shares;
+        struct kc_gpu_pact pact;
+        struct kc_gpu_exchange<Key> exchange;
         struct gpu_counting<Key> own; /* the first device */
         struct gpu_counting<Key> others[KC_GPU_MAX_DEVICES - 1];
         double start, order_start;

@@ -1,10 +1,10 @@
 /*
  * Private to engine.cu: counting shares, on the first device and on further ones.
  *
- *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──▶ the merge of all
- *                   │                                                 ▲
- *                   ▼ over a link (gpu/device/link.cuh)               │ and back
- *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──────┘
+ *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──┐
+ *                   │                                              ├─▶ merging (gpu/merging.cuh)
+ *                   ▼ over a link (gpu/device/link.cuh)            │
+ *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──┘
  *
  * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
  * counted by one device, and its count is final there. Every device needs all reads, but packed
@@ -14,27 +14,9 @@
 #define KC_GPU_FOLLOWERS_CUH
 
 #include "gpu/engine_memory.cuh"
-#include "gpu/runs/gather.cuh"
+#include "gpu/merging.cuh"
 
 /* ---- shares, on any device ---- */
-
-/* Temporary files may be on the same disk as the output. */
-template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
-{
-        return e->in->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->own.lsm) > 0;
-}
-
-/* The pairs counted so far replace the estimates. Little is known about partial counts, which are
- * not filtered yet. */
-template <class Key>
-static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_counted *counted)
-{
-        const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t npairs = kc_gpu_lsm_npairs(e->own.lsm);
-        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
-        if (sink->expect != NULL && npairs > nvague && !uses_files(e))
-                sink->expect(sink->ctx, npairs - nvague);
-}
 
 template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
@@ -44,8 +26,8 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         int trace = kc_gpu_trace_begin(e->crew.trace, "insert", c->npasses, NULL);
         enum kc_status status = kc_gpu_lsm_insert(c->lsm, run, err);
         kc_gpu_trace_end(e->crew.trace, trace, NULL);
-        if (status == KC_OK && c == &e->own)
-                expect_counted(e, &c->counted);
+        if (status == KC_OK && c == &e->own && !uses_files(e, c))
+                expect_counted(e, &c->counted, kc_gpu_lsm_npairs(c->lsm));
         return status;
 }
 
@@ -235,14 +217,6 @@ out:
         return status;
 }
 
-/* With several devices, a message says which one failed. */
-template <class Key>
-static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct kc_error *failure,
-                               struct kc_error *err)
-{
-        return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
-}
-
 /* A follower's thread. */
 template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
 {
@@ -251,6 +225,7 @@ template <class Key> static enum kc_status follow(void *ctx, int follower, struc
         struct kc_error failure = {};
         KC_TRY(open_follower(e, follower, &failure));
         KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
+        KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
 out:
         if (status != KC_OK)
                 return fail_for(&e->others[follower], &failure, err);
@@ -271,57 +246,6 @@ template <class Key> static void end_follower(struct gpu_counting<Key> *c)
         end_counting(c);
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
-}
-
-/* ---- gathering ---- */
-
-/* What saturation cut off, and what went to files, in a follower's LSM, which is then freed. */
-template <class Key>
-static enum kc_status settle_sums(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        uint64_t nsaturated;
-        KC_TRY(KC_CUDA(cudaSetDevice(c->gpu->device)));
-        KC_TRY(kc_gpu_lsm_nsaturated(c->lsm, &nsaturated, err));
-        e->counted.nsaturated += nsaturated;
-        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(c->lsm);
-        kc_gpu_lsm_free(c->lsm);
-        c->lsm = NULL;
-        KC_TRY(KC_CUDA(cudaSetDevice(e->crew.gpu->device)));
-out:
-        return status;
-}
-
-/* Move the pairs of a follower's runs, merged, to the first device's LSM. */
-template <class Key>
-static enum kc_status gather_from(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_gpu_lsm_on<Key> to = { e->own.gpu, e->own.lsm }, from = {
-                c->gpu, c->lsm
-        };
-        kc_gpu_counted_add(&e->counted, &c->counted);
-        if (c->lsm == NULL)
-                return KC_OK;
-        KC_TRY(kc_gpu_lsm_gather(&to, &from, &c->runs_nbytes, err));
-        KC_TRY(settle_sums(e, c, err));
-        expect_counted(e, &e->counted);
-out:
-        return status;
-}
-
-/* Once all devices have counted: what they counted in all, and their runs in one LSM. */
-template <class Key> static enum kc_status gather(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        kc_gpu_counted_add(&e->counted, &e->own.counted);
-        for (int i = 0; i < e->crew.nfollowers; i++) {
-                struct kc_error failure = {};
-                if (gather_from(e, &e->others[i], &failure) != KC_OK)
-                        return fail_for(&e->others[i], &failure, err);
-        }
-        return KC_OK;
 }
 
 #endif

@@ -59,13 +59,14 @@ struct kc_gpu_params {
         int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers] */
         int nothers;
         enum kc_gpu_table table;
-        size_t memory_nbytes;  /* bound on the memory of each device; 0 or too large: nine tenths
+        size_t memory_nbytes; /* bound on the memory of each device; 0 or too large: nine tenths
                                   of what is free */
-        size_t pinned_nbytes;  /* bound on pinned host memory, which cannot be swapped out; 0:
+        size_t pinned_nbytes; /* bound on pinned host memory, which cannot be swapped out; 0:
                                   bounded by params->memory_nbytes alone */
-        uint64_t batch_nkmers; /* most k-mers uploaded, counted or decoded at a time; 0: chosen
-                                  from the memory and the input */
-        bool read_ahead;       /* read while the device is being initialized; if that fails, the
+        uint64_t
+                batch_nkmers; /* most k-mers uploaded, counted or decoded at a time, and that one of
+                                  several devices merges; 0: chosen from the memory and the input */
+        bool read_ahead;      /* read while the device is being initialized; if that fails, the
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
         /* The files that the batches of kc_gpu_count's source come from, for the device to inflate
@@ -79,8 +80,8 @@ struct kc_gpu_part_report {
         int device;
         uint64_t nkmers, npasses; /* that it counted */
         size_t peak_nbytes;
-        uint64_t reads_nbytes, runs_nbytes; /* sent to it by the first device, and by it to the
-                                               first */
+        uint64_t nmerged; /* pairs that it merged and put, before the last filter */
+        uint64_t reads_nbytes, runs_nbytes; /* sent to it by the first device, and by it to any */
 };
 
 /* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */

@@ -47,6 +47,7 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
 {
         *plan = {};
         plan->nks = 1;
+        plan->ndevices = 1;
         plan->top_nbases = top_nbases(params->expected_nbases, gpu_params->batch_nkmers);
         plan->top_nkmers = gpu_params->batch_nkmers != 0 ? gpu_params->batch_nkmers : UINT64_MAX;
         plan->pinned_nbytes = params->memory_nbytes;
@@ -172,13 +173,15 @@ template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err)
 {
+        const size_t ndevices = (size_t)plan->ndevices;
         plan->parts = kc_gpu_plan_encoder<Key>(params->nthreads, params->expected_nbases,
                                                parts_nbytes(limit_nbytes),
-                                               (size_t)params->memory_nbytes / 4);
+                                               (size_t)params->memory_nbytes / 4 / ndevices);
         if (kc_gpu_encoder_nbytes<Key>(plan->parts.max_pairs) > parts_nbytes(limit_nbytes))
                 return too_little(limit_nbytes, err);
         size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
-        size_t taken = feed + kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
+        size_t taken =
+                feed + ndevices * kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
         plan->host_nbytes = plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
 }

@@ -22,6 +22,7 @@ struct kc_gpu_plan {
         uint32_t host_words;    /* words of a worker's batch */
         uint64_t pinned_nbytes; /* most host memory to pin */
         int nks;                /* that are counted from the same reads: 1, unless changed */
+        int ndevices;           /* that encode, with equal parts of the host memory: likewise */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
         size_t kept_nbytes; /* most device memory for the reads kept there */

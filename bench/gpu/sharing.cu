@@ -1,8 +1,8 @@
 #include "bench/gpu/stages.cuh"
 
 #include "base/parallel.h"
+#include "gpu/exchange.cuh"
 #include "gpu/plan.cuh"
-#include "gpu/runs/gather.cuh"
 
 #include <cstdio>
 
@@ -29,6 +29,8 @@ template <class Key> struct sharing {
         struct sharer<Key> sharers[KC_GPU_MAX_DEVICES]; /* [n] */
         int n;
         bool merges;
+        struct kc_gate gate;
+        struct kc_gpu_exchange<Key> exchange; /* of one merge */
 };
 
 } // namespace
@@ -107,6 +109,13 @@ template <class Key> static void close_sharer(sharer<Key> *s)
         *s = {};
 }
 
+template <class Key> static void end_exchange(sharing<Key> *all)
+{
+        kc_gpu_exchange_free(&all->exchange);
+        all->exchange = {};
+        all->exchange.gate = &all->gate;
+}
+
 /* ---- the stages ---- */
 
 template <class Key>
@@ -114,6 +123,7 @@ static enum kc_status prepare(struct bench *bench, void *ctx, struct kc_error *e
 {
         sharing<Key> *all = (sharing<Key> *)ctx;
         enum kc_status status = KC_OK;
+        end_exchange(all);
         for (int i = 0; i < all->n; i++) {
                 sharer<Key> *s = &all->sharers[i];
                 struct kc_gpu_lsm_setup lsm = {};
@@ -163,29 +173,74 @@ out:
         return status;
 }
 
-/* Gather all runs on the first device, and merge them; counters have made room, as in the engine. */
-template <class Key> static enum kc_status merge(sharing<Key> *all, struct kc_error *err)
+enum { RANGE_NPAIRS = 1 << 24, MOST_NPAIRS = 1 << 25 }; /* alone; together */
+
+/* Counters make room before runs are merged, as in the engine. */
+template <class Key> static void free_counters(sharing<Key> *all)
 {
-        enum { RANGE_NPAIRS = 1 << 24 };
-        enum kc_status status = KC_OK;
-        const struct kc_gpu_lsm_on<Key> to = {
-                all->sharers[0].gpu, all->sharers[0].lsm
-        };
-        struct kc_gpu_run<Key> range;
-        uint64_t nbytes;
         for (int i = all->n; i-- > 0;) {
-                KC_TRY(use(&all->sharers[i], err));
+                (void)cudaSetDevice(all->sharers[i].gpu->device);
                 free_counter(&all->sharers[i]);
         }
-        for (int i = 1; i < all->n; i++) {
-                const struct kc_gpu_lsm_on<Key> from = {
-                        all->sharers[i].gpu, all->sharers[i].lsm
-                };
-                KC_TRY(kc_gpu_lsm_gather(&to, &from, &nbytes, err));
-        }
+}
+
+template <class Key> static enum kc_status merge_alone(sharing<Key> *all, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> range;
         do
-                KC_TRY(kc_gpu_lsm_next(to.lsm, RANGE_NPAIRS, &range, err));
+                KC_TRY(kc_gpu_lsm_next(all->sharers[0].lsm, RANGE_NPAIRS, &range, err));
         while (range.n > 0);
+out:
+        return status;
+}
+
+template <class Key> static enum kc_status join(void *ctx, int number, struct kc_error *err)
+{
+        sharing<Key> *all = (sharing<Key> *)ctx;
+        enum kc_status status;
+        sharer<Key> *s = &all->sharers[number];
+        KC_TRY(use(s, err));
+        KC_TRY(kc_gpu_exchange_join(&all->exchange, number, s->gpu, s->lsm,
+                                    number == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS, MOST_NPAIRS,
+                                    err));
+out:
+        return status;
+}
+
+template <class Key> static enum kc_status take_ranges(void *ctx, int number, struct kc_error *err)
+{
+        sharing<Key> *all = (sharing<Key> *)ctx;
+        enum kc_status status;
+        struct kc_gpu_run<Key> range;
+        size_t i;
+        KC_TRY(use(&all->sharers[number], err));
+        do
+                KC_TRY(kc_gpu_exchange_next(&all->exchange, number, &i, &range, err));
+        while (i < all->exchange.deal.nranges);
+out:
+        return status;
+}
+
+template <class Key> static void stop_all(void *ctx)
+{
+        kc_gate_stop(&((sharing<Key> *)ctx)->gate);
+}
+
+/* All devices merge, as in the engine, up to what they would encode. */
+template <class Key> static enum kc_status merge_together(sharing<Key> *all, struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t npairs = 0;
+        size_t usual;
+        for (int i = 0; i < all->n; i++)
+                npairs += kc_gpu_lsm_npairs(all->sharers[i].lsm);
+        usual = kc_deal_usual_pairs(npairs, (size_t)all->n, MOST_NPAIRS);
+        if (usual == 0)
+                return kc_fail(err, KC_EUSAGE, "too few k-mers for several devices to merge");
+        KC_TRY(kc_parallel(all->n, join<Key>, stop_all<Key>, all, err));
+        KC_TRY(kc_gpu_exchange_begin(&all->exchange, usual, err));
+        KC_TRY(kc_parallel(all->n, take_ranges<Key>, stop_all<Key>, all, err));
 out:
         return status;
 }
@@ -201,8 +256,11 @@ static enum kc_status run_shares(struct bench *bench, void *ctx, struct kc_error
                 nkmers += all->sharers[i].counted.nkmers;
         if (nkmers != workload_nkmers(&bench->reads, all->superkmers.k))
                 return kc_fail(err, KC_EDEVICE, "the shares do not have all k-mers");
-        if (all->merges)
-                KC_TRY(merge(all, err));
+        if (!all->merges)
+                return KC_OK;
+        free_counters(all);
+        KC_TRY(use(&all->sharers[0], err));
+        KC_TRY(all->n > 1 ? merge_together(all, err) : merge_alone(all, err));
 out:
         return status;
 }
@@ -232,6 +290,7 @@ static enum kc_status time_shares(sharing<Key> *all, const int *devices, int nde
                 stage_print(all->bench, &stage);
         }
 out:
+        end_exchange(all);
         for (sharer<Key> &s : all->sharers)
                 close_sharer(&s);
         (void)cudaSetDevice(all->bench->gpu.device);
@@ -246,6 +305,7 @@ enum kc_status bench_sharing(struct bench *bench, const int *devices, int ndevic
         struct kc_gpu_reads reads = {};
         sharing<Key> all = {};
         all.bench = bench;
+        kc_gate_init(&all.gate, NULL);
         KC_TRY(workload_new(&bench->gpu, &bench->reads, k, &reads, err));
         all.superkmers = kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, reads.nbases));
         KC_TRY(workload_keep<Key>(&bench->gpu, &bench->reads, k, &reads, 0, bench->reads.nreads,
@@ -256,6 +316,7 @@ enum kc_status bench_sharing(struct bench *bench, const int *devices, int ndevic
         KC_TRY(time_shares(&all, devices, ndevices, err));
 out:
         kc_gpu_kept_free(all.kept);
+        kc_gate_destroy(&all.gate);
         workload_free(&bench->gpu, &reads);
         return status;
 }

@@ -12,28 +12,44 @@ template <class Key> struct pairs {
         size_t n;
 };
 
+/* What one device fills: slots in pinned memory. A part goes through any free slot: if a writer has to
+ * wait, for space in the file say, only its slot waits with it. */
+template <class Key> struct emit_lane {
+        struct kc_gpu *gpu;
+        enum kc_gate_bell bell; /* of the thread that fills */
+        int nslots, most_slots; /* that may be used; as planned */
+        int nopen;              /* the first slots have memory */
+        size_t max_pairs, part_pairs;
+        struct kc_gpu_encoder<Key> *encoder; /* NULL: the sink takes pairs */
+        struct pairs<Key> *pairs;            /* [most_slots] */
+        int *traces;                         /* [most_slots] */
+        uint64_t next_part;
+        /* guarded by the gate */
+        bool *busy;      /* [most_slots] from the end of filling to the end of writing */
+        uint64_t *parts; /* [most_slots] what a busy slot holds */
+};
+
+/* Where the next range of the run begins, if several devices put ranges. */
+template <class Key> struct emit_turn {
+        uint64_t number; /* of the range */
+        uint64_t part;
+        struct kc_gpu_carry<Key> carry;
+};
+
 } // namespace
 
-/* A part goes through any free slot: if a writer has to wait, for space in the file say, only its
- * slot waits with it. */
 template <class Key> struct kc_gpu_emitter {
         int k;
         const struct kc_run_sink *sink;
         struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
-        struct kc_gpu *gpu;     /* NULL: not attached */
-        int nslots, most_slots; /* that may be used; as planned */
-        int nopen;              /* the first slots have memory; driver only */
-        size_t max_pairs, part_pairs;
-        struct kc_gpu_encoder<Key> *encoder; /* NULL: the sink takes pairs */
-        struct pairs<Key> *pairs;            /* [most_slots] */
-        int *traces;                         /* [most_slots] */
+        bool all_pass; /* the filter drops nothing of what comes here */
         /* guarded by the gate */
-        bool *busy;      /* [most_slots] from the end of filling to the end of writing */
-        uint64_t *parts; /* [most_slots] what a busy slot holds */
-        uint64_t nfilled, ntaken;
-        bool ended;
+        struct emit_lane<Key> *lanes[KC_EMIT_MAX_LANES]; /* [nlanes] or NULL */
+        int nlanes;
+        struct emit_turn<Key> turn;
+        uint64_t nparts, ntaken; /* nparts: UINT64_MAX until the last part is filled */
         struct kc_gpu_emit_totals totals;
         struct kc_run_dropped dropped; /* goes with part 0 */
 };
@@ -52,8 +68,12 @@ enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
         (*emitter)->job = job;
         (*emitter)->gate = gate;
         (*emitter)->trace = trace;
+        (*emitter)->all_pass = kc_run_keeps_all(&sink->filter);
+        (*emitter)->nparts = UINT64_MAX;
         return KC_OK;
 }
+
+/* ---- lanes ---- */
 
 template <class Key>
 static enum kc_status make_pairs(struct pairs<Key> *p, size_t n, struct kc_error *err)
@@ -67,14 +87,14 @@ out:
 
 /* Allocate the memory of one more slot. */
 template <class Key>
-static enum kc_status open_slot(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+static enum kc_status open_slot(struct emit_lane<Key> *lane, struct kc_error *err)
 {
         enum kc_status status;
-        if (e->encoder != NULL)
-                KC_TRY(kc_gpu_encoder_open(e->encoder, e->nopen, err));
+        if (lane->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_open(lane->encoder, lane->nopen, err));
         else
-                KC_TRY(make_pairs(&e->pairs[e->nopen], e->part_pairs, err));
-        e->nopen++;
+                KC_TRY(make_pairs(&lane->pairs[lane->nopen], lane->part_pairs, err));
+        lane->nopen++;
 out:
         return status;
 }
@@ -82,101 +102,154 @@ out:
 /* Allocate the first slots' memory; the other slots get theirs when they are first used, because
  * pinning takes time. */
 template <class Key>
-static enum kc_status open_slots(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+static enum kc_status open_slots(struct emit_lane<Key> *lane, struct kc_error *err)
 {
         enum { NFIRST = 3 };
         enum kc_status status = KC_OK;
-        while (e->nopen < NFIRST && e->nopen < e->nslots)
-                KC_TRY(open_slot(e, err));
+        while (lane->nopen < NFIRST && lane->nopen < lane->nslots)
+                KC_TRY(open_slot(lane, err));
 out:
         return status;
+}
+
+template <class Key>
+static enum kc_status fill_lane(const struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                                const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t n = (size_t)caps->nslots;
+        lane->nslots = lane->most_slots = caps->nslots;
+        lane->max_pairs = caps->max_pairs;
+        lane->part_pairs = caps->part_pairs;
+        lane->busy = (bool *)calloc(n, sizeof *lane->busy);
+        lane->parts = (uint64_t *)calloc(n, sizeof *lane->parts);
+        lane->traces = (int *)calloc(n, sizeof *lane->traces);
+        lane->pairs = (struct pairs<Key> *)calloc(n, sizeof *lane->pairs);
+        if (lane->busy == NULL || lane->parts == NULL || lane->traces == NULL ||
+            lane->pairs == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (e->sink->put_blocks != NULL)
+                KC_TRY(kc_gpu_encoder_new(&lane->encoder, lane->gpu, e->k, &e->sink->filter, caps,
+                                          err));
+        KC_TRY(open_slots(lane, err));
+out:
+        return status;
+}
+
+/* Copies may still be under way if another thread has failed. */
+template <class Key> static void free_lane(struct emit_lane<Key> *lane)
+{
+        (void)cudaSetDevice(lane->gpu->device);
+        (void)cudaStreamSynchronize(lane->gpu->stream);
+        kc_gpu_encoder_free(lane->encoder);
+        for (int i = 0; lane->pairs != NULL && i < lane->most_slots; i++) {
+                (void)cudaFreeHost(lane->pairs[i].kmers);
+                (void)cudaFreeHost(lane->pairs[i].counts);
+        }
+        free(lane->pairs);
+        free(lane->busy);
+        free(lane->parts);
+        free(lane->traces);
+        free(lane);
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_add_lane(struct kc_gpu_emitter<Key> *e, int number,
+                                       struct kc_gpu *gpu, enum kc_gate_bell bell,
+                                       const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
+{
+        struct emit_lane<Key> *lane = (struct emit_lane<Key> *)calloc(1, sizeof *lane);
+        if (lane == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        lane->gpu = gpu;
+        lane->bell = bell;
+        const enum kc_status status = fill_lane(e, lane, caps, err);
+        if (status != KC_OK) {
+                free_lane(lane);
+                return status;
+        }
+        kc_gate_enter(e->gate);
+        e->lanes[number] = lane;
+        e->nlanes = number < e->nlanes ? e->nlanes : number + 1;
+        kc_gate_leave(e->gate);
+        return KC_OK;
+}
+
+template <class Key> void kc_gpu_emitter_remove_lane(struct kc_gpu_emitter<Key> *e, int number)
+{
+        struct emit_lane<Key> *lane = e->lanes[number];
+        kc_gate_enter(e->gate);
+        e->lanes[number] = NULL;
+        kc_gate_leave(e->gate);
+        free_lane(lane);
 }
 
 template <class Key>
 enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gpu *gpu,
                                      const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        const size_t n = (size_t)caps->nslots;
-        e->gpu = gpu;
-        e->nslots = e->most_slots = caps->nslots;
-        e->max_pairs = caps->max_pairs;
-        e->part_pairs = caps->part_pairs;
-        e->busy = (bool *)calloc(n, sizeof *e->busy);
-        e->parts = (uint64_t *)calloc(n, sizeof *e->parts);
-        e->traces = (int *)calloc(n, sizeof *e->traces);
-        e->pairs = (struct pairs<Key> *)calloc(n, sizeof *e->pairs);
-        if (e->busy == NULL || e->parts == NULL || e->traces == NULL || e->pairs == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (e->sink->put_blocks != NULL)
-                KC_TRY(kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err));
-        KC_TRY(open_slots(e, err));
-out:
-        return status;
+        return kc_gpu_emitter_add_lane(e, 0, gpu, KC_GATE_DRIVER, caps, err);
 }
 
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
 {
         if (e == NULL)
                 return;
-        kc_gpu_encoder_free(e->encoder);
-        for (int i = 0; e->pairs != NULL && i < e->most_slots; i++) {
-                (void)cudaFreeHost(e->pairs[i].kmers);
-                (void)cudaFreeHost(e->pairs[i].counts);
-        }
-        free(e->pairs);
-        free(e->busy);
-        free(e->parts);
-        free(e->traces);
+        for (int i = e->nlanes; i-- > 0;) /* the driver's device is current in the end */
+                if (e->lanes[i] != NULL)
+                        free_lane(e->lanes[i]);
         free(e);
 }
 
-/* ---- the driver ---- */
+/* ---- a lane's thread ---- */
 
 /* The first free slot, so that no more slots are used than necessary; -1: none. */
-template <class Key> static int free_slot(const struct kc_gpu_emitter<Key> *e)
+template <class Key> static int free_slot(const struct emit_lane<Key> *lane)
 {
-        for (int slot = 0; slot < e->nslots; slot++)
-                if (!e->busy[slot])
+        for (int slot = 0; slot < lane->nslots; slot++)
+                if (!lane->busy[slot])
                         return slot;
         return -1;
 }
 
 template <class Key>
-static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int *slot, struct kc_error *err)
+static enum kc_status wait_for_slot(const struct kc_gpu_emitter<Key> *e,
+                                    const struct emit_lane<Key> *lane, int *slot,
+                                    struct kc_error *err)
 {
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
-        while (status == KC_OK && (*slot = free_slot(e)) < 0)
-                status = kc_gate_wait(e->gate, KC_GATE_DRIVER, err);
+        while (status == KC_OK && (*slot = free_slot(lane)) < 0)
+                status = kc_gate_wait(e->gate, lane->bell, err);
         kc_gate_leave(e->gate);
         return status;
 }
 
 /* Wait for a free slot. If there is no memory for one that was never used, make do with the others. */
 template <class Key>
-static enum kc_status take_slot(struct kc_gpu_emitter<Key> *e, int *slot, struct kc_error *err)
+static enum kc_status take_slot(const struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                                int *slot, struct kc_error *err)
 {
         struct kc_error refusal = {};
-        enum kc_status status = wait_for_slot(e, slot, err);
-        if (status != KC_OK || *slot < e->nopen)
+        enum kc_status status = wait_for_slot(e, lane, slot, err);
+        if (status != KC_OK || *slot < lane->nopen)
                 return status;
-        status = open_slot(e, &refusal);
+        status = open_slot(lane, &refusal);
         if (status != KC_ENOMEM)
                 return status == KC_OK ? status : kc_fail_as(err, &refusal);
-        e->nslots = e->nopen;
-        return wait_for_slot(e, slot, err);
+        lane->nslots = lane->nopen;
+        return wait_for_slot(e, lane, slot, err);
 }
 
 /* Remove the first pairs, at most a part's, from what is left. */
 template <class Key>
-static enum kc_status download_pairs(struct kc_gpu_emitter<Key> *e, int slot,
+static enum kc_status download_pairs(struct emit_lane<Key> *lane, int slot,
                                      struct kc_gpu_run<Key> *left, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct pairs<Key> *p = &e->pairs[slot];
-        cudaStream_t stream = e->gpu->stream;
-        p->n = left->n < e->part_pairs ? left->n : e->part_pairs;
+        struct pairs<Key> *p = &lane->pairs[slot];
+        cudaStream_t stream = lane->gpu->stream;
+        p->n = left->n < lane->part_pairs ? left->n : lane->part_pairs;
         if (p->n == 0)
                 return KC_OK;
         KC_TRY(KC_CUDA(cudaMemcpyAsync(p->kmers, left->kmers, p->n * sizeof *p->kmers,
@@ -192,57 +265,62 @@ out:
 }
 
 /* Hand the slot over to the workers. */
-template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot, bool last)
+template <class Key>
+static void filled(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane, int slot, bool last)
 {
+        const uint64_t part = lane->next_part++;
         kc_gate_enter(e->gate);
-        e->busy[slot] = true;
-        e->parts[slot] = e->nfilled;
-        e->ended = last;
-        kc_gate_wake(e->gate, kc_gate_part(e->nfilled++));
-        if (last)
+        lane->busy[slot] = true;
+        lane->parts[slot] = part;
+        kc_gate_wake(e->gate, kc_gate_part(part));
+        if (last) {
+                e->nparts = part + 1;
                 kc_gate_wake_all(e->gate);
+        }
         kc_gate_leave(e->gate);
 }
 
 template <class Key>
-static enum kc_status put_part(struct kc_gpu_emitter<Key> *e, struct kc_gpu_run<Key> *left,
-                               bool last, struct kc_error *err)
+static enum kc_status put_part(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                               struct kc_gpu_run<Key> *left, bool last, struct kc_error *err)
 {
         enum kc_status status;
         int slot;
-        KC_TRY(take_slot(e, &slot, err));
-        e->traces[slot] = kc_gpu_trace_begin(e->trace, "download", e->nfilled, NULL);
-        if (e->encoder != NULL)
-                KC_TRY(kc_gpu_encoder_download(e->encoder, slot, err));
+        KC_TRY(take_slot(e, lane, &slot, err));
+        lane->traces[slot] = kc_gpu_trace_begin(e->trace, "download", lane->next_part, NULL);
+        if (lane->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_download(lane->encoder, slot, err));
         else
-                KC_TRY(download_pairs(e, slot, left, err));
-        filled(e, slot, last);
+                KC_TRY(download_pairs(lane, slot, left, err));
+        filled(e, lane, slot, last);
 out:
         return status;
 }
 
+/* At most max_pairs pairs; an empty range ends the run. */
 template <class Key>
-enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *e,
-                                  const struct kc_gpu_run<Key> *range, struct kc_error *err)
+static enum kc_status put(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                          const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_run<Key> left = *range;
         const bool last = range->n == 0;
-        size_t nparts = last ? 1 : kc_ceil_div(range->n, e->part_pairs);
-        if (e->encoder != NULL) {
-                int trace = kc_gpu_trace_begin(e->trace, "encode", e->nfilled, NULL);
-                KC_TRY(kc_gpu_encoder_put(e->encoder, range, last, &nparts, err));
+        size_t nparts = last ? 1 : kc_ceil_div(range->n, lane->part_pairs);
+        if (lane->encoder != NULL) {
+                int trace = kc_gpu_trace_begin(e->trace, "encode", lane->next_part, NULL);
+                KC_TRY(kc_gpu_encoder_put(lane->encoder, range, last, &nparts, err));
                 kc_gpu_trace_end(e->trace, trace, NULL);
         }
         for (size_t i = 0; i < nparts; i++)
-                KC_TRY(put_part(e, &left, last && i + 1 == nparts, err));
+                KC_TRY(put_part(e, lane, &left, last && i + 1 == nparts, err));
 out:
         return status;
 }
 
+/* Of any length. */
 template <class Key>
-enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
-                                        const struct kc_gpu_run<Key> *range, struct kc_error *err)
+static enum kc_status put_pieces(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                                 const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_run<Key> piece = {
@@ -251,17 +329,153 @@ enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
                 const size_t left = range->n - first;
                 piece.kmers = range->kmers + first;
                 piece.counts = range->counts + first;
-                piece.n = left < e->max_pairs ? left : e->max_pairs;
-                KC_TRY(kc_gpu_emitter_put(e, &piece, err));
+                piece.n = left < lane->max_pairs ? left : lane->max_pairs;
+                KC_TRY(put(e, lane, &piece, err));
         }
 out:
         return status;
 }
 
 template <class Key>
+enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *e,
+                                  const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        return put(e, e->lanes[0], range, err);
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
+                                        const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        return put_pieces(e, e->lanes[0], range, err);
+}
+
+template <class Key>
 void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *e, const struct kc_run_dropped *dropped)
 {
         kc_run_add_dropped(&e->dropped, dropped);
+}
+
+/* ---- turns ---- */
+
+template <class Key> void kc_gpu_emitter_all_pass(struct kc_gpu_emitter<Key> *e)
+{
+        e->all_pass = true;
+}
+
+/* Wait until it is known where a range begins, and let the lane begin there. */
+template <class Key>
+static enum kc_status take_turn(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
+                                uint64_t number, struct emit_turn<Key> *turn, struct kc_error *err)
+{
+        kc_gate_enter(e->gate);
+        enum kc_status status = kc_gate_check(e->gate, err);
+        while (status == KC_OK && e->turn.number != number)
+                status = kc_gate_wait(e->gate, lane->bell, err);
+        *turn = e->turn;
+        kc_gate_leave(e->gate);
+        lane->next_part = turn->part;
+        if (status == KC_OK && lane->encoder != NULL)
+                status = kc_gpu_encoder_set_carry(lane->encoder, &turn->carry, err);
+        return status;
+}
+
+/* Where the next range begins is known from this one's length. */
+template <class Key>
+static enum kc_status foresee(const struct emit_lane<Key> *lane,
+                              const struct kc_gpu_run<Key> *range, struct emit_turn<Key> *turn,
+                              struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        Key kmers[KC_BLOCK_NKMERS];
+        uint32_t counts[KC_BLOCK_NKMERS];
+        const size_t ntail = kc_carry_ntail(turn->carry.n, range->n), at = range->n - ntail;
+        if (lane->encoder == NULL) {
+                for (size_t left = range->n; left > 0;) {
+                        const size_t n = left < lane->max_pairs ? left : lane->max_pairs;
+                        turn->part += kc_ceil_div(n, lane->part_pairs);
+                        left -= n;
+                }
+                return KC_OK;
+        }
+        turn->part += kc_range_nparts(turn->carry.n, range->n, lane->max_pairs,
+                                      kc_part_nblocks(lane->part_pairs));
+        KC_TRY(kc_gpu_read(lane->gpu, kmers, range->kmers + at, ntail, err));
+        KC_TRY(kc_gpu_read(lane->gpu, counts, range->counts + at, ntail, err));
+        kc_carry_advance(&turn->carry, range->n, kmers, counts);
+out:
+        return status;
+}
+
+/* Where the next range begins is known now that this one has been put. */
+template <class Key>
+static enum kc_status look_back(const struct emit_lane<Key> *lane, struct emit_turn<Key> *turn,
+                                struct kc_error *err)
+{
+        turn->part = lane->next_part;
+        return kc_gpu_encoder_get_carry(lane->encoder, &turn->carry, err);
+}
+
+template <class Key>
+static void pass_turn(struct kc_gpu_emitter<Key> *e, struct emit_turn<Key> *turn)
+{
+        turn->number++;
+        kc_gate_enter(e->gate);
+        e->turn = *turn;
+        for (int i = 0; i < e->nlanes; i++)
+                if (e->lanes[i] != NULL)
+                        kc_gate_wake(e->gate, e->lanes[i]->bell);
+        kc_gate_leave(e->gate);
+}
+
+/* What the next lane was told is true. */
+template <class Key>
+static enum kc_status check_turn(const struct emit_lane<Key> *lane,
+                                 const struct emit_turn<Key> *foreseen, struct kc_error *err)
+{
+        size_t ncarry = 0;
+        if (lane->encoder != NULL)
+                ncarry = kc_gpu_encoder_ncarry(lane->encoder);
+        if (lane->next_part == foreseen->part && ncarry == foreseen->carry.n)
+                return KC_OK;
+        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
+                              "a range was not encoded as planned; please report this");
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_put_turn(struct kc_gpu_emitter<Key> *e, int number, uint64_t turn,
+                                       const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status;
+        struct emit_lane<Key> *lane = e->lanes[number];
+        const bool foreseen = lane->encoder == NULL || e->all_pass;
+        struct emit_turn<Key> next;
+        KC_TRY(take_turn(e, lane, turn, &next, err));
+        if (foreseen) {
+                KC_TRY(foresee(lane, range, &next, err));
+                pass_turn(e, &next);
+        }
+        KC_TRY(put_pieces(e, lane, range, err));
+        if (foreseen)
+                return check_turn(lane, &next, err);
+        KC_TRY(look_back(lane, &next, err));
+        pass_turn(e, &next);
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_end_turns(struct kc_gpu_emitter<Key> *e, uint64_t nturns,
+                                        struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_gpu_run<Key> none = {
+        };
+        struct emit_turn<Key> end;
+        KC_TRY(take_turn(e, e->lanes[0], nturns, &end, err));
+        KC_TRY(put(e, e->lanes[0], &none, err));
+out:
+        return status;
 }
 
 /* ---- workers ---- */
@@ -275,30 +489,41 @@ static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
                 kc_run_add_dropped(dropped, &e->dropped);
 }
 
-/* The slot that holds a part, which is filled and not written. */
-template <class Key> static int slot_of(const struct kc_gpu_emitter<Key> *e, uint64_t part)
+/* A part, and where it is. */
+template <class Key> struct emit_part {
+        uint64_t number; /* UINT64_MAX: none */
+        struct emit_lane<Key> *lane;
+        int slot;
+};
+
+/* Whether the part is filled and not written, and where. */
+template <class Key>
+static bool find_part(const struct kc_gpu_emitter<Key> *e, struct emit_part<Key> *part)
 {
-        int slot = 0;
-        while (!e->busy[slot] || e->parts[slot] != part)
-                slot++;
-        return slot;
+        for (int i = 0; i < e->nlanes; i++) {
+                part->lane = e->lanes[i];
+                for (part->slot = 0; part->lane != NULL && part->slot < part->lane->most_slots;
+                     part->slot++)
+                        if (part->lane->busy[part->slot] &&
+                            part->lane->parts[part->slot] == part->number)
+                                return true;
+        }
+        return false;
 }
 
-/* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. Many other parts
- * may be filled and written before this thread runs again. */
+/* Claim the next part, and wait for it. Many other parts may be filled and written before this thread
+ * runs again. */
 template <class Key>
-static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, int *slot,
+static enum kc_status take(struct kc_gpu_emitter<Key> *e, struct emit_part<Key> *part,
                            struct kc_error *err)
 {
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
-        *part = e->ntaken++;
-        while (status == KC_OK && *part >= e->nfilled && !e->ended)
-                status = kc_gate_wait(e->gate, kc_gate_part(*part), err);
-        if (*part >= e->nfilled)
-                *part = UINT64_MAX;
-        else
-                *slot = slot_of(e, *part);
+        part->number = e->ntaken++;
+        while (status == KC_OK && part->number < e->nparts && !find_part(e, part))
+                status = kc_gate_wait(e->gate, kc_gate_part(part->number), err);
+        if (part->number >= e->nparts)
+                part->number = UINT64_MAX;
         kc_gate_leave(e->gate);
         return status;
 }
@@ -310,20 +535,20 @@ static void add_counts(struct kc_gpu_emit_totals *totals, const uint32_t *counts
 }
 
 template <class Key>
-static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, int slot,
+static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, const struct emit_part<Key> *part,
                                 struct kc_gpu_emit_totals *totals, struct kc_error *err)
 {
-        const struct pairs<Key> *p = &e->pairs[slot];
+        const struct pairs<Key> *p = &part->lane->pairs[part->slot];
         struct kc_run_pairs out = {};
-        kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
-        int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
-        out.part = part;
+        kc_gpu_trace_end(e->trace, part->lane->traces[part->slot], NULL);
+        int trace = kc_gpu_trace_begin(e->trace, "write", part->number, NULL);
+        out.part = part->number;
         out.last = true;
         out.kmers = (const uint64_t *)p->kmers;
         out.counts = p->counts;
         out.n = kc_run_filter_pairs(&e->sink->filter, (uint64_t *)p->kmers, p->counts, p->n,
                                     sizeof(Key) / sizeof(uint64_t), &out.dropped);
-        add_dropped(e, part, &out.dropped);
+        add_dropped(e, part->number, &out.dropped);
         totals->ndistinct += out.n + out.dropped.ndistinct;
         totals->sum += out.dropped.nkmers;
         add_counts(totals, p->counts, out.n);
@@ -344,28 +569,30 @@ static void add_blocks(struct kc_gpu_emit_totals *totals, const struct kc_run_bl
 }
 
 template <class Key>
-static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, uint64_t part, int slot,
+static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, const struct emit_part<Key> *part,
                                  struct kc_gpu_emit_totals *totals, struct kc_error *err)
 {
+        const struct emit_lane<Key> *lane = part->lane;
         struct kc_run_blocks blocks = {};
-        enum kc_status status = kc_gpu_encoder_wait(e->encoder, slot, &blocks, err);
-        kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
+        enum kc_status status = kc_gpu_encoder_wait(lane->encoder, part->slot, &blocks, err);
+        kc_gpu_trace_end(e->trace, lane->traces[part->slot], NULL);
         if (status != KC_OK)
                 return status;
-        int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
-        blocks.part = part;
-        add_dropped(e, part, &blocks.dropped);
+        int trace = kc_gpu_trace_begin(e->trace, "write", part->number, NULL);
+        blocks.part = part->number;
+        add_dropped(e, part->number, &blocks.dropped);
         add_blocks(totals, &blocks);
         status = e->sink->put_blocks(e->sink->ctx, &blocks, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
         return status;
 }
 
-template <class Key> static void done(struct kc_gpu_emitter<Key> *e, int slot)
+template <class Key>
+static void done(struct kc_gpu_emitter<Key> *e, const struct emit_part<Key> *part)
 {
         kc_gate_enter(e->gate);
-        e->busy[slot] = false;
-        kc_gate_wake(e->gate, KC_GATE_DRIVER);
+        part->lane->busy[part->slot] = false;
+        kc_gate_wake(e->gate, part->lane->bell);
         kc_gate_leave(e->gate);
         kc_job_advance(e->job, 1);
 }
@@ -375,18 +602,17 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
 {
         enum kc_status status;
         struct kc_gpu_emit_totals totals = {};
-        uint64_t part;
-        int slot = 0;
+        struct emit_part<Key> part;
         for (;;) {
-                KC_TRY(take(e, &part, &slot, err));
-                if (part == UINT64_MAX)
+                KC_TRY(take(e, &part, err));
+                if (part.number == UINT64_MAX)
                         break;
-                KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* it is per thread */
-                if (e->encoder != NULL)
-                        KC_TRY(put_blocks(e, part, slot, &totals, err));
+                KC_TRY(KC_CUDA(cudaSetDevice(part.lane->gpu->device))); /* it is per thread */
+                if (part.lane->encoder != NULL)
+                        KC_TRY(put_blocks(e, &part, &totals, err));
                 else
-                        KC_TRY(put_pairs(e, part, slot, &totals, err));
-                done(e, slot);
+                        KC_TRY(put_pairs(e, &part, &totals, err));
+                done(e, &part);
         }
         kc_gate_enter(e->gate);
         e->totals.ndistinct += totals.ndistinct;
@@ -409,6 +635,16 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
         template enum kc_status kc_gpu_emitter_attach<Key>( \
                 struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
                 struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_add_lane<Key>( \
+                struct kc_gpu_emitter<Key> *, int, struct kc_gpu *, enum kc_gate_bell, \
+                const struct kc_gpu_encoder_caps *, struct kc_error *); \
+        template void kc_gpu_emitter_remove_lane<Key>(struct kc_gpu_emitter<Key> *, int); \
+        template void kc_gpu_emitter_all_pass<Key>(struct kc_gpu_emitter<Key> *); \
+        template enum kc_status kc_gpu_emitter_put_turn<Key>( \
+                struct kc_gpu_emitter<Key> *, int, uint64_t, const struct kc_gpu_run<Key> *, \
+                struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_end_turns<Key>(struct kc_gpu_emitter<Key> *, \
+                                                              uint64_t, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_put<Key>( \
                 struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_put_range<Key>( \

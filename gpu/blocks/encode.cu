@@ -185,7 +185,46 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(read_results(e, max_blocks, last, err));
-        *nparts = e->nblocks == 0 ? 1 : kc_ceil_div(e->nblocks, e->part_blocks);
+        *nparts = kc_put_nparts(e->nblocks, e->part_blocks);
+out:
+        return status;
+}
+
+/* ---- the carry ---- */
+
+template <class Key>
+enum kc_status kc_gpu_encoder_get_carry(const struct kc_gpu_encoder<Key> *e,
+                                        struct kc_gpu_carry<Key> *carry, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        carry->n = e->ncarry;
+        if (carry->n == 0)
+                return KC_OK;
+        KC_TRY(kc_gpu_read(e->gpu, carry->kmers, e->carry_kmers, carry->n, err));
+        KC_TRY(kc_gpu_read(e->gpu, carry->counts, e->carry_counts, carry->n, err));
+out:
+        return status;
+}
+
+template <class Key> size_t kc_gpu_encoder_ncarry(const struct kc_gpu_encoder<Key> *e)
+{
+        return e->ncarry;
+}
+
+template <class Key>
+enum kc_status kc_gpu_encoder_set_carry(struct kc_gpu_encoder<Key> *e,
+                                        const struct kc_gpu_carry<Key> *carry, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        cudaStream_t stream = e->gpu->stream;
+        e->ncarry = carry->n;
+        if (carry->n == 0)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(e->carry_kmers, carry->kmers, carry->n * sizeof(Key),
+                                       cudaMemcpyHostToDevice, stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(e->carry_counts, carry->counts, carry->n * sizeof(uint32_t),
+                                       cudaMemcpyHostToDevice, stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
         return status;
 }
@@ -308,6 +347,13 @@ enum kc_status kc_gpu_encoder_wait(struct kc_gpu_encoder<Key> *e, int slot,
         template enum kc_status kc_gpu_encoder_put<Key>(struct kc_gpu_encoder<Key> *, \
                                                         const struct kc_gpu_run<Key> *, bool, \
                                                         size_t *, struct kc_error *); \
+        template enum kc_status kc_gpu_encoder_get_carry<Key>(const struct kc_gpu_encoder<Key> *, \
+                                                              struct kc_gpu_carry<Key> *, \
+                                                              struct kc_error *); \
+        template size_t kc_gpu_encoder_ncarry<Key>(const struct kc_gpu_encoder<Key> *); \
+        template enum kc_status kc_gpu_encoder_set_carry<Key>(struct kc_gpu_encoder<Key> *, \
+                                                              const struct kc_gpu_carry<Key> *, \
+                                                              struct kc_error *); \
         template struct kc_gpu_encoded kc_gpu_encoder_blocks<Key>( \
                 const struct kc_gpu_encoder<Key> *); \
         template enum kc_status kc_gpu_encoder_copied<Key>(struct kc_gpu_encoder<Key> *, \

@@ -7,6 +7,7 @@
 #ifndef KC_GPU_BLOCKS_ENCODE_CUH
 #define KC_GPU_BLOCKS_ENCODE_CUH
 
+#include "gpu/blocks/carry.cuh"
 #include "gpu/device/run.cuh"
 #include "kmer/run.h"
 
@@ -51,6 +52,18 @@ template <class Key>
 enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder,
                                   const struct kc_gpu_run<Key> *range, bool last, size_t *nparts,
                                   struct kc_error *err);
+
+/* Between two puts: what the encoder would carry on to the next one, and a replacement for it, if the
+ * range before that one was put into another encoder. Both wait for gpu->stream. KC_EDEVICE. */
+template <class Key>
+enum kc_status kc_gpu_encoder_get_carry(const struct kc_gpu_encoder<Key> *encoder,
+                                        struct kc_gpu_carry<Key> *carry, struct kc_error *err);
+template <class Key>
+enum kc_status kc_gpu_encoder_set_carry(struct kc_gpu_encoder<Key> *encoder,
+                                        const struct kc_gpu_carry<Key> *carry,
+                                        struct kc_error *err);
+
+template <class Key> size_t kc_gpu_encoder_ncarry(const struct kc_gpu_encoder<Key> *encoder);
 
 /* Start downloading the next part of that range into a free slot. Call it once for each part, from
  * the thread that called put, before the next put. KC_ENOMEM, KC_EDEVICE. */

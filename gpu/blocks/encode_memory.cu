@@ -31,12 +31,6 @@ static enum kc_status new_zero(struct kc_gpu *gpu, T **array, size_t n, struct k
                        : status;
 }
 
-static size_t part_blocks_of(const struct kc_gpu_encoder_caps *caps)
-{
-        size_t nblocks = caps->part_pairs / KC_BLOCK_NKMERS;
-        return nblocks > 0 ? nblocks : 1;
-}
-
 template <class Key> static size_t words_of(size_t nblocks)
 {
         return nblocks * (kc_block_max_words(sizeof(Key) / 8) + 1);
@@ -57,8 +51,8 @@ template <class Key> size_t kc_gpu_encoder_pinned_nbytes(const struct kc_gpu_enc
 {
         const size_t index = most_blocks(caps->max_pairs) * (sizeof(uint32_t) + 2 * sizeof(Key)) +
                              ENCODE_USUAL_NBIG * sizeof(uint32_t) + sizeof(struct encode_totals);
-        return index +
-               (size_t)caps->nslots * words_of<Key>(part_blocks_of(caps)) * sizeof(uint64_t);
+        return index + (size_t)caps->nslots * words_of<Key>(kc_part_nblocks(caps->part_pairs)) *
+                               sizeof(uint64_t);
 }
 
 enum kc_status kc_encode_grow(struct encode_pinned *pinned, size_t nbytes, struct kc_error *err)
@@ -222,7 +216,7 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
         e->filter = *filter;
         e->caps = *caps;
         e->max_blocks = most_blocks(caps->max_pairs);
-        e->part_blocks = part_blocks_of(caps);
+        e->part_blocks = kc_part_nblocks(caps->part_pairs);
         e->slots = (struct encode_slot<Key> *)calloc((size_t)caps->nslots, sizeof *e->slots);
         enum kc_status status;
         if (e->slots == NULL)

@@ -19,6 +19,14 @@ template <class Key> struct kc_fences {
         size_t at; /* the pairs before it have been consumed */
 };
 
+/* Where ranges end, if that is not left to kc_ranges_next: range i < n has the k-mers below at[i], and
+ * range n the rest. */
+template <class Key> struct kc_range_cuts {
+        bool are_given;
+        const Key *at; /* [n] ascending */
+        size_t n;
+};
+
 /* The number of fences of a run of n pairs. */
 static inline size_t kc_fences_count(size_t n)
 {

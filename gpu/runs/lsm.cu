@@ -12,7 +12,7 @@ template <class Key> struct kc_gpu_lsm {
         struct kc_lsm_run<Key> **runs; /* [nruns] oldest first */
         size_t nruns, cap;
         uint64_t *nsaturated;          /* device */
-        struct kc_ranges<Key> *ranges; /* NULL until the first kc_gpu_lsm_next */
+        struct kc_ranges<Key> *ranges; /* NULL until the first kc_gpu_lsm_next or kc_gpu_lsm_cut */
 };
 
 template <class Key>
@@ -135,6 +135,7 @@ static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size
                 return status;
         kc_gpu_run_free(lsm->gpu, a);
         *a = merged;
+        kc_lsm_run_drop_fences(&lsm->store, lsm->runs[older]);
         drop_run(lsm, newer);
         return KC_OK;
 }
@@ -329,10 +330,13 @@ static enum kc_status merge_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_r
                                     struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_range_cuts<Key> none = {
+        };
         struct kc_ranges<Key> *ranges = NULL;
         struct kc_gpu_run<Key> range;
         merged->on_host = true;
-        KC_TRY(kc_ranges_new(&ranges, &lsm->store, runs, nruns, max_pairs, lsm->nsaturated, err));
+        KC_TRY(kc_ranges_new(&ranges, &lsm->store, runs, nruns, max_pairs, &none, lsm->nsaturated,
+                             err));
         do {
                 KC_TRY(kc_ranges_next(ranges, &range, err));
                 KC_TRY(kc_lsm_run_add_fences(&lsm->store, merged, &range, err));
@@ -394,22 +398,67 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
 }
 
 template <class Key>
+enum kc_status kc_gpu_lsm_plan(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs, struct kc_error *err)
+{
+        enum kc_status status;
+        (void)kc_gpu_take_spare(lsm->gpu); /* from now on, runs move only as planned here */
+        kc_gpu_forget_refusals(lsm->gpu);
+        KC_TRY(fence_runs(lsm, err));
+        KC_TRY(plan_ranges(lsm, max_pairs, err));
+out:
+        return status;
+}
+
+template <class Key> void kc_gpu_lsm_unplan(struct kc_gpu_lsm<Key> *lsm)
+{
+        lsm->gpu->spare = { lsm, give_longest<Key> };
+}
+
+template <class Key> size_t kc_gpu_lsm_nruns(const struct kc_gpu_lsm<Key> *lsm)
+{
+        return lsm->nruns;
+}
+
+template <class Key>
+const struct kc_fences<Key> *kc_gpu_lsm_fences(const struct kc_gpu_lsm<Key> *lsm, size_t run) {
+        return &lsm->runs[run]->fences;
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_cut(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
+                              const struct kc_range_cuts<Key> *cuts, struct kc_error *err)
+{
+        return kc_ranges_new(&lsm->ranges, &lsm->store, lsm->runs, lsm->nruns, max_pairs, cuts,
+                             lsm->nsaturated, err);
+}
+
+template <class Key>
 enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
                                struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_range_cuts<Key> none = {
+        };
         *range = {};
         if (lsm->ranges == NULL) {
-                (void)kc_gpu_take_spare(lsm->gpu); /* from now on, runs move only as planned here */
-                kc_gpu_forget_refusals(lsm->gpu);
-                KC_TRY(fence_runs(lsm, err));
-                KC_TRY(plan_ranges(lsm, &max_pairs, err));
-                KC_TRY(kc_ranges_new(&lsm->ranges, &lsm->store, lsm->runs, lsm->nruns, max_pairs,
-                                     lsm->nsaturated, err));
+                KC_TRY(kc_gpu_lsm_plan(lsm, &max_pairs, err));
+                KC_TRY(kc_gpu_lsm_cut(lsm, max_pairs, &none, err));
         }
         KC_TRY(kc_ranges_next(lsm->ranges, range, err));
 out:
         return status;
+}
+
+template <class Key> bool kc_gpu_lsm_is_still(const struct kc_gpu_lsm<Key> *lsm)
+{
+        return lsm->nruns == 1 && !lsm->runs[0]->on_host;
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_merge(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<Key> *parts,
+                                size_t nparts, struct kc_gpu_run<Key> *result, struct kc_error *err)
+{
+        return kc_gpu_merge_all(lsm->gpu, parts, nparts, lsm->nsaturated, result, err);
 }
 
 template <class Key> uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *lsm)
@@ -441,6 +490,19 @@ enum kc_status kc_gpu_lsm_nsaturated(const struct kc_gpu_lsm<Key> *lsm, uint64_t
                                                   struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *, size_t, \
                                                      struct kc_error *); \
+        template enum kc_status kc_gpu_lsm_plan(struct kc_gpu_lsm<Key> *, size_t *, \
+                                                struct kc_error *); \
+        template void kc_gpu_lsm_unplan(struct kc_gpu_lsm<Key> *); \
+        template size_t kc_gpu_lsm_nruns(const struct kc_gpu_lsm<Key> *); \
+        template const struct kc_fences<Key> *kc_gpu_lsm_fences(const struct kc_gpu_lsm<Key> *, \
+                                                                size_t); \
+        template enum kc_status kc_gpu_lsm_cut(struct kc_gpu_lsm<Key> *, size_t, \
+                                               const struct kc_range_cuts<Key> *, \
+                                               struct kc_error *); \
+        template bool kc_gpu_lsm_is_still(const struct kc_gpu_lsm<Key> *); \
+        template enum kc_status kc_gpu_lsm_merge(struct kc_gpu_lsm<Key> *, \
+                                                 struct kc_gpu_run<Key> *, size_t, \
+                                                 struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *, size_t, \
                                                 struct kc_gpu_run<Key> *, struct kc_error *); \
         template uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *); \

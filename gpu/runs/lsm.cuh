@@ -12,6 +12,7 @@
 
 #include "gpu/device/gate.h"
 #include "gpu/device/run.cuh"
+#include "gpu/runs/cuts.cuh"
 
 template <class Key> struct kc_gpu_lsm;
 
@@ -64,6 +65,39 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
 template <class Key>
 enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
                                struct kc_gpu_run<Key> *range, struct kc_error *err);
+
+/*
+ * Instead of the first kc_gpu_lsm_next, in order to merge together with other LSMs: move runs to the
+ * host or merge them as that call would, and set *max_pairs to what it would make ranges of. Then
+ * either cut the runs, or let kc_gpu_lsm_next do so after all, or unplan, after which runs may be
+ * inserted again; so after a failure, too. Errors as in kc_gpu_lsm_next.
+ */
+template <class Key>
+enum kc_status kc_gpu_lsm_plan(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
+                               struct kc_error *err);
+template <class Key> void kc_gpu_lsm_unplan(struct kc_gpu_lsm<Key> *lsm);
+
+/* The runs that are planned: where each could be cut. */
+template <class Key> size_t kc_gpu_lsm_nruns(const struct kc_gpu_lsm<Key> *lsm);
+template <class Key>
+const struct kc_fences<Key> *kc_gpu_lsm_fences(const struct kc_gpu_lsm<Key> *lsm, size_t run);
+
+/* Make kc_gpu_lsm_next return the ranges between these cuts, of which none has more than max_pairs, at
+ * most the planned number. It returns an empty range where there is nothing between two cuts, too.
+ * The arrays of *cuts are the caller's. KC_ENOMEM, KC_EDEVICE. */
+template <class Key>
+enum kc_status kc_gpu_lsm_cut(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
+                              const struct kc_range_cuts<Key> *cuts, struct kc_error *err);
+
+/* Whether ranges stay as they are for as long as the LSM: there is one run, on the device. */
+template <class Key> bool kc_gpu_lsm_is_still(const struct kc_gpu_lsm<Key> *lsm);
+
+/* Merge sorted parts from elsewhere, as kc_gpu_merge_all does (gpu/runs/merge.cuh). What saturation
+ * cuts off is added to that of this LSM. */
+template <class Key>
+enum kc_status kc_gpu_lsm_merge(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<Key> *parts,
+                                size_t nparts, struct kc_gpu_run<Key> *result,
+                                struct kc_error *err);
 
 /* Bytes written to files so far; pairs in all runs (an upper bound on the distinct k-mers). */
 template <class Key> uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *lsm);

@@ -138,4 +138,16 @@ enum kc_status kc_gpu_merge_runs(struct kc_gpu *gpu, const struct kc_gpu_run<Key
                                  const struct kc_gpu_run<Key> *b, uint64_t *nsaturated,
                                  struct kc_gpu_run<Key> *result, struct kc_error *err);
 
+/*
+ * Merge all parts into one run, the two smallest first.
+ *   parts   in/out [n]: those with cap > 0 own their memory, which is freed once they are merged; the
+ *           others belong to the caller. All are empty on KC_OK
+ *   result  out: owns its memory if cap > 0; otherwise it is the only part that was not empty
+ * Returns with the work queued on gpu->stream. KC_ENOMEM, KC_EDEVICE.
+ */
+template <class Key>
+enum kc_status kc_gpu_merge_all(struct kc_gpu *gpu, struct kc_gpu_run<Key> *parts, size_t n,
+                                uint64_t *nsaturated, struct kc_gpu_run<Key> *result,
+                                struct kc_error *err);
+
 #endif

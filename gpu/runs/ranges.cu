@@ -61,14 +61,21 @@ out:
         return status;
 }
 
+template <class Key>
+void kc_lsm_run_drop_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
+{
+        kc_host_store_note(store, run->fences.nfences * sizeof(Key), 0);
+        free(run->fences.kmers);
+        run->fences = {};
+}
+
 template <class Key> void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
 {
         if (run == NULL)
                 return;
         kc_gpu_run_free(store->gpu, &run->device);
         kc_coded_run_free(store, &run->host);
-        kc_host_store_note(store, run->fences.nfences * sizeof(Key), 0);
-        free(run->fences.kmers);
+        kc_lsm_run_drop_fences(store, run);
         free(run);
 }
 
@@ -100,6 +107,8 @@ template <class Key> struct kc_ranges {
         struct kc_lsm_run<Key> **runs;
         const struct kc_fences<Key> **fences; /* [nruns] of the runs */
         size_t nruns, max_pairs;
+        struct kc_range_cuts<Key> cuts;
+        size_t next_cut;
         uint64_t *nsaturated;
         struct range_share<Key> share, ahead;
         struct kc_gpu_run<Key> decoded; /* of the range, all runs on the host */
@@ -171,7 +180,8 @@ out:
 template <class Key>
 enum kc_status kc_ranges_new(struct kc_ranges<Key> **out, struct kc_host_store *store,
                              struct kc_lsm_run<Key> **runs, size_t nruns, size_t max_pairs,
-                             uint64_t *nsaturated, struct kc_error *err)
+                             const struct kc_range_cuts<Key> *cuts, uint64_t *nsaturated,
+                             struct kc_error *err)
 {
         struct kc_ranges<Key> *ranges = (struct kc_ranges<Key> *)calloc(1, sizeof *ranges);
         *out = ranges;
@@ -182,6 +192,7 @@ enum kc_status kc_ranges_new(struct kc_ranges<Key> **out, struct kc_host_store *
         ranges->runs = runs;
         ranges->nruns = nruns;
         ranges->max_pairs = max_pairs;
+        ranges->cuts = *cuts;
         ranges->nsaturated = nsaturated;
         if (nruns == 0)
                 return KC_OK;
@@ -237,13 +248,23 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
         (void)cudaGetLastError();
 }
 
-/* A single run is cut by rank, several runs by k-mer. */
-template <class Key>
-static void choose_split(const struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+/* A single run is cut by rank, unless the caller has the cuts; several runs by k-mer. */
+template <class Key> static bool cuts_by_rank(const struct kc_ranges<Key> *ranges)
 {
-        size_t left = kc_fences_left(ranges->fences, ranges->nruns);
-        share->is_last = left <= ranges->max_pairs;
-        if (!share->is_last && ranges->nruns > 1)
+        return ranges->nruns == 1 && !ranges->cuts.are_given;
+}
+
+template <class Key>
+static void choose_split(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+{
+        const size_t left = kc_fences_left(ranges->fences, ranges->nruns);
+        const struct kc_range_cuts<Key> *cuts = &ranges->cuts;
+        share->is_last = cuts->are_given ? ranges->next_cut == cuts->n : left <= ranges->max_pairs;
+        if (share->is_last)
+                return;
+        if (cuts->are_given)
+                share->split = cuts->at[ranges->next_cut++];
+        else if (!cuts_by_rank(ranges))
                 share->split = kc_fences_split(ranges->fences, ranges->nruns, ranges->max_pairs);
 }
 
@@ -255,7 +276,7 @@ static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct rang
         const struct kc_fences<Key> *fences = ranges->fences[i];
         if (share->is_last)
                 return fences->n - fences->at;
-        if (ranges->nruns == 1)
+        if (cuts_by_rank(ranges))
                 return ranges->max_pairs;
         return kc_fences_bound(fences, share->split);
 }
@@ -334,52 +355,13 @@ static enum kc_status settle(struct kc_ranges<Key> *ranges, struct range_share<K
         if (on_host)
                 KC_TRY(kc_coded_range_decode(ranges->gpu, &share->coded, &ranges->decoder,
                                              &ranges->decoded, share->parts, err));
-        if (!share->is_last && ranges->nruns > 1)
+        if (!share->is_last && !cuts_by_rank(ranges))
                 KC_TRY(cut_parts(ranges, share, err));
         if (on_host)
                 KC_TRY(kc_range_decoder_check(&ranges->decoder, ranges->store, err));
         for (size_t i = 0; i < ranges->nruns; i++)
                 ranges->runs[i]->fences.at += share->parts[i].n;
         give_back(ranges);
-out:
-        return status;
-}
-
-/* The smallest non-empty part other than *except; NULL if there is none. */
-template <class Key>
-static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
-                                        const struct kc_gpu_run<Key> *except) {
-        struct kc_gpu_run<Key> *found = NULL;
-        for (size_t i = 0; i < n; i++)
-                if (parts[i].n > 0 && &parts[i] != except &&
-                    (found == NULL || parts[i].n < found->n))
-                        found = &parts[i];
-        return found;
-}
-
-/* Merge the two smallest parts until only one is left, which is the range. */
-template <class Key>
-static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_run<Key> *a, *b, merged;
-        for (;;) {
-                a = smallest<Key>(share->parts, ranges->nruns, NULL);
-                b = smallest<Key>(share->parts, ranges->nruns, a);
-                if (b == NULL)
-                        break;
-                KC_TRY(kc_gpu_merge_runs(ranges->gpu, a, b, ranges->nsaturated, &merged, err));
-                drop_part(ranges->gpu, a);
-                drop_part(ranges->gpu, b);
-                *a = merged;
-        }
-        status = KC_OK;
-        if (a != NULL) {
-                ranges->range = *a;
-                *a = {};
-        }
-        drop_parts(ranges, share);
 out:
         return status;
 }
@@ -403,7 +385,9 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
         ranges->share = fetched;
         KC_TRY(settle(ranges, &ranges->share, err));
         KC_TRY(fetch(ranges, &ranges->ahead, err));
-        KC_TRY(merge_parts(ranges, &ranges->share, err));
+        KC_TRY(kc_gpu_merge_all(ranges->gpu, ranges->share.parts, ranges->nruns, ranges->nsaturated,
+                                &ranges->range, err));
+        ranges->share.is_ready = false;
         *range = ranges->range;
 out:
         return status;
@@ -413,11 +397,12 @@ out:
         template enum kc_status kc_lsm_run_add_fences( \
                 struct kc_host_store *, struct kc_lsm_run<Key> *, const struct kc_gpu_run<Key> *, \
                 struct kc_error *); \
+        template void kc_lsm_run_drop_fences(struct kc_host_store *, struct kc_lsm_run<Key> *); \
         template void kc_lsm_run_free(struct kc_host_store *, struct kc_lsm_run<Key> *); \
         template size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *, size_t, size_t, size_t); \
-        template enum kc_status kc_ranges_new(struct kc_ranges<Key> **, struct kc_host_store *, \
-                                              struct kc_lsm_run<Key> **, size_t, size_t, \
-                                              uint64_t *, struct kc_error *); \
+        template enum kc_status kc_ranges_new( \
+                struct kc_ranges<Key> **, struct kc_host_store *, struct kc_lsm_run<Key> **, \
+                size_t, size_t, const struct kc_range_cuts<Key> *, uint64_t *, struct kc_error *); \
         template enum kc_status kc_ranges_next(struct kc_ranges<Key> *, struct kc_gpu_run<Key> *, \
                                                struct kc_error *); \
         template void kc_ranges_free(struct kc_ranges<Key> *);

@@ -23,6 +23,10 @@ template <class Key>
 enum kc_status kc_lsm_run_add_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run,
                                      const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
 
+/* Once the run's pairs on the device have changed. */
+template <class Key>
+void kc_lsm_run_drop_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run);
+
 template <class Key>
 void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run); /* NULL is fine */
 
@@ -39,15 +43,19 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
  *   runs        [nruns] with fences, all at their beginning; kept by the caller until
  *               kc_ranges_free. What is on the host goes back to the store range by range
  *   max_pairs   maximum pairs of a range; at least 2 * nruns * KC_FENCE_NPAIRS
+ *   cuts        if given, no range between them may have more than max_pairs, by kc_fences_bound; `at`
+ *               is kept by the caller until kc_ranges_free
  *   nsaturated  in/out, device: increased by what saturation cuts off
  */
 template <class Key>
 enum kc_status kc_ranges_new(struct kc_ranges<Key> **ranges, struct kc_host_store *store,
                              struct kc_lsm_run<Key> **runs, size_t nruns, size_t max_pairs,
-                             uint64_t *nsaturated, struct kc_error *err);
+                             const struct kc_range_cuts<Key> *cuts, uint64_t *nsaturated,
+                             struct kc_error *err);
 
-/* The next range, complete in the order of gpu->stream; n = 0 at the end. Valid until the next
- * call. KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED. */
+/* The next range, complete in the order of gpu->stream; n = 0 at the end and, with cuts, where there is
+ * nothing between two of them. Valid until the next call. KC_ENOMEM, KC_EIO, KC_EDEVICE,
+ * KC_ECANCELED. */
 template <class Key>
 enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<Key> *range,
                               struct kc_error *err);

@@ -79,6 +79,38 @@ def test_same_file():
         expect(report["device_text_bytes"] > 0, "--reader" in on_device, "the device reads")
 
 
+def test_merging():
+    """Short ranges, which the devices merge and encode in turn: filters, several k, some k-mers far more
+    frequent than others, key widths. Each device merges some."""
+    s = Session()
+    reads = sequences(8, 60000)
+    s.write("x.fq", fastq(reads))
+    s.write("skewed.fq", fastq(reads + reads[:1] * 2000 + reads_of(*["A" * 150] * 300)))
+    for n, name, options, on_device, all_merge in (
+            (2, "x.fq", ["-k", 31], ["--gpu-batch", 4096], True),
+            (3, "x.fq", ["-k", 31, "--min", 2], ["--gpu-batch", 4096], True),
+            (4, "skewed.fq", ["-k", 31], ["--gpu-batch", 4096], True),
+            (8, "x.fq", ["-k", 21], ["--gpu-batch", 4096], False),
+            (2, "skewed.fq", ["-k", 77, "--max", 9], ["--gpu-batch", 4096], True),
+            (3, "skewed.fq", ["-k", 31, "--min", 2, "--max", 1000], ["--gpu-batch", 20000], False),
+            (3, "skewed.fq", ["-k", 101, "-t", 1], ["--gpu-batch", 6000, "--engine-memory", "1M"], True),
+            (1, "skewed.fq", ["-k", 31], ["--gpu-batch", 4096], True)):
+        report = check(s, n, name, *options, on_device=on_device, counts=False)
+        merged = [part["merged_kmers"] for part in report["devices"]]
+        expect(all_merge and 0 in merged, False, f"a device of {n} merged nothing: {merged}")
+        expect(sum(merged) > 0, True, "merged k-mers")
+    for device in ("cpu", devices(3)):
+        name = device[:3]
+        s.kcount("count", "skewed.fq", "-k", "21,33,127", "-o", f"m{name}.kc", "--device", device,
+                 *(["--gpu-batch", 4096] if device != "cpu" else []))
+    for k in (21, 33, 127):
+        expect((s.path / f"mcpu.k{k}.kc").read_bytes() == (s.path / f"mcud.k{k}.kc").read_bytes(),
+               True, f"same file for k = {k} of several")
+    call = ["hist", "skewed.fq", "-k", 31]
+    expect(s.kcount(*call, "--device", devices(3), "--gpu-batch", 4096),
+           s.kcount(*call, "--device", "cpu"), "hist in short ranges")
+
+
 def test_another_beginning():
     """The first device begins to read the file, and gives up at a record that is not strict."""
     s = Session()
@@ -142,5 +174,5 @@ def test_interrupted():
     expect(s.names(), ["a.fq"], "files after SIGINT")
 
 
-main([test_same_file, test_another_beginning, test_few_and_skewed, test_several_k_and_histogram, test_summary,
+main([test_same_file, test_merging, test_another_beginning, test_few_and_skewed, test_several_k_and_histogram, test_summary,
       test_wrong_device, test_interrupted])

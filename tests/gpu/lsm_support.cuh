@@ -5,6 +5,7 @@
 #define KC_TESTS_GPU_LSM_SUPPORT_CUH
 
 #include "gpu/device/key.cuh"
+#include "gpu/runs/cuts.cuh"
 #include "support.cuh"
 
 #include <algorithm>
@@ -81,6 +82,29 @@ template <class Key> static void expect_equal(const pairs<Key> &got, const pairs
                                  i, wanted.size(), (unsigned long long)got[i].kmer, got[i].count,
                                  (unsigned long long)wanted[i].kmer, wanted[i].count);
         assert_int_equal(got.size(), wanted.size());
+}
+
+/* A run and its fences. */
+template <class Key> struct fenced_run {
+        pairs<Key> run;
+        std::vector<Key> kmers;
+        struct kc_fences<Key> fences;
+};
+
+template <class Key> static void fence(struct fenced_run<Key> *run)
+{
+        for (size_t i = 0; i < run->run.size(); i += KC_FENCE_NPAIRS)
+                run->kmers.push_back(run->run[i].kmer);
+        assert_int_equal(run->kmers.size(), kc_fences_count(run->run.size()));
+        run->fences = { run->kmers.data(), run->kmers.size(), run->run.size(), 0 };
+}
+
+/* Pairs below the split. */
+template <class Key> static size_t rank(const pairs<Key> &run, Key split)
+{
+        return (size_t)(std::lower_bound(run.begin(), run.end(), split,
+                                         [](const pair<Key> &p, Key k) { return p.kmer < k; }) -
+                        run.begin());
 }
 
 #endif

@@ -2,53 +2,10 @@
  * Merges and the LSM on the device, compared with plain merges on the host; and their speed.
  */
 #include "base/clock.h"
+#include "copy_support.cuh"
 #include "gpu/runs/lsm.cuh"
 #include "gpu/runs/merge.cuh"
 #include "gpu/runs/ranges.cuh"
-#include "lsm_support.cuh"
-
-static void check(cudaError_t code)
-{
-        struct kc_error err = {};
-        expect_ok(kc_cuda_check(code, "test", &err), &err);
-}
-
-template <class Key>
-static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &run, size_t cap) {
-        struct kc_error err = {};
-        struct kc_gpu_run<Key> copy;
-        std::vector<Key> kmers;
-        std::vector<uint32_t> counts;
-        for (const pair<Key> &p : run) {
-                kmers.push_back(p.kmer);
-                counts.push_back(p.count);
-        }
-        expect_ok(kc_gpu_run_new(gpu, &copy, cap, &err), &err);
-        copy.n = run.size();
-        if (copy.n == 0)
-                return copy;
-        check(cudaMemcpyAsync(copy.kmers, kmers.data(), copy.n * sizeof(Key),
-                              cudaMemcpyHostToDevice, gpu->stream));
-        check(cudaMemcpyAsync(copy.counts, counts.data(), copy.n * sizeof(uint32_t),
-                              cudaMemcpyHostToDevice, gpu->stream));
-        check(cudaStreamSynchronize(gpu->stream));
-        return copy;
-}
-
-/* Append the device's run to *run. */
-template <class Key>
-static void to_host(struct kc_gpu *gpu, const struct kc_gpu_run<Key> *device, pairs<Key> *run)
-{
-        std::vector<Key> kmers(device->n);
-        std::vector<uint32_t> counts(device->n);
-        check(cudaMemcpyAsync(kmers.data(), device->kmers, device->n * sizeof(Key),
-                              cudaMemcpyDeviceToHost, gpu->stream));
-        check(cudaMemcpyAsync(counts.data(), device->counts, device->n * sizeof(uint32_t),
-                              cudaMemcpyDeviceToHost, gpu->stream));
-        check(cudaStreamSynchronize(gpu->stream));
-        for (size_t i = 0; i < device->n; i++)
-                run->push_back({ kmers[i], counts[i] });
-}
 
 static struct kc_gpu open_gpu(size_t limit_nbytes)
 {
@@ -480,6 +437,8 @@ static void test_damage(void **)
         struct kc_run_coder<kc_key64> coder = {
         };
         struct kc_lsm_run<kc_key64> *run = (struct kc_lsm_run<kc_key64> *)calloc(1, sizeof *run);
+        const struct kc_range_cuts<kc_key64> none = {
+        };
         struct kc_ranges<kc_key64> *ranges;
         struct kc_gpu_run<kc_key64> range;
         uint64_t *nsaturated, damage = UINT64_MAX;
@@ -493,7 +452,8 @@ static void test_damage(void **)
         expect_ok(kc_temp_file_write(".", store.fd, &damage, sizeof damage,
                                      run->host.starts[3] * sizeof damage, &err),
                   &err);
-        expect_ok(kc_ranges_new(&ranges, &store, &run, 1, MAX_PAIRS, nsaturated, &err), &err);
+        expect_ok(kc_ranges_new(&ranges, &store, &run, 1, MAX_PAIRS, &none, nsaturated, &err),
+                  &err);
         assert_int_equal(kc_ranges_next(ranges, &range, &err), KC_EIO);
         assert_non_null(strstr(err.message, "damaged"));
         kc_ranges_free(ranges);

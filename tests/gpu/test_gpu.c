@@ -186,7 +186,7 @@ static void expect_shared(const struct work *work)
                 npasses += part->npasses;
                 assert_true(part->nkmers > 0 && part->npasses > 0 && part->peak_nbytes > 0);
                 assert_int_equal(part->reads_nbytes > 0, i > 0);
-                assert_int_equal(part->runs_nbytes > 0, i > 0);
+                assert_true(part->runs_nbytes > 0 || i == 0);
         }
         assert_int_equal(nkmers, work->totals.nkmers);
         assert_int_equal(npasses, report->npasses);
@@ -227,17 +227,65 @@ static void several_devices(void **state)
         compare_shared(KC_GPU_MAX_DEVICES, 21, (struct kc_run_filter){ 0 }, by_default);
 }
 
+/* Short ranges, so that there are some for each device. */
+static void in_short_ranges(struct work *work)
+{
+        work->gpu.batch_nkmers = 20000;
+}
+
+static void in_short_ranges_and_little_memory(struct work *work)
+{
+        in_little_memory(work);
+        in_short_ranges(work);
+}
+
+/* The devices merge together, each of them something. */
+static void compare_merged(int n, int k, struct kc_run_filter filter, void (*change)(struct work *))
+{
+        static struct work host, device;
+        uint64_t nmerged = 0;
+        prepare(&host, k, scaled(32000));
+        prepare(&device, k, scaled(32000));
+        host.run.filter = device.run.filter = filter;
+        change(&device);
+        use_devices(&device, n);
+        count_on_host(&host);
+        expect(count_on_device(&device), KC_OK, &device);
+        expect_same(&device, &host);
+        for (int i = 0; i < n; i++) {
+                assert_true(device.report.parts[i].nmerged > 0);
+                assert_true(device.report.parts[i].runs_nbytes > 0);
+                nmerged += device.report.parts[i].nmerged;
+        }
+        if (filter.max_count == 0)
+                assert_int_equal(nmerged, device.totals.ndistinct);
+        run_free(&host.run);
+        run_free(&device.run);
+}
+
+static void several_devices_merge(void **state)
+{
+        const struct kc_run_filter all = { 0 }, frequent = { 2, UINT32_MAX }, rare = { 1, 12 };
+        (void)state;
+        compare_merged(2, 31, all, in_short_ranges);
+        compare_merged(3, 55, all, in_short_ranges);
+        compare_merged(4, 77, all, in_short_ranges);
+        compare_merged(3, 31, frequent, in_short_ranges);
+        compare_merged(2, 101, rare, in_short_ranges);
+        compare_merged(2, 31, all, in_short_ranges_and_little_memory);
+}
+
 static void several_devices_and_k(void **state)
 {
         static const int ks[] = { 101, 31, 5, 21 };
         enum { N = sizeof ks / sizeof *ks };
         static struct work host[N], device[N];
         (void)state;
-        for (int little = 0; little < 2; little++) {
-                prepare_all(host, ks, N, scaled(3000));
-                prepare_all(device, ks, N, scaled(3000));
-                if (little)
-                        in_little_memory(device);
+        void (*const changes[])(struct work *) = { by_default, in_little_memory, in_short_ranges };
+        for (int i = 0; i < 3; i++) {
+                prepare_all(host, ks, N, scaled(i < 2 ? 3000 : 32000));
+                prepare_all(device, ks, N, scaled(i < 2 ? 3000 : 32000));
+                changes[i](device);
                 use_devices(device, 3);
                 assert_int_equal(count_all(host, N, false), KC_OK);
                 expect(count_all(device, N, true), KC_OK, device);
@@ -286,6 +334,14 @@ static void several_devices_fail(void **state)
         }
         for (int at = 0; at < 2; at++) {
                 prepare(&work, 31, scaled(50000));
+                work.run.fail_at = at;
+                use_devices(&work, 3);
+                expect(count_on_device(&work), KC_EIO, &work);
+                run_free(&work.run);
+        }
+        for (int at = 0; at < 4; at++) { /* while they merge together */
+                prepare(&work, 31, scaled(32000));
+                in_short_ranges(&work);
                 work.run.fail_at = at;
                 use_devices(&work, 3);
                 expect(count_on_device(&work), KC_EIO, &work);
@@ -455,9 +511,8 @@ int main(int argc, char **argv)
                 cmocka_unit_test(timeline),
         };
         const struct CMUnitTest devices[] = {
-                cmocka_unit_test(several_devices),
-                cmocka_unit_test(several_devices_and_k),
-                cmocka_unit_test(several_devices_skewed),
+                cmocka_unit_test(several_devices),       cmocka_unit_test(several_devices_merge),
+                cmocka_unit_test(several_devices_and_k), cmocka_unit_test(several_devices_skewed),
                 cmocka_unit_test(several_devices_fail),
         };
         if (argc == 1)

@@ -3,7 +3,6 @@
  * merged, how the key space is split, unnamed files.
  */
 #include "base/temp_file.h"
-#include "gpu/runs/cuts.cuh"
 #include "gpu/runs/merge.cuh"
 #include "lsm_support.cuh"
 
@@ -99,27 +98,6 @@ static void test_levels(void **)
         assert_true(kc_lsm_should_merge(1, 1));
         assert_true(kc_lsm_should_merge(7, 3));
         assert_false(kc_lsm_should_merge(8, 3));
-}
-
-template <class Key> struct fenced_run {
-        pairs<Key> run;
-        std::vector<Key> kmers;
-        struct kc_fences<Key> fences;
-};
-
-template <class Key> static void fence(struct fenced_run<Key> *run)
-{
-        for (size_t i = 0; i < run->run.size(); i += KC_FENCE_NPAIRS)
-                run->kmers.push_back(run->run[i].kmer);
-        assert_int_equal(run->kmers.size(), kc_fences_count(run->run.size()));
-        run->fences = { run->kmers.data(), run->kmers.size(), run->run.size(), 0 };
-}
-
-template <class Key> static size_t rank(const pairs<Key> &run, Key split)
-{
-        return (size_t)(std::lower_bound(run.begin(), run.end(), split,
-                                         [](const pair<Key> &p, Key k) { return p.kmer < k; }) -
-                        run.begin());
 }
 
 /* Cut range by range, as the LSM does: every range fits, none is empty, few are short. */

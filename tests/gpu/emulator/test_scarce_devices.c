@@ -15,14 +15,14 @@
 
 #include "tests/gpu/work.h"
 
-enum { NREADS = 200, NDEVICES = 3 };
+enum { NREADS = 200, NMANY = 3000, NDEVICES = 3 };
 
-static struct work host;
+static struct work host, many; /* `many`: so many reads that the devices merge together */
 
 /* batch_nkmers: 0 for all reads in a batch and a pass */
-static void prepare_devices(struct work *work, uint64_t batch_nkmers)
+static void prepare_reads(struct work *work, uint64_t nreads, uint64_t batch_nkmers)
 {
-        prepare(work, 31, NREADS);
+        prepare(work, 31, nreads);
         work->gpu.memory_nbytes = 256 << 20;
         work->gpu.batch_nkmers = batch_nkmers;
         work->params.memory_nbytes = 1 << 20;
@@ -31,12 +31,25 @@ static void prepare_devices(struct work *work, uint64_t batch_nkmers)
                 work->gpu.others[i - 1] = i;
 }
 
+static void prepare_devices(struct work *work, uint64_t batch_nkmers)
+{
+        prepare_reads(work, NREADS, batch_nkmers);
+}
+
+/* So few pairs in a range that each device takes some. */
+static void prepare_merge(struct work *work)
+{
+        prepare_reads(work, NMANY, 15000);
+}
+
 static int count_on_the_host(void **state)
 {
         (void)state;
         kc_emulator_devices(NDEVICES, NDEVICES);
         prepare(&host, 31, NREADS);
         count_on_host(&host);
+        prepare(&many, 31, NMANY);
+        count_on_host(&many);
         return 0;
 }
 
@@ -44,6 +57,7 @@ static int free_host(void **state)
 {
         (void)state;
         run_free(&host.run);
+        run_free(&many.run);
         return 0;
 }
 
@@ -157,12 +171,70 @@ static void failing_copies(void **state)
         }
 }
 
+static bool merged_together(const struct work *work)
+{
+        return work->report.parts[1].nmerged > 0 || work->report.parts[2].nmerged > 0;
+}
+
+/*
+ * While the devices merge together, and before: the scarcity begins at one allocation in `step`.
+ * Returns how many attempts met it. Of these, *nalone: those in which the first device merged alone.
+ */
+static int try_merges(enum kc_scarcity kind, long step, enum kc_status wanted, int *nalone)
+{
+        static struct work work;
+        bool met = true;
+        int nmet = 0;
+        for (long n = 0; met; n += step) {
+                assert_in_range(n, 0, 3000);
+                prepare_merge(&work);
+                kc_emulator_scarcity(kind, n);
+                enum kc_status status = count_on_device(&work);
+                met = kc_emulator_was_scarce();
+                kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+                assert_int_equal(kc_emulator_device_nbytes(), 0);
+                assert_int_equal(kc_emulator_npinned(), 0);
+                if (status == KC_OK)
+                        expect_same(&work, &many);
+                else
+                        expect(status, met ? wanted : KC_OK, &work);
+                assert_true(met || merged_together(&work));
+                *nalone += met && status == KC_OK && !merged_together(&work);
+                run_free(&work.run);
+                nmet += met;
+        }
+        return nmet;
+}
+
+static void merging_in_scarce_memory(void **state)
+{
+        int nalone = 0;
+        (void)state;
+        assert_true(try_merges(KC_SCARCITY_DEVICE, 31, KC_ENOMEM, &nalone) > 5);
+        assert_true(try_merges(KC_SCARCITY_TAKEN, 31, KC_ENOMEM, &nalone) > 5);
+        assert_true(try_merges(KC_SCARCITY_PINNED, 11, KC_ENOMEM, &nalone) > 3);
+        assert_true(nalone > 0);
+}
+
+static void merging_with_failing_copies(void **state)
+{
+        int nalone = 0;
+        (void)state;
+        assert_true(try_merges(KC_SCARCITY_LINKS, 9, KC_EDEVICE, &nalone) > 3);
+        assert_int_equal(nalone, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(one_small_device), cmocka_unit_test(one_large_device),
-                cmocka_unit_test(no_device_memory), cmocka_unit_test(device_memory_taken_by_others),
-                cmocka_unit_test(no_pinned_memory), cmocka_unit_test(failing_copies),
+                cmocka_unit_test(one_small_device),
+                cmocka_unit_test(one_large_device),
+                cmocka_unit_test(no_device_memory),
+                cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory),
+                cmocka_unit_test(failing_copies),
+                cmocka_unit_test(merging_in_scarce_memory),
+                cmocka_unit_test(merging_with_failing_copies),
         };
         return cmocka_run_group_tests(tests, count_on_the_host, free_host);
 }

@@ -1,6 +1,7 @@
 /*
  * The parts of a run on their way to the sink: a part whose writer waits does not hold up the others,
- * and if no more memory can be pinned, the run goes through the slots there are.
+ * and if no more memory can be pinned, the run goes through the slots there are. And several lanes, which
+ * put ranges in turn, produce the run that one would.
  */
 #include "scarcity.h"
 
@@ -220,12 +221,203 @@ static void too_little_to_pin(void **)
         }
 }
 
+/* ---- lanes ---- */
+
+enum { NLANES = 3 };
+
+/* What a part begins with, and how much it holds. */
+struct arrived {
+        std::vector<uint64_t> firsts; /* of its blocks, or all k-mers */
+        size_t n;
+};
+
+struct collecting_sink {
+        std::mutex lock;
+        std::vector<struct arrived> parts;
+        uint64_t ndropped;
+};
+
+static void collect(struct collecting_sink *sink, uint64_t part, const uint64_t *firsts,
+                    size_t nfirsts, size_t n, uint64_t ndropped)
+{
+        std::lock_guard<std::mutex> held(sink->lock);
+        if (sink->parts.size() <= part)
+                sink->parts.resize(part + 1);
+        assert_int_equal(sink->parts[part].n, 0);
+        sink->parts[part] = { std::vector<uint64_t>(firsts, firsts + nfirsts), n };
+        sink->ndropped += ndropped;
+}
+
+static enum kc_status collect_pairs(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *)
+{
+        collect((struct collecting_sink *)ctx, pairs->part, pairs->kmers, pairs->n, pairs->n,
+                pairs->dropped.ndistinct);
+        return KC_OK;
+}
+
+static enum kc_status collect_blocks(void *ctx, const struct kc_run_blocks *blocks,
+                                     struct kc_error *)
+{
+        collect((struct collecting_sink *)ctx, blocks->part, blocks->firsts, blocks->nblocks,
+                blocks->n, blocks->dropped.ndistinct);
+        return KC_OK;
+}
+
+/* A run cut into ranges, and the lanes that put them. */
+struct lanes {
+        struct passage passage;
+        struct kc_gpu gpus[NLANES]; /* of lanes 1 and 2: the same device again */
+        std::vector<struct kc_gpu_run<kc_key64>> ranges;
+};
+
+/* Some ranges are empty or shorter than a block; others are longer than what a lane encodes at once. */
+static void cut(struct lanes *l, uint64_t seed)
+{
+        const struct kc_gpu_run<kc_key64> run = l->passage.run;
+        for (size_t at = 0, n; at < run.n; at += n) {
+                seed = random_mix(seed + 1);
+                n = std::min(run.n - at, (size_t)(seed % (seed % 3 == 0 ? 700 : 6000)));
+                if (seed % 7 == 0)
+                        n = 0;
+                l->ranges.push_back({ run.kmers + at, run.counts + at, n, 0 });
+        }
+}
+
+static void put_lane(struct lanes *l, int lane)
+{
+        struct kc_error err = {};
+        struct kc_gpu_emitter<kc_key64> *emitter = l->passage.emitter;
+        for (size_t i = (size_t)lane; i < l->ranges.size(); i += NLANES)
+                expect_ok(kc_gpu_emitter_put_turn(emitter, lane, i, &l->ranges[i], &err), &err);
+        if (lane == 0)
+                expect_ok(kc_gpu_emitter_end_turns(emitter, l->ranges.size(), &err), &err);
+}
+
+static void add_lanes(struct lanes *l)
+{
+        struct kc_error err = {};
+        for (int i = 0; i < NLANES; i++) {
+                const size_t parts = (size_t)i + 1; /* lanes may have parts of other lengths */
+                const struct kc_gpu_encoder_caps caps = { 3 * KC_BLOCK_NKMERS + 100,
+                                                          parts * KC_BLOCK_NKMERS, NSLOTS };
+                if (i == 0) {
+                        expect_ok(kc_gpu_emitter_attach(l->passage.emitter, &l->passage.gpu, &caps,
+                                                        &err),
+                                  &err);
+                        continue;
+                }
+                expect_ok(kc_gpu_open(&l->gpus[i], 0, 0, &err), &err);
+                for (int again = 0; again < 2; again++) { /* what is removed can be added */
+                        if (again)
+                                kc_gpu_emitter_remove_lane(l->passage.emitter, i);
+                        expect_ok(kc_gpu_emitter_add_lane(l->passage.emitter, i, &l->gpus[i],
+                                                          KC_GATE_FOLLOWERS, &caps, &err),
+                                  &err);
+                }
+        }
+}
+
+static void put_all(struct lanes *l)
+{
+        std::vector<std::thread> threads;
+        for (int i = 0; i < NWRITERS; i++)
+                threads.emplace_back(write_parts, &l->passage);
+        for (int i = 0; i < NLANES; i++)
+                threads.emplace_back(put_lane, l, i);
+        for (std::thread &thread : threads)
+                thread.join();
+}
+
+static void expect_run(const struct lanes *l, const struct collecting_sink *got,
+                       const struct kc_run_filter *filter, bool blocks)
+{
+        std::vector<uint64_t> wanted, firsts;
+        size_t nkept = 0, n = 0;
+        for (size_t i = 0; i < l->passage.run.n; i++)
+                if (kc_run_keeps(filter, l->passage.run.counts[i]) &&
+                    (nkept++ % KC_BLOCK_NKMERS == 0 || !blocks))
+                        wanted.push_back(l->passage.run.kmers[i]);
+        for (const struct arrived &part : got->parts) {
+                firsts.insert(firsts.end(), part.firsts.begin(), part.firsts.end());
+                n += part.n;
+        }
+        assert_int_equal(n, nkept);
+        assert_int_equal(got->ndropped, l->passage.run.n - nkept);
+        assert_true(firsts == wanted);
+}
+
+static void try_lanes(bool blocks, struct kc_run_filter filter, bool all_pass, uint64_t seed)
+{
+        struct collecting_sink state = {};
+        struct kc_run_sink sink = {};
+        struct lanes l = {};
+        sink.ctx = &state;
+        sink.filter = filter;
+        sink.put = collect_pairs;
+        sink.put_blocks = blocks ? collect_blocks : NULL;
+        sink.cancel = cancel;
+        begin(&l.passage, &sink);
+        for (uint64_t i = 0; i < NPAIRS; i++)
+                l.passage.run.counts[i] = all_pass ? 5 : (uint32_t)(random_mix(i + seed) % 5 + 1);
+        if (all_pass)
+                kc_gpu_emitter_all_pass(l.passage.emitter);
+        cut(&l, seed);
+        add_lanes(&l);
+        put_all(&l);
+        expect_run(&l, &state, &filter, blocks);
+        kc_gpu_emitter_free(l.passage.emitter);
+        l.passage.emitter = NULL;
+        for (int i = 1; i < NLANES; i++) {
+                assert_int_equal(l.gpus[i].used_nbytes, 0);
+                kc_gpu_close(&l.gpus[i]);
+        }
+        end(&l.passage);
+        assert_int_equal(kc_emulator_npinned(), 0);
+}
+
+static void lanes_take_turns(void **)
+{
+        for (uint64_t seed = 0; seed < 4; seed++)
+                for (bool blocks : { false, true }) {
+                        try_lanes(blocks, { 1, UINT32_MAX }, false, seed);
+                        try_lanes(blocks, { 3, 4 }, false, seed);
+                        try_lanes(blocks, { 5, 5 }, false, seed);
+                        try_lanes(blocks, { 2, 9 }, true, seed);
+                }
+}
+
+/* A filter that drops what it should not see is noticed, in place of a file with the wrong blocks. */
+static void a_broken_promise_is_noticed(void **)
+{
+        struct collecting_sink state = {};
+        struct kc_run_sink sink = {};
+        struct lanes l = {};
+        struct kc_error err = {};
+        sink.ctx = &state;
+        sink.filter = { 2, UINT32_MAX };
+        sink.put_blocks = collect_blocks;
+        sink.cancel = cancel;
+        begin(&l.passage, &sink); /* all counts are 1 */
+        kc_gpu_emitter_all_pass(l.passage.emitter);
+        l.passage.run.n = 100;
+        add_lanes(&l);
+        assert_int_equal(kc_gpu_emitter_put_turn(l.passage.emitter, 0, 0, &l.passage.run, &err),
+                         KC_EDEVICE);
+        kc_gpu_emitter_free(l.passage.emitter);
+        l.passage.emitter = NULL;
+        for (int i = 1; i < NLANES; i++)
+                kc_gpu_close(&l.gpus[i]);
+        end(&l.passage);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_waiting_writer_holds_up_nobody),
                 cmocka_unit_test(a_late_writer_finds_its_part),
                 cmocka_unit_test(too_little_to_pin),
+                cmocka_unit_test(lanes_take_turns),
+                cmocka_unit_test(a_broken_promise_is_noticed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+/*
+ * Between two ranges of a run that different encoders encode: the pairs that do not fill a block, and
+ * the number of the next part. Both follow from the lengths of the ranges, so that an encoder need not
+ * wait until the one before it has encoded its range.
+ */
+#ifndef KC_GPU_BLOCKS_CARRY_CUH
+#define KC_GPU_BLOCKS_CARRY_CUH
+
+#include "kmer/block_codec.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+template <class Key> struct kc_gpu_carry {
+        size_t n;
+        Key kmers[KC_BLOCK_NKMERS]; /* [n], and likewise the counts; in host memory */
+        uint32_t counts[KC_BLOCK_NKMERS];
+};
+
+/* Pairs that are carried on after npairs more. */
+static inline size_t kc_carry_after(size_t ncarry, size_t npairs)
+{
+        return (ncarry + npairs) % KC_BLOCK_NKMERS;
+}
+
+/* How many of the npairs come from the end of a range that the carry after it needs: the last ones. */
+static inline size_t kc_carry_ntail(size_t ncarry, size_t npairs)
+{
+        const size_t after = kc_carry_after(ncarry, npairs);
+        return after < npairs ? after : npairs;
+}
+
+/* What is carried on after npairs more, of which the last kc_carry_ntail are given. */
+template <class Key>
+static inline void kc_carry_advance(struct kc_gpu_carry<Key> *carry, size_t npairs,
+                                    const Key *kmers, const uint32_t *counts)
+{
+        const size_t ntail = kc_carry_ntail(carry->n, npairs);
+        const size_t after = kc_carry_after(carry->n, npairs);
+        const size_t nleft = after - ntail; /* of the old ones: all or none */
+        memcpy(carry->kmers + nleft, kmers, ntail * sizeof *kmers);
+        memcpy(carry->counts + nleft, counts, ntail * sizeof *counts);
+        carry->n = after;
+}
+
+/* Blocks of a part that may have so many pairs. */
+static inline size_t kc_part_nblocks(size_t part_pairs)
+{
+        const size_t nblocks = part_pairs / KC_BLOCK_NKMERS;
+        return nblocks > 0 ? nblocks : 1;
+}
+
+/* Parts of a put with so many blocks. */
+static inline size_t kc_put_nparts(size_t nblocks, size_t part_blocks)
+{
+        return nblocks == 0 ? 1 : (nblocks + part_blocks - 1) / part_blocks;
+}
+
+/* Parts of a range that is put in pieces of at most max_pairs. */
+static inline uint64_t kc_range_nparts(size_t ncarry, size_t npairs, size_t max_pairs,
+                                       size_t part_blocks)
+{
+        uint64_t nparts = 0;
+        for (size_t at = 0, n; at < npairs; at += n) {
+                n = npairs - at < max_pairs ? npairs - at : max_pairs;
+                nparts += kc_put_nparts((ncarry + n) / KC_BLOCK_NKMERS, part_blocks);
+                ncarry = kc_carry_after(ncarry, n);
+        }
+        return nparts;
+}
+
+#endif

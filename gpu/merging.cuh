@@ -1,0 +1,353 @@
+/*
+ * Private to engine.cu: from the runs of all devices to the output.
+ *
+ *      one device:       its LSM ──▶ ranges ──▶ blocks
+ *      several devices:  LSMs ──▶ ranges, taken in turn (gpu/exchange.cuh) ──▶ blocks, encoded by the
+ *                        device that took them (gpu/blocks/emit.cuh)
+ *
+ * The first device takes the runs of those that have no memory for this into its LSM, and merges
+ * alone if no other one has, or if there are few pairs.
+ */
+#ifndef KC_GPU_MERGING_CUH
+#define KC_GPU_MERGING_CUH
+
+#include "gpu/engine_memory.cuh"
+#include "gpu/runs/gather.cuh"
+
+static_assert((int)KC_EMIT_MAX_LANES == (int)KC_GPU_MAX_DEVICES, "a lane for each device");
+
+/* ---- all devices ---- */
+
+/* With several devices, a message says which one failed. */
+template <class Key>
+static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct kc_error *failure,
+                               struct kc_error *err)
+{
+        return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
+}
+
+/* Temporary files may be on the same disk as the output. */
+template <class Key>
+static bool uses_files(const struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
+{
+        return e->in->where.file_nbytes > 0 || c->spilled_nbytes > 0 ||
+               (c->lsm != NULL && kc_gpu_lsm_spilled_nbytes(c->lsm) > 0);
+}
+
+/* These pairs replace the estimates. Little is known about partial counts, which are not filtered
+ * yet. */
+template <class Key>
+static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_counted *counted,
+                           uint64_t npairs)
+{
+        const struct kc_run_sink *sink = e->crew.sink;
+        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
+        if (sink->expect != NULL && npairs > nvague)
+                sink->expect(sink->ctx, npairs - nvague);
+}
+
+template <class Key> static uint64_t count_pairs(const struct gpu_engine<Key> *e)
+{
+        uint64_t npairs = kc_gpu_lsm_npairs(e->own.lsm);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                if (e->others[i].lsm != NULL)
+                        npairs += kc_gpu_lsm_npairs(e->others[i].lsm);
+        return npairs;
+}
+
+/* What saturation cut off, and what went to files. The device is current. */
+template <class Key>
+static enum kc_status settle_sums(struct gpu_counting<Key> *c, struct kc_error *err)
+{
+        c->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(c->lsm);
+        return kc_gpu_lsm_nsaturated(c->lsm, &c->nsaturated, err);
+}
+
+/* Merge the ranges that this device takes, and put them. */
+template <class Key>
+static enum kc_status take_ranges(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  int member, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> range;
+        size_t number;
+        for (uint64_t i = 0;; i++) {
+                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
+                KC_TRY(kc_gpu_exchange_next(&e->exchange, member, &number, &range, err));
+                kc_gpu_trace_end(e->crew.trace, trace, NULL);
+                if (number == e->exchange.deal.nranges)
+                        break;
+                KC_TRY(kc_gpu_emitter_put_turn(e->crew.emitter, member, number, &range, err));
+                c->nmerged += range.n;
+        }
+        c->runs_nbytes += kc_gpu_exchange_sent_nbytes(&e->exchange, member);
+        KC_TRY(settle_sums(c, err));
+out:
+        return status;
+}
+
+/* ---- followers ---- */
+
+/* Take the memory for a part in merging. */
+template <class Key>
+static enum kc_status join_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c, int member,
+                                 size_t max_pairs, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_plan plan = e->plan;
+        KC_TRY(kc_gpu_plan_parts<Key>(&plan, &e->params, c->gpu->limit_nbytes, err));
+        KC_TRY(kc_gpu_emitter_add_lane(e->crew.emitter, member, c->gpu, KC_GATE_FOLLOWERS,
+                                       &plan.parts, err));
+        status = kc_gpu_exchange_join(&e->exchange, member, c->gpu, c->lsm, KC_GATE_FOLLOWERS,
+                                      max_pairs, err);
+        if (status == KC_ENOMEM)
+                kc_gpu_emitter_remove_lane(e->crew.emitter, member);
+out:
+        return status;
+}
+
+/* Give it back, in order that the first device merges these runs. */
+template <class Key>
+static enum kc_status leave_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  int member, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_gpu_exchange_leave(&e->exchange, member);
+        kc_gpu_emitter_remove_lane(e->crew.emitter, member);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
+        kc_gpu_pact_leave(&e->pact);
+out:
+        return status;
+}
+
+/* Once this device has counted. */
+template <class Key>
+static enum kc_status follow_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                   int member, struct kc_error *err)
+{
+        enum kc_status status, joined;
+        struct kc_error refusal = {};
+        size_t max_pairs;
+        bool is_together;
+        if (c->lsm == NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_pact_consider(&e->pact, &max_pairs, err));
+        if (max_pairs == 0)
+                return KC_OK;
+        joined = join_merge(e, c, member, max_pairs, &refusal);
+        if (joined != KC_OK && joined != KC_ENOMEM)
+                return kc_fail_as(err, &refusal);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
+        kc_gpu_pact_answer(&e->pact);
+        if (joined == KC_ENOMEM)
+                return KC_OK;
+        KC_TRY(kc_gpu_pact_await(&e->pact, &is_together, err));
+        if (is_together)
+                KC_TRY(take_ranges(e, c, member, err));
+        else
+                KC_TRY(leave_merge(e, c, member, err));
+out:
+        return status;
+}
+
+/* ---- the driver ---- */
+
+/* Move the pairs of a follower's runs, merged, to the first device's LSM. */
+template <class Key>
+static enum kc_status gather_from(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_gpu_lsm_on<Key> to = { e->own.gpu, e->own.lsm }, from = {
+                c->gpu, c->lsm
+        };
+        KC_TRY(kc_gpu_lsm_gather(&to, &from, &c->runs_nbytes, err));
+        KC_TRY(KC_CUDA(cudaSetDevice(c->gpu->device)));
+        KC_TRY(settle_sums(c, err));
+        kc_gpu_lsm_free(c->lsm);
+        c->lsm = NULL;
+        KC_TRY(KC_CUDA(cudaSetDevice(e->crew.gpu->device)));
+out:
+        return status;
+}
+
+/* Gather the runs of the followers that do not take part. */
+template <class Key> static enum kc_status gather(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        for (int i = 0; i < e->crew.nfollowers; i++) {
+                struct kc_error failure = {};
+                if (e->others[i].lsm == NULL || e->exchange.members[i + 1].takes_part)
+                        continue;
+                if (gather_from(e, &e->others[i], &failure) != KC_OK)
+                        return fail_for(&e->others[i], &failure, err);
+        }
+        return KC_OK;
+}
+
+/* Followers that have runs; of these, those that are ready to take part. */
+template <class Key> static int count_followers(const struct gpu_engine<Key> *e, bool only_ready)
+{
+        int n = 0;
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                n += e->others[i].lsm != NULL &&
+                     (!only_ready || e->exchange.members[i + 1].takes_part);
+        return n;
+}
+
+/* Most pairs of a range for which all devices that have runs probably have the memory: an inbox, and
+ * what merging takes, are some hundredths of it. */
+template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key> *e)
+{
+        enum { PART = 64 };
+        size_t nbytes = e->own.gpu->bound_nbytes;
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                if (e->others[i].lsm != NULL)
+                        nbytes = std::min(nbytes, e->others[i].gpu->bound_nbytes);
+        return nbytes / PART / kc_gpu_run_nbytes<Key>(1);
+}
+
+/* Take part in a merge by all devices that are ready. KC_ENOMEM, with nothing changed, if that is not
+ * possible. */
+template <class Key>
+static enum kc_status begin_together(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
+                                     struct kc_error *err)
+{
+        enum kc_status status = kc_gpu_exchange_join(&e->exchange, 0, e->own.gpu, e->own.lsm,
+                                                     KC_GATE_DRIVER, max_pairs, err);
+        if (status == KC_OK)
+                status = kc_gpu_exchange_begin(&e->exchange, usual, err);
+        if (status == KC_ENOMEM)
+                kc_gpu_exchange_leave(&e->exchange, 0);
+        return status;
+}
+
+/*
+ * Find out who takes part in merging. Afterwards, the runs of those who do not are the first device's,
+ * and either it merges alone, or the others wait for the decision.
+ *   usual, max_pairs  usual and most pairs of a range
+ */
+template <class Key>
+static enum kc_status agree(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
+                            bool *is_together, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_error refusal = {};
+        int nready;
+        KC_TRY(kc_gpu_pact_hear(&e->pact, count_followers(e, false), err));
+        KC_TRY(gather(e, err));
+        nready = count_followers(e, true);
+        *is_together = nready > 0;
+        if (!*is_together)
+                return KC_OK;
+        status = begin_together(e, usual, max_pairs, &refusal);
+        if (status == KC_OK)
+                return KC_OK;
+        if (status != KC_ENOMEM)
+                return kc_fail_as(err, &refusal);
+        *is_together = false;
+        KC_TRY(kc_gpu_pact_decide(&e->pact, false, nready, err));
+        KC_TRY(gather(e, err));
+out:
+        return status;
+}
+
+/* Whether several devices merge; if not, all runs are the first one's. */
+template <class Key>
+static enum kc_status divide_merge(struct gpu_engine<Key> *e, bool *is_together,
+                                   struct kc_error *err)
+{
+        enum { LEAST_PAIRS = 1 << 16 }; /* with which an LSM can plan */
+        const size_t nmembers = 1 + (size_t)count_followers(e, false);
+        const size_t most = most_range_pairs(e), batch = (size_t)e->crew.params->batch_nkmers;
+        size_t usual = 0;
+        *is_together = false;
+        if (nmembers > 1 && most >= LEAST_PAIRS)
+                usual = kc_deal_usual_pairs(count_pairs(e), nmembers,
+                                            batch != 0 ? std::min(batch, most) : most);
+        const size_t max_pairs = std::max(usual, (size_t)LEAST_PAIRS);
+        kc_gpu_pact_offer(&e->pact, usual != 0 ? max_pairs : 0);
+        return usual != 0 ? agree(e, usual, max_pairs, is_together, err) : gather(e, err);
+}
+
+/* Hand over the counts that were tallied. The rest of the run follows as pairs. */
+template <class Key>
+static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        struct kc_run_counts counts = {};
+        counts.rows = e->counted.rows;
+        return e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err);
+}
+
+/* What comes before the pairs. */
+template <class Key>
+static enum kc_status begin_output(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const uint64_t npairs = count_pairs(e);
+        bool use_files = uses_files(e, &e->own);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                use_files |= uses_files(e, &e->others[i]);
+        if (e->crew.nfollowers > 0 && !use_files)
+                expect_counted(e, &e->counted, npairs);
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER),
+                           npairs / e->plan.parts.part_pairs + 1);
+        if (tallies(e))
+                KC_TRY(put_tally(e, err));
+        else
+                kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
+        if (e->counted.npartial == 0)
+                kc_gpu_emitter_all_pass(e->crew.emitter);
+out:
+        return status;
+}
+
+/* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
+template <class Key>
+static enum kc_status merge_alone(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum { RANGE_NPAIRS = 1 << 24 };
+        enum kc_status status;
+        struct kc_gpu_run<Key> range;
+        for (uint64_t i = 0;; i++) {
+                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
+                KC_TRY(kc_gpu_lsm_next(e->own.lsm, RANGE_NPAIRS, &range, err));
+                kc_gpu_trace_end(e->crew.trace, trace, NULL);
+                if (range.n == 0)
+                        break;
+                KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
+                e->own.nmerged += range.n;
+        }
+        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
+        KC_TRY(settle_sums(&e->own, err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status merge_together(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_pact_decide(&e->pact, true, 0, err));
+        KC_TRY(take_ranges(e, &e->own, 0, err));
+        KC_TRY(kc_gpu_emitter_end_turns(e->crew.emitter, e->exchange.deal.nranges, err));
+out:
+        return status;
+}
+
+/* Once all devices have counted. */
+template <class Key>
+static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        bool is_together;
+        kc_gpu_counted_add(&e->counted, &e->own.counted);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                kc_gpu_counted_add(&e->counted, &e->others[i].counted);
+        KC_TRY(divide_merge(e, &is_together, err));
+        KC_TRY(begin_output(e, err));
+        KC_TRY(is_together ? merge_together(e, err) : merge_alone(e, err));
+out:
+        return status;
+}
+
+#endif
