@@ -31,7 +31,8 @@ static inline size_t kc_carry_ntail(size_t ncarry, size_t npairs)
         return after < npairs ? after : npairs;
 }
 
-/* What is carried on after npairs more, of which the last kc_carry_ntail are given. */
+/* What is carried on after npairs more, of which the last kc_carry_ntail are given; NULL if there are
+ * none. */
 template <class Key>
 static inline void kc_carry_advance(struct kc_gpu_carry<Key> *carry, size_t npairs,
                                     const Key *kmers, const uint32_t *counts)
@@ -39,9 +40,11 @@ static inline void kc_carry_advance(struct kc_gpu_carry<Key> *carry, size_t npai
         const size_t ntail = kc_carry_ntail(carry->n, npairs);
         const size_t after = kc_carry_after(carry->n, npairs);
         const size_t nleft = after - ntail; /* of the old ones: all or none */
+        carry->n = after;
+        if (ntail == 0)
+                return;
         memcpy(carry->kmers + nleft, kmers, ntail * sizeof *kmers);
         memcpy(carry->counts + nleft, counts, ntail * sizeof *counts);
-        carry->n = after;
 }
 
 /* Blocks of a part that may have so many pairs. */
