@@ -14,19 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What kmc reports. */
+/* The numbers in kmc's report. */
 struct kmc_report {
-        bool sequences;      /* the reads are called sequences */
-        double seconds[2];   /* of counting, and of writing the output */
-        uint64_t tmp_nbytes; /* of the counts that waited to be written */
-        uint64_t nbelow;     /* distinct k-mers with counts under the bounds */
-        uint64_t nabove;     /* and over them */
+        bool sequences;      /* the report calls the reads sequences */
+        double seconds[2];   /* for counting, and for writing the output */
+        uint64_t tmp_nbytes; /* of the temporary file with the counts */
+        uint64_t nbelow;     /* distinct k-mers with counts below the bounds */
+        uint64_t nabove;     /* and above them */
         uint64_t ndistinct;  /* all distinct k-mers */
-        uint64_t nkmers;     /* and their occurrences */
+        uint64_t nkmers;     /* all their occurrences */
         uint64_t nreads;
 };
 
-/* kmc works with super-k-mers; kcount has none to report. */
+/* kmc reports its number of super-k-mers; kcount does not use any. */
 enum { NO_SUPER_KMERS = 0 };
 
 bool kmc_is_name(const char *program)
@@ -46,16 +46,16 @@ static uint32_t min_count(const struct kmc_settings *s)
         return s->min_count > 1 ? as_count(s->min_count) : 1;
 }
 
-/* Pipelines state bounds above the machine's memory (-m128), which the engine would take. 0: the
- * default bound, which is less. */
+/* Pipelines give bounds above the machine's memory (-m128), and the engine would accept them.
+ * Returns 0, for the default bound, unless the given one is lower. */
 static uint64_t memory_bound(const struct kmc_settings *s)
 {
         const uint64_t nbytes = s->memory_gb * 1000000000;
         return nbytes < memory_default_nbytes() ? nbytes : 0;
 }
 
-/* The .kc file to which the counts go first, under a name that no other process uses. The caller
- * frees it; NULL when out of memory. */
+/* The name of the temporary .kc file for the counts, which no other process uses. The caller frees
+ * it; NULL when out of memory. */
 static char *name_counts(const struct kmc_settings *s)
 {
         char *path;
@@ -65,7 +65,7 @@ static char *name_counts(const struct kmc_settings *s)
                        : path;
 }
 
-/* Count into a .kc file, and open it; it has no name any more, so that it cannot be left behind. */
+/* Count into a .kc file, open it, and remove its name so that it cannot be left behind. */
 static enum kc_status count_reads(const struct invocation *call, const struct kmc_settings *s,
                                   struct kc_store **store, struct kc_error *err)
 {
@@ -121,8 +121,9 @@ static enum kc_status describe(const struct kmc_settings *s, struct kc_store *st
         return KC_OK;
 }
 
-/* With the cap below the lower bound, kmc writes counts that its own bound in the file hides from
- * readers. Here the file has the cap as its bound, so that they are read. */
+/* If the cap is below the lower bound, kmc writes counts that are below the bound stored in the
+ * same file, so that readers skip them. Here the cap is stored as the bound, so that they are read.
+ */
 static struct exporting export_of(const struct kmc_settings *s, const char *output)
 {
         const uint32_t cap = as_count(s->count_cap), least = min_count(s);
@@ -216,7 +217,7 @@ static void put_json(const struct kmc_report *r, struct text_out *out)
         json_end(&json, '}');
 }
 
-/* With -j: the file is begun before anything is read, so that a bad name is reported then. */
+/* For -j. The JSON file is opened before any input is read, so that a bad name is found early. */
 static enum kc_status run_with_json(const struct invocation *call, const struct kmc_settings *s,
                                     struct kmc_report *report, struct kc_error *err)
 {

@@ -8,20 +8,20 @@
 
 enum kmc_option_type {
         KMC_END,
-        KMC_FLAG,    /* bool; the whole word is the name */
-        KMC_NUMBER,  /* uint64_t in [min, max], directly after the name */
+        KMC_FLAG,    /* bool; the name is the whole word */
+        KMC_NUMBER,  /* uint64_t in [min, max], right after the name */
         KMC_TEXT,    /* const char *, likewise */
-        KMC_REFUSED, /* it would change the result in a way that kcount cannot */
+        KMC_REFUSED, /* it asks for a result that kcount cannot give */
 };
 
 struct kmc_option {
         enum kmc_option_type type;
         const char *name;
         const char *argument; /* as the usage shows it, "" if there is none */
-        const char *words;    /* of KMC_TEXT: the arguments allowed, each between spaces; or NULL */
+        const char *words;    /* for KMC_TEXT: allowed arguments, each between spaces; or NULL */
         uint64_t min, max;
         size_t offset;    /* of the field in the settings */
-        const char *help; /* of KMC_REFUSED: what else the user can do */
+        const char *help; /* for KMC_REFUSED: why, or what to do instead */
 };
 
 #define FIELD(member) offsetof(struct kmc_settings, member)
@@ -96,8 +96,8 @@ static enum kc_status refuse_unknown(const char *word, struct kc_error *err)
                        word);
 }
 
-/* The row of a word. A name without an argument must be the whole word, and such a row takes
- * precedence over names with one: -fkmc is not -f. NULL if there is none. */
+/* The row of the table for a word, or NULL. The name of an option without an argument must be the
+ * whole word; such an option takes precedence over those with an argument: -fkmc is not -f. */
 static const struct kmc_option *find(const char *word)
 {
         const struct kmc_option *found = NULL;

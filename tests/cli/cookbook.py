@@ -1,5 +1,5 @@
 """
-The recipes of docs/usage.md for other programs: kcount's lines run as they are printed there.
+The recipes for other programs in docs/usage.md: kcount's commands run as they are printed there.
 
     cookbook.py KCOUNT SOURCE
 """
@@ -15,7 +15,7 @@ PAGE = (SOURCE / "docs/usage.md").read_text()
 
 
 def section(heading):
-    """The text below a heading, up to the next one of the same level or a higher one."""
+    """The text below a heading, up to the next heading of the same or a higher level."""
     level = heading.split()[0]
     lines = PAGE[PAGE.index(f"\n{heading}\n") + len(heading) + 2:].split("\n")
     ends = [number for number, line in enumerate(lines)
@@ -24,7 +24,7 @@ def section(heading):
 
 
 def calls(heading):
-    """kcount's commands of a section, without those that need another program's files."""
+    """A section's commands that run kcount, without those that need another program's files."""
     text = section(heading).replace("\\\n", " ")
     lines = [line.strip() for line in text.split("\n") if line.startswith("    ")]
     found = [line for line in lines if line.startswith(("kcount ", "zcat "))]
@@ -81,7 +81,7 @@ def test_multiqc():
 
 
 def test_imports():
-    """Each makes the file that its source was exported from."""
+    """Each import restores the k-mers that its input was exported from."""
     s = with_reads()
     s.kcount("reads.fq.gz", "-k", 31)
     wanted = s.kcount("dump", "reads.kc")

@@ -1,5 +1,5 @@
 """
-.kc files of many kinds, exports of them in one format, and what kcount dump says of their k-mers.
+.kc files of many kinds, their exports in one format, and what kcount dump prints for them.
 """
 import collections
 import random
@@ -9,7 +9,7 @@ from session import SOURCE, Session
 
 LARGEST = 2**32 - 1
 
-# the names of its files, our reader, the largest count, whether it can hold strands apart
+# the names of its files, our reader, the largest count, whether it can hold stranded k-mers
 Format = collections.namedtuple("Format", "files read limit stranded", defaults=(LARGEST, True))
 FORMATS = {
     "tsv": Format(["{}"], lambda path, stranded: path.read_text()),
@@ -22,7 +22,7 @@ FORMATS = {
 
 
 def add_large_counts(s):
-    """large.kc: the largest count, one over 16 bits, some about the limit of 15 bits, and 1."""
+    """large.kc: the largest count, one above 16 bits, some around the limit of 15 bits, and 1."""
     s.write("largest.fa", ">a\n" + "A" * 100020 + "\n")
     s.kcount("largest.fa", "-k", 21, "-o", "0.kc", "--quiet")
     for turn in range(4):
@@ -34,7 +34,7 @@ def add_large_counts(s):
 
 
 def make_stores(kmers):
-    """Files for each k, canonical and stranded; none, one, and many k-mers; large counts."""
+    """Files for each k, canonical and stranded; with no, one and many k-mers; with large counts."""
     s = Session()
     text = "".join(random.Random(7).choices("ACGT", k=2500))
     s.write("reads.fa", f">r\n{text}\n>again\n{text[:1200]}\n>third\n{text[:700]}\n")
@@ -52,7 +52,7 @@ def make_stores(kmers):
 
 
 def is_between(kmer, low, high):
-    """As kcount range has it: high stands for all k-mers that begin with it."""
+    """As in kcount range: high includes all k-mers that begin with it."""
     return low <= kmer and kmer[:len(high)] <= high
 
 
@@ -69,7 +69,7 @@ class Exports:
         return self.session.path / to
 
     def clipped(self, text):
-        """A dump with the counts that the format can hold."""
+        """The dump, with counts capped at the largest that the format can hold."""
         limit = self.format.limit
         if limit == LARGEST:
             return text
@@ -77,7 +77,7 @@ class Exports:
         return "".join(f"{kmer}\t{min(int(count), limit)}\n" for kmer, count in pairs)
 
     def dump(self, name, options=()):
-        """What kcount dump prints of the k-mers that these options of export keep."""
+        """What kcount dump prints for the k-mers that export keeps with these options."""
         bounds = dict(zip(options[::2], options[1::2]))
         low, high = bounds.pop("--from-kmer", ""), bounds.pop("--to-kmer", "T" * 9)
         words = [word for bound in bounds.items() for word in bound]

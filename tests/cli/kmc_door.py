@@ -3,7 +3,7 @@ kcount-kmc: kmc's command line, output files, report and exit codes.
 
     kmc_door.py KCOUNT SOURCE [kmc]
 
-With the last argument: outputs and reports are compared with those of kmc itself.
+With the last argument, outputs and reports are compared with those of kmc itself.
 """
 import gzip
 import json
@@ -23,7 +23,7 @@ VG = ("-k29", "-m128", "-okff", "-t16", "-hp")  # vg's documentation, and pipeli
 
 
 def make_reads():
-    """Reads of a genome with a repeat, so that counts go over 255; some with N."""
+    """Reads of a genome with a repeat, so that some counts exceed 255; some reads contain N."""
     choose = random.Random(29)
     genome = bytes(choose.choice(b"ACGT") for _ in range(6000)) + b"ACGATTAC" * 80
     reads = []
@@ -37,7 +37,7 @@ def make_reads():
 
 
 class Folder:
-    """A folder with the reads in several forms, and the program as kcount-kmc and as kmc."""
+    """A folder with the reads in several formats, and links to the program named kcount-kmc and kmc."""
 
     def __init__(self, folder):
         self.path = pathlib.Path(folder)
@@ -55,7 +55,7 @@ class Folder:
             os.symlink(KCOUNT, self.path / link)
 
     def call(self, *arguments, program="./kcount-kmc", code=0, message="", **options):
-        """Run kcount-kmc; returns its standard output. message: a part of standard error, or it is empty."""
+        """Run kcount-kmc and return its standard output. Standard error must contain message, or be empty."""
         done = subprocess.run([program, *map(str, arguments)], cwd=self.path, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, **options)
         if done.returncode != code or message not in done.stderr or (not message and done.stderr):
@@ -88,7 +88,7 @@ def capped(dump, cap):
 
 @in_folder
 def test_outputs(f):
-    """The k-mers are those of kcount with the same bounds, the counts are capped after the filter."""
+    """The k-mers are those of kcount with the same bounds; counts are capped after the filter."""
     for options, ours, cap in (((), ("-k25", "--min=2"), 255),
                                (("-k21", "-ci3", "-cs6", "-cx300"), ("-k21", "--min=3", "--max=300"), 6),
                                (("-k64", "-ci0", "-b"), ("-k64", "--stranded"), 255),
@@ -105,7 +105,7 @@ def test_outputs(f):
 
 @in_folder
 def test_inputs(f):
-    """Whatever form is declared, the content decides; a list names several files."""
+    """The content decides, whatever format is declared; a list names several files."""
     f.kcount("a.fq", "-k", 25, "--min", 2, "-o", "ours.kc", "--quiet")
     wanted = capped(f.kcount("dump", "ours.kc"), 255)
     for arguments in (("-fq", "a.fq.gz"), ("-fa", "a.fa"), ("-fm", "wrapped.fa"), ("-fbam", "a.bam"), ("a.fa",),
@@ -133,7 +133,7 @@ def test_vg(f):
 
 @in_folder
 def test_tuning(f):
-    """Options that only tune kmc do not change the output; -w writes none."""
+    """Options that only tune kmc do not change the output; with -w there is none."""
     f.call("-fm", "a.fa", "plain", "tmp")
     before = f.names()
     f.call("-w", "-jsummary.json", "a.fq", "none", "tmp")
@@ -167,7 +167,7 @@ def test_refusals(f):
 
 @in_folder
 def test_failures(f):
-    """A damaged input: what was there before remains, and nothing else appears."""
+    """After a damaged input, existing files are unchanged and there are no new ones."""
     f.call("-okff", "a.fq", "out", "tmp")
     f.call("a.fq", "out", "tmp")
     (f.path / "cut.fq.gz").write_bytes((f.path / "a.fq.gz").read_bytes()[:-2000])
@@ -180,7 +180,7 @@ def test_failures(f):
 
 @in_folder
 def test_help(f):
-    """Scripts take kmc's version from the first line."""
+    """Scripts read kmc's version from the first line."""
     for arguments in ((), ("--help",), ("-h",), ("--version",)):
         text = f.call(*arguments)
         if "KMC) ver. 3.2.1 " not in text.splitlines()[0] or " -k<len>" not in text:
@@ -191,8 +191,8 @@ def test_help(f):
 
 def same_files(f, options, operands):
     """
-    kmc and kcount-kmc write the same k-mers and counts, and report the same numbers. kmc allocates what -m says at
-    once, which this machine may not have.
+    kmc and kcount-kmc write the same k-mers and counts, and report the same numbers. kmc gets a lower -m, because it
+    allocates all of that memory at once, which may be more than this machine has.
     """
     reports = []
     for name, program in (("theirs", "kmc"), ("ours", "./kcount-kmc")):

@@ -1,10 +1,10 @@
 """
-Programs read what kcount has written for them, and find what kcount dump prints.
+Other programs read kcount's exports, and find the k-mers and counts that kcount dump prints.
 
     readers.py KCOUNT SOURCE READER [COMMAND]
 
-READER is a key of READERS; COMMAND is its program, if that is not in PATH (kmc_api.cpp). Skipped if
-the program is not installed.
+READER is a key of READERS. COMMAND is its program, if that is not on PATH (such as the one built
+from kmc_api.cpp). The test is skipped if the program is not installed.
 """
 import collections
 import importlib.util
@@ -33,7 +33,7 @@ def counts_of(text):
 
 
 def a_part_of(counts):
-    """At most 3000 of the k-mers: programs take their time to find them one by one."""
+    """About 3000 of the k-mers at most: programs are slow to look them up one by one."""
     step = 1 + len(counts) // 3000
     return {kmer: counts[kmer] for kmer in list(counts)[::step]}
 
@@ -43,7 +43,7 @@ def check_text(text, name, options, what):
 
 
 def checks_all(check, *, sizes=("empty", "one", "large", "all"), kinds="ks", kmers=KMERS):
-    """A test that calls check with stores of all kinds, and with parts of one."""
+    """A test that calls check for .kc files of all kinds, and for parts of one."""
     def test():
         for name in [*(f"{kind}{k}" for k in kmers for kind in kinds), *sizes]:
             check(name)
@@ -68,7 +68,7 @@ def check_kmc_dump(name, *options):
 
 
 def test_kmc_operations():
-    """kmc_tools adds up two exports that have k-mers in common, and intersects them."""
+    """kmc_tools computes the union and the intersection of two exports that overlap."""
     sides = []
     for low, high, to in (("A", "G", "one"), ("C", "T", "two")):
         EXPORTS.export("data", "--from-kmer", low, "--to-kmer", high, to=to)
@@ -90,7 +90,7 @@ def number_found(read, k, counts, canonical):
 
 
 def some_reads():
-    """Of the sequence in reads.fa, of its other strand, with errors, and random ones."""
+    """Reads of the sequence in reads.fa, from both strands and with errors; and random reads."""
     rng = random.Random(11)
     text = S.read("reads.fa").split("\n")[1]
     for number in range(120):
@@ -103,7 +103,7 @@ def some_reads():
 
 
 def test_kmc_filter():
-    """kmc_tools keeps the reads that have so many k-mers with such counts."""
+    """kmc_tools keeps the reads that have at least 60 k-mers with counts of 2 or more."""
     reads = list(some_reads())
     S.write("some.fa", "".join(f">r\n{read}\n" for read in reads))
     for name in "k15", "k31", "k55", "s21":
@@ -148,7 +148,7 @@ def test_kmc_api_reads():
 
 
 def check_kff_tools(name, *options):
-    """They use the library that vg uses."""
+    """kff-tools uses the same library as vg."""
     EXPORTS.export(name, *options, to="db.kff")
     pairs = run("kff-tools", "outstr", "-i", "db.kff", cwd=S.path).decode().replace(" ", "\t")
     check_text(pairs, name, options, "kff-tools outstr")
@@ -187,8 +187,8 @@ def test_jellyfish_operations():
         check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
 
 
-# All pairs, then the count of each k-mer on standard input. A for loop over a ReadMerFile crashes
-# in Debian 12's package, whatever the file.
+# Prints all pairs, then the count of each k-mer on standard input. With Debian 12's package, a for
+# loop over a ReadMerFile crashes on any file.
 DNA_JELLYFISH = """
 import sys
 from dna_jellyfish import MerDNA, QueryMerFile, ReadMerFile
@@ -211,16 +211,16 @@ def check_dna_jellyfish(name, *options):
     same_text(done.stdout.decode(), wanted, f"dna_jellyfish: {name} {options}")
 
 
-# ---- FastK and what reads its tables ----
+# ---- FastK, and programs that read its tables ----
 
 def below_1000(histogram):
-    """What Histex -G puts together in its last row is left out."""
+    """The rows of counts below 1000: Histex -G sums up the rest in its last row."""
     rows = histogram.splitlines(keepends=True)
     return "".join(row for row in rows if int(row.split("\t")[0]) < 1000)
 
 
 def check_fastk(name, *options):
-    """With the histogram of the whole file: Histex comes with Tabex."""
+    """Also checks the histogram of a whole file, with Histex, which comes with Tabex."""
     EXPORTS.export(name, *options, to="db")
     pairs = run("Tabex", "-A", "db", cwd=S.path).decode().upper()
     check_text(pairs, name, options, "Tabex")
@@ -247,7 +247,7 @@ def later_neighbours(kmer):
 
 
 def pairs_of(counts):
-    """k-mers of both strands that differ in one base, and from no other k-mer in that way."""
+    """Counts of pairs of k-mers that differ in one base and from no other k-mer in one base."""
     both = {form: count for kmer, count in counts.items()
             for form in (kmer, reverse_complement(kmer))}
     pairs = [(kmer, other) for kmer in both for other in later_neighbours(kmer) if other in both]
@@ -257,7 +257,7 @@ def pairs_of(counts):
 
 
 def test_smudgeplot():
-    """hetmers finds the pairs that can be found in the dump."""
+    """hetmers finds the same pairs as pairs_of does in the dump."""
     S.write("diploid.fa", "".join(f">r\n{read}\n" for read in diploid_reads()))
     for k in 21, 40:
         S.kcount("diploid.fa", "-k", k, "-o", "diploid.kc", "--force", "--quiet")
@@ -280,7 +280,7 @@ def check_pyarrow(name, *options):
     table.validate(full=True)
     expect(pyarrow.feather.read_table(path) == table, True, f"{name} as a Feather file")
     with open(path, "rb") as stream:
-        stream.seek(8)  # what lies between the markers is a stream, too
+        stream.seek(8)  # the bytes between the markers are also a stream
         expect(pyarrow.ipc.open_stream(stream).read_all() == table, True, f"{name} as a stream")
     pairs = zip(table["kmer"].to_pylist(), table["count"].to_pylist())
     check_text(foreign.lines(pairs), name, options, "pyarrow")
@@ -295,7 +295,7 @@ def check_meryl(database, name):
 
 
 def test_meryl():
-    """Its databases come and go as text. meryl-import takes a minute, whatever the file."""
+    """meryl's databases are read and written as text. meryl-import takes a minute for any file."""
     for k in 21, 31, 41:
         run("meryl", f"k={k}", "threads=2", "memory=1", "count", "reads.fa", "output", f"{k}.meryl",
             cwd=S.path)
@@ -307,7 +307,7 @@ def test_meryl():
 
 
 def test_old_meryl():
-    """That of 2015, which Debian has, prints FASTA."""
+    """The meryl of 2015, which Debian packages, prints FASTA."""
     meryl = os.path.join(os.path.dirname(COMMAND), "meryl")
     for k in 15, 21, 31:
         run(meryl, "-B", "-C", "-m", k, "-s", "reads.fa", "-o", "old", cwd=S.path)
@@ -327,7 +327,7 @@ def test_yak():
 # ---- MultiQC ----
 
 def test_multiqc():
-    """It draws the k-mers times their count, from all rows of hist --jellyfish but the last."""
+    """MultiQC plots count times k-mers, for all rows of hist --jellyfish except the last."""
     drawn = {}
     for name in "k15", "data", "all":
         S.write(f"{name}_jf.hist", S.kcount("hist", "--jellyfish", f"{name}.kc"))
@@ -358,7 +358,7 @@ def is_here(module):
 
 
 def python_with(module):
-    """An interpreter that has the module: a package of the system is not seen by another one."""
+    """An interpreter that has the module: only the system's own finds the system's packages."""
     for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
         if python and shutil.which(python) and subprocess.run(
                 [python, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode == 0:
