@@ -115,7 +115,9 @@ static const struct kmc_option *find(const char *word)
 static bool has_word(const char *words, const char *word)
 {
         const size_t length = strlen(word);
-        for (const char *p = words; length > 0 && (p = strstr(p, word)) != NULL; p++)
+        if (length == 0 || strchr(word, ' ') != NULL)
+                return false;
+        for (const char *p = words; (p = strstr(p, word)) != NULL; p++)
                 if (p[-1] == ' ' && p[length] == ' ')
                         return true;
         return false;

@@ -152,7 +152,8 @@ def test_refusals(f):
     names = ("a.fq", "out", "tmp")
     for arguments, message in ((("-e", *names), "-e is not supported"), (("-hc", *names), "-hc is not supported"),
                                (("-fkmc", *names), "-fkmc is not supported"), (("-fx", *names), "'-fx' is not -f"),
-                               (("-ovcf", *names), "'-ovcf' is not -o"), (("--foo", *names), "'--foo' is not an option"),
+                               (("-ovcf", *names), "'-ovcf' is not -o"), (("-okmc kff", *names), "'-okmc kff' is not -o"),
+                               (("--foo", *names), "'--foo' is not an option"),
                                (("-z5", *names), "'-z5' is not an option"), (("-k256", *names), "-k: '256' is not"),
                                (("-k", "29", *names), "-k: '' is not"), (("-cx1e9", *names), "-cx: '1e9' is not"),
                                (("-cs0", *names), "-cs: '0' is not"), (("-m0", *names), "-m: '0' is not"),
