@@ -355,8 +355,10 @@ static cudaError_t allocate(void **memory, const struct range &range, cudaStream
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
-        if (is_scarce(KC_SCARCITY_TAKEN) && *taken_nbytes == 0)
+        if (is_scarce(KC_SCARCITY_TAKEN) && *taken_nbytes == 0) {
+                emulator::finish_all(); /* what has been released is free, whatever the timing */
                 *taken_nbytes = free_of_device(range.device);
+        }
         if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(range.device, nbytes) ||
             (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);

@@ -404,10 +404,11 @@ static enum kc_status count_scarcely(struct work *work, long n, const struct kc_
 }
 
 /* No file may grow, as on a full disk. *stages: a bit is set for the stage in which that failed. */
-static void try_full(long n, unsigned *stages)
+static void try_full(size_t batch_nkmers, long n, unsigned *stages)
 {
         static struct work work;
         prepare_small(&work, true);
+        work.gpu.batch_nkmers = batch_nkmers;
         const struct kc_run_sink sink = run_sink(&work.run);
         const enum kc_status status = count_scarcely(&work, n, &sink);
         if (status == KC_EIO) {
@@ -434,7 +435,9 @@ static void full_files(void **state)
         fflush(NULL);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
         for (long n = 0; n < 150; n++)
-                try_full(n, &stages);
+                try_full(BATCH_NKMERS, n, &stages);
+        for (long n = 0; n < 90; n++)
+                try_full((size_t)3 * BATCH_NKMERS, n, &stages);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(stages, all);
 }
