@@ -6,7 +6,7 @@
 
 /* ---- joining ---- */
 
-/* Memory besides the inbox: for the results of merges, of which two are needed at a time if there are
+/* Memory besides the inboxes: for the results of merges, of which two are needed at a time if there are
  * more than two parts. */
 template <class Key> static size_t merging_nbytes(size_t max_pairs)
 {
@@ -24,7 +24,8 @@ static enum kc_status take_memory(struct kc_exchange_member<Key> *m, struct kc_e
                 KC_TRY(kc_gpu_run_new(m->gpu, &inbox.pairs, m->max_pairs, err));
         KC_TRY(kc_gpu_new(m->gpu, &merging, nbytes, err));
         KC_TRY(kc_gpu_lsm_plan(m->lsm, &m->max_pairs, err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(m->gpu->stream))); /* others write to them */
+        KC_TRY(KC_CUDA(
+                cudaStreamSynchronize(m->gpu->stream))); /* other devices write to the inboxes */
 out:
         kc_gpu_delete(m->gpu, merging, nbytes);
         return status;

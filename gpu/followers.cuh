@@ -77,12 +77,13 @@ template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, str
         const uint64_t nkmers = nbases / (1 + (uint64_t)e->crew.nfollowers);
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         const struct kc_gpu_plan_input input = plan_input(e, &total);
+        const size_t room = kc_gpu_room(gpu);
         const size_t reads = std::min(kc_gpu_plan_reads_nbytes(nbases),
                                       kc_gpu_plan_kept_nbytes(gpu->limit_nbytes));
         struct kc_gpu_counter_caps caps;
         struct kc_error ignored = {};
-        if (nkmers == 0 ||
-            kc_gpu_plan_counter<Key>(&input, kc_gpu_room(gpu) - reads, &caps, &ignored) != KC_OK)
+        if (nkmers == 0 || kc_gpu_plan_counter<Key>(&input, room - std::min(room, reads), &caps,
+                                                    &ignored) != KC_OK)
                 return;
         (void)kc_gpu_hold(gpu,
                           reads + kc_gpu_counter_nbytes<Key>(input.table, &caps) +

@@ -103,6 +103,8 @@ static enum kc_status join_merge(struct gpu_engine<Key> *e, struct gpu_counting<
         if (status == KC_ENOMEM)
                 kc_gpu_emitter_remove_lane(e->crew.emitter, member);
 out:
+        if (status == KC_ENOMEM)
+                kc_gpu_forget_refusals(c->gpu);
         return status;
 }
 
@@ -129,10 +131,10 @@ static enum kc_status follow_merge(struct gpu_engine<Key> *e, struct gpu_countin
         struct kc_error refusal = {};
         size_t max_pairs;
         bool is_together;
-        if (c->lsm == NULL)
-                return KC_OK;
         KC_TRY(kc_gpu_pact_consider(&e->pact, &max_pairs, err));
-        if (max_pairs == 0)
+        if (max_pairs == 0) /* now c->lsm belongs to the driver */
+                return KC_OK;
+        if (c->lsm == NULL)
                 return KC_OK;
         joined = join_merge(e, c, member, max_pairs, &refusal);
         if (joined != KC_OK && joined != KC_ENOMEM)
@@ -194,8 +196,8 @@ template <class Key> static int count_followers(const struct gpu_engine<Key> *e,
         return n;
 }
 
-/* Most pairs of a range for which all devices that have runs probably have the memory: an inbox, and
- * what merging takes, are some hundredths of it. */
+/* Most pairs of a range for which all devices that have runs probably have the memory: the inboxes
+ * and merging take some hundredths of it. */
 template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key> *e)
 {
         enum { PART = 64 };

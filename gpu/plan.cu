@@ -96,9 +96,9 @@ static void add_buffers(struct kc_gpu_feed_caps *caps, int nks, size_t limit_nby
 
 size_t kc_gpu_plan_kept_nbytes(size_t limit_nbytes)
 {
-        const size_t most = limit_nbytes / 10 * 7, spared = 4 * FIXED_MIB * MIB;
-        const size_t usual = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
-        return std::max(usual, most - std::min(most, spared));
+        const size_t fixed = 2 * FIXED_MIB * MIB, most = limit_nbytes / 10 * 7;
+        const size_t usual = (limit_nbytes - std::min(limit_nbytes, fixed)) / 20 * 11;
+        return std::max(usual, most - std::min(most, 2 * fixed));
 }
 
 size_t kc_gpu_plan_reads_nbytes(uint64_t nbases)

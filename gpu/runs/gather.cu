@@ -89,7 +89,7 @@ enum kc_status kc_gpu_lsm_gather(const struct kc_gpu_lsm_on<Key> *to,
         lsm_gathering<Key> g = { *to, *from, {}, {}, kc_gpu_lsm_npairs(from->lsm) };
         KC_TRY(kc_gpu_link_open(&g.link, from->gpu, to->gpu, err));
         KC_TRY(gather_ranges(&g, err));
-        *nbytes = g.link.nbytes;
+        *nbytes += g.link.nbytes;
 out:
         kc_gpu_run_free(to->gpu, &g.run);
         kc_gpu_link_close(&g.link);

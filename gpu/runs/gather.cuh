@@ -19,7 +19,7 @@ template <class Key> struct kc_gpu_lsm_on {
  * them. Afterwards `from` may be freed; what kc_gpu_lsm_nsaturated and kc_gpu_lsm_spilled_nbytes
  * report for it is not added to the figures of `to`. The calling thread uses both devices; that of
  * `to` is current when this returns KC_OK.
- *   nbytes  out: bytes sent from device to device
+ *   nbytes  increased by the bytes sent from device to device
  * KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED.
  */
 template <class Key>

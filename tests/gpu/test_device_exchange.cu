@@ -156,7 +156,8 @@ template <class Key> static void expect_merged(struct crowd<Key> *c)
         assert_int_equal(sum_saturated(c), nsaturated);
 }
 
-/* nruns: of each member, at most; spread: all draw from k-mers of the same `ndistinct`. */
+/* Each member has at most nruns runs of at most npairs pairs, whose k-mers are drawn from the same
+ * `ndistinct` ones. */
 template <class Key>
 static void try_exchange(size_t nmembers, size_t nruns, size_t npairs, uint64_t ndistinct,
                          uint64_t *state)
