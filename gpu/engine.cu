@@ -172,7 +172,7 @@ out:
 
 /* ---- threads ---- */
 
-/* Count the reads that are kept. `read`: the time at which that could begin. */
+/* Count the reads that are kept. `read`: the time at which counting could begin. */
 template <class Key>
 static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct kc_error *err)
 {
@@ -223,7 +223,7 @@ out:
         return status;
 }
 
-/* What a device's LSM leaves in the end. */
+/* Add what a device's LSM cut off and spilled, once all is merged. */
 template <class Key>
 static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
 {
@@ -267,8 +267,8 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->crew.nreaders = e->number == 0 ? e->crew.nworkers : 0;
 }
 
-/* The device is not open yet, so the size of its memory is not known: portions have the size for
- * what the user allows. */
+/* The device is not open yet, so the size of its memory is not known: portions are made for as
+ * much as the user allows. */
 template <class Key>
 static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
 {

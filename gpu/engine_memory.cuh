@@ -74,8 +74,8 @@ template <class Key> struct gpu_engine {
         double start, order_start;
         uint64_t nkmers;
         uint64_t expected_npairs;      /* the last estimate that the sink was given */
-        struct kc_gpu_counted counted; /* by all devices; at the end, with saturation in the LSMs'
-                                          sums */
+        struct kc_gpu_counted counted; /* by all devices; at the end, nsaturated includes what the
+                                          LSMs cut off */
         uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
 };
@@ -90,13 +90,13 @@ static struct kc_load sum_loads(const struct kc_load *loads, const struct kc_gpu
         return sum;
 }
 
-/* A share for each device; returns their number. */
+/* Plan a share for each device; returns the number of shares. */
 template <class Key> static size_t plan_shares(struct gpu_engine<Key> *e)
 {
         return kc_gpu_plan_shares(e->loads, 1 + (size_t)e->crew.nfollowers, e->shares.shares);
 }
 
-/* The LSM of a device, which has an equal part of the host memory that the reads left. */
+/* Make a device's LSM, with an equal part of the host memory that the reads leave. */
 template <class Key>
 static enum kc_status make_lsm(const struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                struct kc_error *err)
@@ -236,8 +236,8 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
         return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
 }
 
-/* How much text the intake's rounds may have. Portions on the host have a few per cent of the limit,
- * so with little memory there, rounds are as small as on a small device. */
+/* How much text a round of the intake may have. Portions take a few percent of the limit in host
+ * memory as well, so with little host memory, rounds are as small as on a small device. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
         const uint64_t host = e->params.memory_nbytes;
@@ -247,8 +247,8 @@ template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, 
                                   (size_t)e->crew.params->batch_nkmers);
 }
 
-/* Make the intake fit the device, which was not open when it was made. *fits = false: the device has
- * too little memory for it. */
+/* Make the intake fit the device, which was not open when the intake was made. *fits = false: the
+ * device has too little memory for it. */
 template <class Key>
 static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struct kc_error *err)
 {
@@ -264,8 +264,8 @@ static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struc
         return status == KC_OK || !*fits ? KC_OK : kc_fail_as(err, &refusal);
 }
 
-/* Leave the files to the workers, as batches, from the beginning: drop the reads that the intake has
- * found, and the memory that was divided with it in mind. */
+/* Let the workers read the files from the beginning, as batches: drop the reads that the intake has
+ * found, and free the memory that was planned for use with the intake. */
 template <class Key>
 static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -275,7 +275,7 @@ static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *er
         for (size_t i = 0; i < source->nfiles; i++)
                 nbytes += source->files[i].nbytes;
         KC_TRY(kc_gpu_intake_end(e->in->intake, true, &e->in->text_nbytes, err));
-        kc_job_expect(e->crew.job, nbytes); /* at once: with read_ahead, workers read already */
+        kc_job_expect(e->crew.job, nbytes); /* now: with read_ahead, workers are already reading */
         e->in->takes_files = false;
         e->nkmers = 0;
         kc_gpu_counter_free(e->own.counter);

@@ -6,14 +6,14 @@
 
 /* ---- joining ---- */
 
-/* Memory besides the inboxes: for the results of merges, of which two are needed at a time if there are
- * more than two parts. */
+/* Memory besides the inboxes: for the results of merges, two of which exist at a time if there
+ * are more than two parts. */
 template <class Key> static size_t merging_nbytes(size_t max_pairs)
 {
         return 2 * kc_gpu_run_nbytes<Key>(max_pairs) + kc_gpu_merge_nbytes<Key>(max_pairs);
 }
 
-/* The LSM plans with what is left besides the memory for merging, which stays in the pool. */
+/* The memory for merging is held while the LSM plans with the rest, then given back to the pool. */
 template <class Key>
 static enum kc_status take_memory(struct kc_exchange_member<Key> *m, struct kc_error *err)
 {
@@ -81,7 +81,7 @@ static enum kc_status list_runs(struct kc_exchange_member<Key> *m,
         return KC_OK;
 }
 
-/* Longer ranges if there are many runs, but no longer than all members can merge. */
+/* Many runs need longer ranges, but every member must be able to merge them. */
 template <class Key>
 static enum kc_status choose_length(const struct kc_gpu_exchange<Key> *x, size_t nmembers,
                                     const struct kc_deal_member<Key> *listed, size_t *npairs,
@@ -98,7 +98,7 @@ static enum kc_status choose_length(const struct kc_gpu_exchange<Key> *x, size_t
         return KC_OK;
 }
 
-/* Give the members their numbers, and their ranges. */
+/* Give the members their ranks, and the length of ranges. */
 template <class Key> static void number_members(struct kc_gpu_exchange<Key> *x, size_t npairs)
 {
         for (size_t i = 0; i < x->deal.nmembers; i++) {
@@ -139,7 +139,8 @@ static struct kc_exchange_inbox<Key> *inbox_of(const struct kc_gpu_exchange<Key>
         return &taker->inboxes[number / x->deal.nmembers % KC_EXCHANGE_NINBOXES];
 }
 
-/* The stream and the events are those of the device that is current, which opening the link sets. */
+/* The stream and the events belong to the current device: kc_gpu_link_open makes it the
+ * receiver's. */
 template <class Key>
 static enum kc_status open_road(const struct kc_exchange_member<Key> *from,
                                 const struct kc_exchange_member<Key> *to,
@@ -170,7 +171,7 @@ out:
         return status;
 }
 
-/* Start copying pairs, which are complete, into the place that a range has for them. */
+/* Start copying complete pairs to their place in an inbox. */
 template <class Key>
 static enum kc_status copy(struct kc_exchange_road *road, cudaEvent_t arrived,
                            const struct kc_gpu_run<Key> *to, size_t place,
@@ -218,8 +219,8 @@ static void announce(struct kc_gpu_exchange<Key> *x, const struct kc_exchange_me
         kc_gate_leave(x->gate);
 }
 
-/* Merge the member's own pairs of the next range, and wait for them. Where the LSM reuses memory, it
- * must not do so before the pairs in it have arrived. */
+/* Merge the member's own pairs of the next range, and wait for them. If the LSM reuses memory,
+ * it must not do so before the pairs sent from there have arrived. */
 template <class Key>
 static enum kc_status merge_own(struct kc_exchange_member<Key> *m, struct kc_gpu_run<Key> *pairs,
                                 struct kc_error *err)
@@ -266,7 +267,7 @@ static size_t next_range(const struct kc_gpu_exchange<Key> *x,
         return m->rank + m->ntaken * x->deal.nmembers;
 }
 
-/* Let the inbox that was emptied take another range. */
+/* Let senders fill the emptied inbox with another range. */
 template <class Key>
 static void release_inbox(struct kc_gpu_exchange<Key> *x, struct kc_exchange_member<Key> *m)
 {
@@ -277,7 +278,8 @@ static void release_inbox(struct kc_gpu_exchange<Key> *x, struct kc_exchange_mem
         kc_gate_leave(x->gate);
 }
 
-/* Wait until all have sent their pairs of a range, and let the stream wait until these have arrived. */
+/* Wait until all members have sent their pairs of a range, and make the stream wait for the
+ * copies. */
 template <class Key>
 static enum kc_status receive(const struct kc_gpu_exchange<Key> *x,
                               struct kc_exchange_member<Key> *m, size_t number,
@@ -327,7 +329,8 @@ out:
         return status;
 }
 
-/* The caller no longer needs the range that was taken last, but work with it may be under way. */
+/* Free the range that was taken last: the caller no longer needs it, but may have enqueued work
+ * on it. */
 template <class Key>
 static enum kc_status drop_range(struct kc_gpu_exchange<Key> *x, struct kc_exchange_member<Key> *m,
                                  struct kc_error *err)

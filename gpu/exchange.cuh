@@ -7,9 +7,9 @@
  *      device 1:  LSM ──▶      likewise              ──┼─▶ inboxes ──▶ range 1, 4, 7, ...
  *      device 2:  LSM ──▶                            ──┴─▶ inboxes ──▶ range 2, 5, 8, ...
  *
- * A device has two inboxes, each for one range: while it merges one range, the pairs of its next one
- * arrive. So devices send one round ahead. A device sends the pairs of one range after those of the one
- * before, so the lowest range that is not complete never waits for a higher one.
+ * A device has two inboxes, each for one range: while it merges one range, the pairs of its next
+ * one arrive. So devices send one round ahead. Each device sends its pairs in the order of the
+ * ranges, so the lowest incomplete range never waits for a higher one.
  */
 #ifndef KC_GPU_EXCHANGE_CUH
 #define KC_GPU_EXCHANGE_CUH
@@ -22,7 +22,8 @@
 
 enum { KC_EXCHANGE_NINBOXES = 2 };
 
-/* To a member: the link, a stream of that member's device, and when an inbox has all pairs. */
+/* The way to a member: the link, a stream of that member's device, and an event for each inbox: the
+ * pairs sent to it last have arrived. */
 struct kc_exchange_road {
         struct kc_gpu_link link;
         cudaStream_t stream;
@@ -31,10 +32,10 @@ struct kc_exchange_road {
 
 /* The pairs of a range, from all members. */
 template <class Key> struct kc_exchange_inbox {
-        struct kc_gpu_run<Key> pairs; /* by place; only cap is used */
+        struct kc_gpu_run<Key> pairs; /* each sender's at its place; n is not used */
         /* guarded by the gate */
         size_t lengths[KC_GPU_MAX_DEVICES]; /* pairs, by rank of the sender */
-        size_t nlengths;                    /* that are known; the pairs may still be under way */
+        size_t nlengths;                    /* that are known; pairs may still be in transit */
 };
 
 /* A device that may take part. */
@@ -48,7 +49,7 @@ template <class Key> struct kc_exchange_member {
         struct kc_exchange_inbox<Key> inboxes[KC_EXCHANGE_NINBOXES];
         struct kc_exchange_road roads[KC_GPU_MAX_DEVICES]; /* by rank */
         size_t nsent;                                      /* ranges whose pairs it has sent */
-        cudaEvent_t sent;             /* of the pairs sent last: that they have arrived; or NULL */
+        cudaEvent_t sent;             /* the pairs sent last have arrived; or NULL */
         size_t ntaken;                /* ranges that it took */
         struct kc_gpu_run<Key> range; /* the last of these */
         bool holds_inbox;             /* `range` is in an inbox */
@@ -67,28 +68,30 @@ template <class Key> struct kc_gpu_exchange {
 /*
  * Take the memory of a member, and plan its LSM for ranges of at most max_pairs pairs, at least 65,536.
  * Called by the thread that uses the device; members may do this at the same time. After KC_ENOMEM
- * the LSM is as before, and the member does not take part. KC_EIO, KC_EDEVICE, KC_ECANCELED.
- *   bell  which the member's thread waits for
+ * the LSM has the same pairs and takes runs again, and the member does not take part. KC_EIO,
+ * KC_EDEVICE, KC_ECANCELED.
+ *   bell  the bell that the member's thread waits for
  */
 template <class Key>
 enum kc_status kc_gpu_exchange_join(struct kc_gpu_exchange<Key> *exchange, int member,
                                     struct kc_gpu *gpu, struct kc_gpu_lsm<Key> *lsm,
                                     enum kc_gate_bell bell, size_t max_pairs, struct kc_error *err);
 
-/* Undo that, with the device current. A member that has not joined is left alone. */
+/* Undo kc_gpu_exchange_join; the device must be current. Does nothing if the member has not
+ * joined. */
 template <class Key> void kc_gpu_exchange_leave(struct kc_gpu_exchange<Key> *exchange, int member);
 
 /*
- * Once all have joined: cut the ranges, of about `usual` pairs. KC_ENOMEM if memory is too short for
- * ranges between so many runs. Members must know of this before they call kc_gpu_exchange_next.
+ * Once all have joined: cut the ranges, of about `usual` pairs. KC_ENOMEM if there is too little
+ * memory to cut so many runs. Members may call kc_gpu_exchange_next only after this has succeeded.
  */
 template <class Key>
 enum kc_status kc_gpu_exchange_begin(struct kc_gpu_exchange<Key> *exchange, size_t usual,
                                      struct kc_error *err);
 
 /*
- * The next range that this member takes, until *number is the number of ranges. All members must keep
- * calling this, each in its own thread.
+ * Get the next range that this member takes. All members must call this, each in its own thread,
+ * until *number is the number of ranges.
  *   number  out: the ranges of all members are numbered in the order of their k-mers
  *   range   out: sorted, may be empty; valid until the next call; complete in the order of gpu->stream
  * KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED.
@@ -102,8 +105,8 @@ enum kc_status kc_gpu_exchange_next(struct kc_gpu_exchange<Key> *exchange, int m
 template <class Key>
 uint64_t kc_gpu_exchange_sent_nbytes(const struct kc_gpu_exchange<Key> *exchange, int member);
 
-/* Wait for what is under way and free all memory, except that of the LSMs. No thread may still use it;
- * the devices must be open. Leaves another device current. */
+/* Wait for copies under way and free all memory, except that of the LSMs. No thread may still
+ * use the exchange; the devices must be open. Another device may be current afterwards. */
 template <class Key> void kc_gpu_exchange_free(struct kc_gpu_exchange<Key> *exchange);
 
 #endif

@@ -31,7 +31,7 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         return status;
 }
 
-/* The timeline has the events of the first device only. */
+/* The timeline shows the first device's stream; of other devices, times by the host's clock. */
 template <class Key>
 static enum kc_status count_pass(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                  const struct kc_gpu_pass *pass, struct kc_error *err)
@@ -69,8 +69,8 @@ out:
 
 /* ---- followers ---- */
 
-/* Take what counting will probably need from the device now, while the first one reads, because that
- * takes time. If the device refuses it, or it is not enough, counting takes what it finds. */
+/* While the first device reads, reserve the memory that counting will probably need, because this
+ * takes time. If the device refuses, or this is not enough, counting takes what it finds. */
 template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, struct kc_gpu *gpu)
 {
         const uint64_t nbases = e->params.expected_nbases;
@@ -100,7 +100,7 @@ static enum kc_status open_follower(struct gpu_engine<Key> *e, int follower, str
         struct kc_gpu *gpu = &in->others[follower];
         const int device = e->others[follower].device;
         if (in->other_is_open[follower])
-                return KC_CUDA(cudaSetDevice(device)); /* this thread is another one */
+                return KC_CUDA(cudaSetDevice(device)); /* the current device is per thread */
         KC_TRY(kc_gpu_wake(device, err));
         KC_TRY(kc_gpu_open(gpu, device, in->gpu_params->memory_nbytes, err));
         in->other_is_open[follower] = true;
@@ -147,8 +147,8 @@ template <class Key> static void end_counting(struct gpu_counting<Key> *c)
         kc_gpu_link_close(&c->link);
 }
 
-/* As the first device does, keep all reads in device memory if they take two thirds of it at most;
- * if it is too little for the rest, keep none there. */
+/* Like the first device, keep all reads in device memory if they take at most about two thirds
+ * of it; if counting then has too little, keep none there. */
 template <class Key>
 static enum kc_status prepare_follower(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                        const struct kc_gpu_share *share, struct kc_error *err)
@@ -198,7 +198,8 @@ template <class Key> static void discard(struct gpu_counting<Key> *c)
         c->npasses = 0;
 }
 
-/* A device without the memory leaves all its shares to the others, whatever it has counted of them. */
+/* A device that lacks the memory leaves all its shares to the others, even if it has counted
+ * some of the k-mers in them. */
 template <class Key>
 static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                     int device, struct kc_error *err)

@@ -5,8 +5,8 @@
  *      several devices:  LSMs ──▶ ranges, taken in turn (gpu/exchange.cuh) ──▶ blocks, encoded by the
  *                        device that took them (gpu/blocks/emit.cuh)
  *
- * The first device takes the runs of those that have no memory for this into its LSM, and merges
- * alone if no other one has, or if there are few pairs.
+ * The first device takes the runs of devices that lack the memory for this into its own LSM. It
+ * merges alone if all other devices lack it, or if there are few pairs.
  */
 #ifndef KC_GPU_MERGING_CUH
 #define KC_GPU_MERGING_CUH
@@ -26,7 +26,7 @@ static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct k
         return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
 }
 
-/* Temporary files may be on the same disk as the output. */
+/* Whether there are temporary files, which may be on the same disk as the output. */
 template <class Key>
 static bool uses_files(const struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
 {
@@ -34,8 +34,8 @@ static bool uses_files(const struct gpu_engine<Key> *e, const struct gpu_countin
                (c->lsm != NULL && kc_gpu_lsm_spilled_nbytes(c->lsm) > 0);
 }
 
-/* These pairs replace the estimates. Little is known about partial counts, which are not filtered
- * yet. */
+/* Tell the sink how many pairs to expect, in place of the estimates. Partial counts that have
+ * yet to be filtered are left out. */
 template <class Key>
 static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_counted *counted,
                            uint64_t npairs)
@@ -55,7 +55,7 @@ template <class Key> static uint64_t count_pairs(const struct gpu_engine<Key> *e
         return npairs;
 }
 
-/* What saturation cut off, and what went to files. The device is current. */
+/* Note what saturation cut off, and what went to files. The device must be current. */
 template <class Key>
 static enum kc_status settle_sums(struct gpu_counting<Key> *c, struct kc_error *err)
 {
@@ -63,7 +63,7 @@ static enum kc_status settle_sums(struct gpu_counting<Key> *c, struct kc_error *
         return kc_gpu_lsm_nsaturated(c->lsm, &c->nsaturated, err);
 }
 
-/* Merge the ranges that this device takes, and put them. */
+/* Merge the ranges that this device takes, and pass them to the emitter. */
 template <class Key>
 static enum kc_status take_ranges(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                   int member, struct kc_error *err)
@@ -88,7 +88,7 @@ out:
 
 /* ---- followers ---- */
 
-/* Take the memory for a part in merging. */
+/* Take the memory that this device needs to take part in merging. */
 template <class Key>
 static enum kc_status join_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c, int member,
                                  size_t max_pairs, struct kc_error *err)
@@ -108,7 +108,7 @@ out:
         return status;
 }
 
-/* Give it back, in order that the first device merges these runs. */
+/* Give that memory back, so that the first device can merge this device's runs. */
 template <class Key>
 static enum kc_status leave_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                   int member, struct kc_error *err)
@@ -122,7 +122,7 @@ out:
         return status;
 }
 
-/* Once this device has counted. */
+/* Called once this device has counted. */
 template <class Key>
 static enum kc_status follow_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                    int member, struct kc_error *err)
@@ -154,7 +154,7 @@ out:
 
 /* ---- the driver ---- */
 
-/* Move the pairs of a follower's runs, merged, to the first device's LSM. */
+/* Merge a follower's runs, and move the result to the first device's LSM. */
 template <class Key>
 static enum kc_status gather_from(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                   struct kc_error *err)
@@ -186,7 +186,7 @@ template <class Key> static enum kc_status gather(struct gpu_engine<Key> *e, str
         return KC_OK;
 }
 
-/* Followers that have runs; of these, those that are ready to take part. */
+/* The number of followers that have runs and, if only_ready, are ready to take part. */
 template <class Key> static int count_followers(const struct gpu_engine<Key> *e, bool only_ready)
 {
         int n = 0;
@@ -196,8 +196,8 @@ template <class Key> static int count_followers(const struct gpu_engine<Key> *e,
         return n;
 }
 
-/* Most pairs of a range for which all devices that have runs probably have the memory: the inboxes
- * and merging take some hundredths of it. */
+/* The most pairs that a range may have so that all devices with runs probably have the memory: the
+ * inboxes and merging then take a few percent of it. */
 template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key> *e)
 {
         enum { PART = 64 };
@@ -208,8 +208,8 @@ template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key>
         return nbytes / PART / kc_gpu_run_nbytes<Key>(1);
 }
 
-/* Take part in a merge by all devices that are ready. KC_ENOMEM, with nothing changed, if that is not
- * possible. */
+/* Join the devices that are ready, and cut the ranges. After KC_ENOMEM, the first device has not
+ * joined. */
 template <class Key>
 static enum kc_status begin_together(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
                                      struct kc_error *err)
@@ -224,9 +224,9 @@ static enum kc_status begin_together(struct gpu_engine<Key> *e, size_t usual, si
 }
 
 /*
- * Find out who takes part in merging. Afterwards, the runs of those who do not are the first device's,
- * and either it merges alone, or the others wait for the decision.
- *   usual, max_pairs  usual and most pairs of a range
+ * Find out which devices take part in merging. Afterwards, the first device has the runs of those
+ * that do not. Either it merges alone, or the others wait for the decision.
+ *   usual, max_pairs  usual and maximum number of pairs in a range
  */
 template <class Key>
 static enum kc_status agree(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
@@ -253,12 +253,12 @@ out:
         return status;
 }
 
-/* Whether several devices merge; if not, all runs are the first one's. */
+/* Decide whether several devices merge; if not, move all runs to the first one. */
 template <class Key>
 static enum kc_status divide_merge(struct gpu_engine<Key> *e, bool *is_together,
                                    struct kc_error *err)
 {
-        enum { LEAST_PAIRS = 1 << 16 }; /* with which an LSM can plan */
+        enum { LEAST_PAIRS = 1 << 16 }; /* the lowest max_pairs of kc_gpu_exchange_join */
         const size_t nmembers = 1 + (size_t)count_followers(e, false);
         const size_t most = most_range_pairs(e), batch = (size_t)e->crew.params->batch_nkmers;
         size_t usual = 0;
@@ -280,7 +280,7 @@ static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error
         return e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err);
 }
 
-/* What comes before the pairs. */
+/* What the sink and the emitter must know before the pairs come. */
 template <class Key>
 static enum kc_status begin_output(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -319,7 +319,7 @@ static enum kc_status merge_alone(struct gpu_engine<Key> *e, struct kc_error *er
                 KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
                 e->own.nmerged += range.n;
         }
-        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
+        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range ends the run */
         KC_TRY(settle_sums(&e->own, err));
 out:
         return status;
@@ -336,7 +336,7 @@ out:
         return status;
 }
 
-/* Once all devices have counted. */
+/* Called once all devices have counted. */
 template <class Key>
 static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {

@@ -39,7 +39,7 @@ enum kc_status kc_gpu_pact_decide(struct kc_gpu_pact *pact, bool is_together, in
         return status;
 }
 
-/* Wait until *said, which the gate guards. */
+/* Wait until *said, which the gate guards, is true. */
 static enum kc_status wait_until(struct kc_gpu_pact *pact, const bool *said, struct kc_error *err)
 {
         enum kc_status status = kc_gate_check(pact->gate, err);

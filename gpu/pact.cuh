@@ -1,7 +1,7 @@
 /*
- * How the driver and the followers agree on merging together. The driver offers it once all have
- * counted; each follower that has runs takes the memory for its part and answers whether it could; then
- * the driver decides. Whoever cannot take part has its runs merged by the others.
+ * How the driver and the followers agree on merging together. Once all devices have counted, the
+ * driver makes the offer. Each follower that has runs tries to take the memory for its part, and
+ * answers; then the driver decides. It takes over the runs of devices that cannot take part.
  */
 #ifndef KC_GPU_PACT_CUH
 #define KC_GPU_PACT_CUH
@@ -19,14 +19,14 @@ struct kc_gpu_pact {
         int nanswers, nleft;
 };
 
-/* The driver: offer ranges of at most max_pairs pairs, or, with 0, nothing. */
+/* The driver: offer to merge together, in ranges of at most max_pairs pairs; 0: it merges alone. */
 void kc_gpu_pact_offer(struct kc_gpu_pact *pact, size_t max_pairs);
 
-/* The driver: wait for so many answers. KC_ECANCELED. */
+/* The driver: wait for this many answers. KC_ECANCELED. */
 enum kc_status kc_gpu_pact_hear(struct kc_gpu_pact *pact, int nanswers, struct kc_error *err);
 
-/* The driver: begin, or, if it cannot, wait until all nready followers have left their devices to it.
- * KC_ECANCELED. */
+/* The driver: announce the decision. If the devices do not merge together, wait until all nready
+ * followers have left their devices to the driver. KC_ECANCELED. */
 enum kc_status kc_gpu_pact_decide(struct kc_gpu_pact *pact, bool is_together, int nready,
                                   struct kc_error *err);
 
@@ -34,10 +34,11 @@ enum kc_status kc_gpu_pact_decide(struct kc_gpu_pact *pact, bool is_together, in
 enum kc_status kc_gpu_pact_consider(struct kc_gpu_pact *pact, size_t *max_pairs,
                                     struct kc_error *err);
 
-/* A follower: answer, after which a follower that does not take part leaves its device to the driver. */
+/* A follower: answer. From then on, the driver may use the device of a follower that does not take
+ * part. */
 void kc_gpu_pact_answer(struct kc_gpu_pact *pact);
 
-/* A follower that can take part: wait for the decision. If it is not to merge together, call
+/* A follower that can take part: wait for the decision. If *is_together is false, call
  * kc_gpu_pact_leave once the driver may use the device. KC_ECANCELED. */
 enum kc_status kc_gpu_pact_await(struct kc_gpu_pact *pact, bool *is_together, struct kc_error *err);
 void kc_gpu_pact_leave(struct kc_gpu_pact *pact);

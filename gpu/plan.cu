@@ -6,7 +6,7 @@
 
 enum {
         MIN_TOP_NBASES = 1 << 20,
-        BUFFERS = 8,                /* at least, so that reading and uploading overlap */
+        BUFFERS = 8,                /* to fill at least, so that reading and uploading overlap */
         NBASES_PER_WORD = 24,       /* 26 to 30 for reads of 150 bases, 32 for long reads */
         NBASES_PER_SPAN = 96,       /* 128 to 150, likewise */
         MAX_HOST_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and a worker's last
@@ -24,7 +24,7 @@ enum {
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several and all reads are on the
-                                       device: a human genome takes about a dozen */
+                                       device: a human genome takes about a dozen passes */
         MAX_RUN_PAIRS = 1 << 30,
         NKMERS_PER_PAIR = 8,      /* k-mers for each distinct one; 6 at coverage 32 with 0.5 %
                                      errors */
@@ -262,7 +262,7 @@ static bool fits_pass(const struct kc_load *load, const struct kc_load *most)
 size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_share *shares)
 {
         size_t nshares = 0, first = 0;
-        uint64_t left = 0, share = 0; /* k-mers without a share yet; in this one */
+        uint64_t left = 0, share = 0; /* k-mers without a share yet; in the current share */
         for (size_t i = 0; i < KC_NLOADS; i++)
                 left += loads[i].nkmers;
         for (size_t i = 0; i < KC_NLOADS; i++) {

@@ -21,8 +21,8 @@ struct kc_gpu_plan {
         uint64_t top_nkmers;    /* upper limit for a pass */
         uint32_t host_words;    /* words of a worker's batch */
         uint64_t pinned_nbytes; /* most host memory to pin */
-        int nks;                /* that are counted from the same reads: 1, unless changed */
-        int ndevices;           /* that encode, with equal parts of the host memory: likewise */
+        int nks;                /* k counted from the same reads: 1, unless changed */
+        int ndevices;           /* that encode, with equal parts of host memory: likewise */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
         size_t kept_nbytes; /* most device memory for the reads kept there */
@@ -35,9 +35,9 @@ struct kc_gpu_plan {
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                       const struct kc_gpu_params *gpu_params);
 
-/* Most device memory for the reads that are kept, of a bound of at least 256 MiB. Passes over reads
- * on the device are so much faster than passes over the bus that small passes are worth it; but with
- * little memory they would become too small. */
+/* Most device memory for the reads kept there, out of a bound of at least 256 MiB. Passes over
+ * reads on the device are so much faster than passes over the bus that even small passes are
+ * worth it; but with little memory, passes would become too small. */
 size_t kc_gpu_plan_kept_nbytes(size_t limit_nbytes);
 
 /* About how many bytes reads of this many bases take, if they are not very short. */

@@ -8,7 +8,7 @@ void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
         kc_gate_leave(shares->gate);
 }
 
-/* -1: there is none for the device now. */
+/* A share that the device can take now; -1: none. */
 static int find(const struct kc_gpu_shares *shares, int device)
 {
         if (device < shares->n && !shares->taken[device] && !shares->is_left[device])

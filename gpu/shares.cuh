@@ -1,6 +1,7 @@
 /*
- * Which device counts which share of the points. Each device has one; if it has no memory to count
- * it, the others do. So every k-mer is counted on one device.
+ * Which device counts which share of the points (gpu/superkmers/minimizer.cuh). Each device has a
+ * share of its own; if it has no memory to count it, another device does. So all occurrences of a
+ * k-mer are counted on one device.
  */
 #ifndef KC_GPU_SHARES_CUH
 #define KC_GPU_SHARES_CUH
@@ -17,12 +18,12 @@ struct kc_gpu_shares {
         /* guarded by the gate */
         int n; /* 0: not known yet */
         bool taken[KC_GPU_MAX_DEVICES];
-        int takers[KC_GPU_MAX_DEVICES];   /* the devices that have taken them */
+        int takers[KC_GPU_MAX_DEVICES];   /* the device that has taken each */
         bool is_left[KC_GPU_MAX_DEVICES]; /* to the other devices */
-        int ngone;                        /* followers that take no more */
+        int ngone;                        /* followers that take no more shares */
 };
 
-/* The driver, once the first n shares are set and can be counted. */
+/* The driver: let devices take shares, once the first n are set and can be counted. */
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
 
 /*
@@ -36,7 +37,7 @@ enum kc_status kc_gpu_shares_take(struct kc_gpu_shares *shares, int device, int 
 /* A follower cannot count the shares that it has taken: leave them to the other devices. */
 void kc_gpu_shares_put_back(struct kc_gpu_shares *shares, int device);
 
-/* A follower takes no more, and its device may be used by the driver. */
+/* A follower takes no more shares, and the driver may use its device. */
 void kc_gpu_shares_go(struct kc_gpu_shares *shares);
 
 #endif

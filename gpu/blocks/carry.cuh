@@ -1,7 +1,7 @@
 /*
- * Between two ranges of a run that different encoders encode: the pairs that do not fill a block, and
- * the number of the next part. Both follow from the lengths of the ranges, so that an encoder need not
- * wait until the one before it has encoded its range.
+ * What one encoder hands to the next between two ranges of a run: the pairs that do not fill a
+ * block, and the number of the next part. Unless a filter can drop pairs, both follow from the
+ * ranges' lengths and last pairs, so an encoder need not wait until the range before is encoded.
  */
 #ifndef KC_GPU_BLOCKS_CARRY_CUH
 #define KC_GPU_BLOCKS_CARRY_CUH
@@ -18,21 +18,21 @@ template <class Key> struct kc_gpu_carry {
         uint32_t counts[KC_BLOCK_NKMERS];
 };
 
-/* Pairs that are carried on after npairs more. */
+/* How many pairs are carried on after npairs more. */
 static inline size_t kc_carry_after(size_t ncarry, size_t npairs)
 {
         return (ncarry + npairs) % KC_BLOCK_NKMERS;
 }
 
-/* How many of the npairs come from the end of a range that the carry after it needs: the last ones. */
+/* How many of these npairs, the last ones, are among the pairs then carried on. */
 static inline size_t kc_carry_ntail(size_t ncarry, size_t npairs)
 {
         const size_t after = kc_carry_after(ncarry, npairs);
         return after < npairs ? after : npairs;
 }
 
-/* What is carried on after npairs more, of which the last kc_carry_ntail are given; NULL if there are
- * none. */
+/* Update the carry for npairs more, of which the last kc_carry_ntail are given; NULL is fine if
+ * there are none. */
 template <class Key>
 static inline void kc_carry_advance(struct kc_gpu_carry<Key> *carry, size_t npairs,
                                     const Key *kmers, const uint32_t *counts)
@@ -47,20 +47,20 @@ static inline void kc_carry_advance(struct kc_gpu_carry<Key> *carry, size_t npai
         memcpy(carry->counts + nleft, counts, ntail * sizeof *counts);
 }
 
-/* Blocks of a part that may have so many pairs. */
+/* How many blocks a part of up to part_pairs pairs has. */
 static inline size_t kc_part_nblocks(size_t part_pairs)
 {
         const size_t nblocks = part_pairs / KC_BLOCK_NKMERS;
         return nblocks > 0 ? nblocks : 1;
 }
 
-/* Parts of a put with so many blocks. */
+/* How many parts a put with nblocks blocks makes. */
 static inline size_t kc_put_nparts(size_t nblocks, size_t part_blocks)
 {
         return nblocks == 0 ? 1 : (nblocks + part_blocks - 1) / part_blocks;
 }
 
-/* Parts of a range that is put in pieces of at most max_pairs. */
+/* How many parts a range makes that is put in pieces of at most max_pairs. */
 static inline uint64_t kc_range_nparts(size_t ncarry, size_t npairs, size_t max_pairs,
                                        size_t part_blocks)
 {

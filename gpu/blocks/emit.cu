@@ -18,7 +18,7 @@ template <class Key> struct emit_lane {
         struct kc_gpu *gpu;
         enum kc_gate_bell bell; /* of the thread that fills */
         int nslots, most_slots; /* that may be used; as planned */
-        int nopen;              /* the first slots have memory */
+        int nopen;              /* the first nopen slots have memory */
         size_t max_pairs, part_pairs;
         struct kc_gpu_encoder<Key> *encoder; /* NULL: the sink takes pairs */
         struct pairs<Key> *pairs;            /* [most_slots] */
@@ -241,7 +241,7 @@ static enum kc_status take_slot(const struct kc_gpu_emitter<Key> *e, struct emit
         return wait_for_slot(e, lane, slot, err);
 }
 
-/* Remove the first pairs, at most a part's, from what is left. */
+/* Download the first pairs of *left, at most a part's, and remove them from it. */
 template <class Key>
 static enum kc_status download_pairs(struct emit_lane<Key> *lane, int slot,
                                      struct kc_gpu_run<Key> *left, struct kc_error *err)
@@ -380,7 +380,7 @@ static enum kc_status take_turn(struct kc_gpu_emitter<Key> *e, struct emit_lane<
         return status;
 }
 
-/* Where the next range begins is known from this one's length. */
+/* Find out where the next range begins, from this one's length and last pairs. */
 template <class Key>
 static enum kc_status foresee(const struct emit_lane<Key> *lane,
                               const struct kc_gpu_run<Key> *range, struct emit_turn<Key> *turn,
@@ -407,7 +407,7 @@ out:
         return status;
 }
 
-/* Where the next range begins is known now that this one has been put. */
+/* Find out where the next range begins, now that this one has been put. */
 template <class Key>
 static enum kc_status look_back(const struct emit_lane<Key> *lane, struct emit_turn<Key> *turn,
                                 struct kc_error *err)
@@ -428,7 +428,7 @@ static void pass_turn(struct kc_gpu_emitter<Key> *e, struct emit_turn<Key> *turn
         kc_gate_leave(e->gate);
 }
 
-/* What the next lane was told is true. */
+/* Check that the next lane was told the truth. */
 template <class Key>
 static enum kc_status check_turn(const struct emit_lane<Key> *lane,
                                  const struct emit_turn<Key> *foreseen, struct kc_error *err)
@@ -496,7 +496,7 @@ template <class Key> struct emit_part {
         int slot;
 };
 
-/* Whether the part is filled and not written, and where. */
+/* Find the slot of a part that is filled but not written. */
 template <class Key>
 static bool find_part(const struct kc_gpu_emitter<Key> *e, struct emit_part<Key> *part)
 {
@@ -607,7 +607,7 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
                 KC_TRY(take(e, &part, err));
                 if (part.number == UINT64_MAX)
                         break;
-                KC_TRY(KC_CUDA(cudaSetDevice(part.lane->gpu->device))); /* it is per thread */
+                KC_TRY(KC_CUDA(cudaSetDevice(part.lane->gpu->device))); /* it is set per thread */
                 if (part.lane->encoder != NULL)
                         KC_TRY(put_blocks(e, &part, &totals, err));
                 else

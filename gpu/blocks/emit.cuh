@@ -3,8 +3,8 @@
  * thread encodes and starts downloads; worker threads take the parts in turn and write them.
  *
  * Several devices may encode the ranges of one run. Each has a lane: an encoder, and slots that its
- * thread fills with parts. What a range must know of the ranges before it, the number of its first part
- * and the pairs that do not fill a block, is handed from lane to lane (gpu/blocks/carry.cuh).
+ * thread fills with parts. To encode a range, a lane must know the number of the range's first part
+ * and the earlier pairs that did not fill a block; lanes hand these on (gpu/blocks/carry.cuh).
  */
 #ifndef KC_GPU_BLOCKS_EMIT_CUH
 #define KC_GPU_BLOCKS_EMIT_CUH
@@ -25,8 +25,8 @@ struct kc_gpu_emit_totals {
         uint64_t sum;       /* of their counts */
 };
 
-/* Create an emitter, which counts the parts that are written as units of the job. Uses no device
- * yet, so workers may already wait in kc_gpu_emitter_write. KC_ENOMEM. */
+/* Create an emitter; each part written is a unit of the job's progress. It uses no device yet, so
+ * workers may already wait in kc_gpu_emitter_write. KC_ENOMEM. */
 template <class Key>
 enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
                                   const struct kc_run_sink *sink, struct kc_job *job,
@@ -52,10 +52,10 @@ enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *emitter,
                                         const struct kc_gpu_run<Key> *range, struct kc_error *err);
 
 /*
- * The memory of a further device, whose thread calls this, before the first part; lane 0 is the
- * driver's.
+ * Add the lane of a further device. Called by that device's thread, before the first part; lane 0
+ * is the driver's.
  *   lane  1 .. KC_EMIT_MAX_LANES - 1
- *   bell  which that thread waits for
+ *   bell  the bell that this thread waits for
  * KC_ENOMEM leaves the emitter as it was; KC_EDEVICE.
  */
 template <class Key>
@@ -64,24 +64,24 @@ enum kc_status kc_gpu_emitter_add_lane(struct kc_gpu_emitter<Key> *emitter, int 
                                        const struct kc_gpu_encoder_caps *caps,
                                        struct kc_error *err);
 
-/* By the same thread: free that memory again, if no part has been put. */
+/* By the same thread: free the lane again, if no part has been put. */
 template <class Key> void kc_gpu_emitter_remove_lane(struct kc_gpu_emitter<Key> *emitter, int lane);
 
-/* Before the first part: the filter keeps all pairs that will be put, because it has been applied to
- * them already. Then lanes need not wait for each other's filters. */
+/* Call it before the first part if the filter keeps all pairs that will be put, because it has
+ * already been applied to them. Then lanes need not wait for each other's filters. */
 template <class Key> void kc_gpu_emitter_all_pass(struct kc_gpu_emitter<Key> *emitter);
 
 /*
- * In place of kc_gpu_emitter_put_range, by a lane's thread: pass range 0, 1, ... of the run, of any
- * length. Each lane puts its ranges in ascending order, and waits until the range before is known well
- * enough; no range may be left out. Errors as in kc_gpu_emitter_put.
+ * In place of kc_gpu_emitter_put_range, by a lane's thread: pass range `number` (0, 1, ...) of the
+ * run, of any length. Each lane passes its ranges in ascending order; a call waits until it is
+ * known where the range begins, so no range may be left out. Errors as in kc_gpu_emitter_put.
  */
 template <class Key>
 enum kc_status kc_gpu_emitter_put_turn(struct kc_gpu_emitter<Key> *emitter, int lane,
                                        uint64_t number, const struct kc_gpu_run<Key> *range,
                                        struct kc_error *err);
 
-/* Driver only: end the run after so many ranges. Errors likewise. */
+/* Driver only: end the run after nranges ranges. Errors as in kc_gpu_emitter_put. */
 template <class Key>
 enum kc_status kc_gpu_emitter_end_turns(struct kc_gpu_emitter<Key> *emitter, uint64_t nranges,
                                         struct kc_error *err);
@@ -100,8 +100,8 @@ template <class Key>
 void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *emitter,
                            struct kc_gpu_emit_totals *totals);
 
-/* No thread may still use the emitter, and the devices must still be open; the driver's is current
- * then. NULL is fine. */
+/* No thread may still use the emitter, and the devices must still be open; afterwards, the
+ * driver's is current. NULL is fine. */
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *emitter);
 
 #endif

@@ -63,7 +63,7 @@ void kc_links_close(struct kc_links *links);
 /* Make a member's device current in the calling thread. */
 enum kc_status kc_links_use(const struct kc_links *links, int member, struct kc_error *err);
 
-/* Wait for all work on all members' devices. Then the first member's device is current. */
+/* Wait for all work on all members' devices. Afterwards the first member's device is current. */
 enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *err);
 
 /*
@@ -74,8 +74,8 @@ enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *er
 enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_copy *copies, int n,
                                  struct kc_error *err);
 
-/* Call run(ctx, member, err) for one member after the other on the calling thread, with the member's
- * device current, until one fails. The first member's device is current then. */
+/* Call run(ctx, member, err) for one member after the other on the calling thread, with the
+ * member's device current, until one fails. Afterwards the first member's device is current. */
 enum kc_status kc_links_in_turn(struct kc_links *links,
                                 enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
                                 void *ctx, struct kc_error *err);

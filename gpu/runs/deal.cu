@@ -4,7 +4,7 @@
 
 size_t kc_deal_usual_pairs(uint64_t npairs, size_t nmembers, size_t most)
 {
-        enum { LEAST = 1 << 20, MOST = 1 << 25, NRANGES = 8 }; /* ranges: of each member */
+        enum { LEAST = 1 << 20, MOST = 1 << 25, NRANGES = 8 }; /* NRANGES: for each member */
         const uint64_t each = npairs / (nmembers * NRANGES);
         size_t n = each < LEAST ? LEAST : each < MOST ? (size_t)each : MOST;
         if (most != 0 && most < n)
@@ -64,7 +64,7 @@ static enum kc_status add_range(struct kc_deal<Key> *deal, struct cutting<Key> *
 }
 
 /*
- * Consume what is sure to be below the cut: up to the last fence below it. That leaves less than
+ * Consume what is sure to be below the cut: up to the last fence below it. That leaves at most
  * KC_FENCE_NPAIRS pairs too many, so the bounds of the next range are still upper bounds.
  */
 template <class Key> static void advance(struct kc_fences<Key> *run, Key cut)
@@ -74,7 +74,7 @@ template <class Key> static void advance(struct kc_fences<Key> *run, Key cut)
                 run->at = (kc_fences_count(end) - 1) * KC_FENCE_NPAIRS;
 }
 
-/* cut: NULL at the last range. */
+/* cut: where the range ends; NULL for the last range. */
 template <class Key>
 static void place_members(const struct kc_deal<Key> *deal, const struct cutting<Key> *c,
                           const struct kc_deal_member<Key> *members, const Key *cut)

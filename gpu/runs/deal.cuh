@@ -1,7 +1,7 @@
 /*
- * How several devices divide the merge of all their runs: the key space is cut into ranges of about
- * equal numbers of pairs, those of all devices together, and the devices take the ranges in turn. The
- * cuts are chosen from fences (gpu/runs/cuts.cuh), before anything is merged.
+ * How several devices divide the merge of all their runs: the key space is cut into ranges with
+ * about equal numbers of pairs, summed over all devices, and the devices take the ranges in turn.
+ * The cuts are found from fences (gpu/runs/cuts.cuh), before anything is merged.
  *
  *      k-mers   ────────┬────────┬────────┬────────┬────
  *      range        0   │   1    │   2    │   3    │  4
@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 
-/* The runs of a member, all at their beginning. */
+/* The runs of a member, of which nothing has been consumed yet. */
 template <class Key> struct kc_deal_member {
         const struct kc_fences<Key> **runs; /* [nruns] */
         size_t nruns;
@@ -23,7 +23,7 @@ template <class Key> struct kc_deal_member {
 template <class Key> struct kc_deal {
         size_t nmembers, nranges;
         Key *cuts;      /* [nranges - 1] range i ends before cuts[i] */
-        size_t *places; /* [nranges * (nmembers + 1)] */
+        size_t *places; /* [nranges * (nmembers + 1)] kc_deal_place */
 };
 
 /*
@@ -36,7 +36,7 @@ enum kc_status kc_deal_new(struct kc_deal<Key> *deal, const struct kc_deal_membe
                            size_t nmembers, size_t max_pairs, struct kc_error *err);
 template <class Key> void kc_deal_free(struct kc_deal<Key> *deal);
 
-/* With fewer pairs in a range, it could be impossible to cut nruns runs between two fences. */
+/* With fewer pairs in a range, the fences of nruns runs might offer no place to cut. */
 static inline size_t kc_deal_least_pairs(size_t nruns)
 {
         return 2 * (nruns + 1) * KC_FENCE_NPAIRS;
@@ -49,8 +49,8 @@ static inline size_t kc_deal_taker(const struct kc_deal<Key> *deal, size_t range
         return range % deal->nmembers;
 }
 
-/* Where a range has the pairs of a member, with room for all of them: from its place to that of the
- * next member, of which there is one more than members. */
+/* Where the pairs of a member begin in a range. They have room up to the place of the next
+ * member; the last member's room ends at place nmembers. */
 template <class Key>
 static inline size_t kc_deal_place(const struct kc_deal<Key> *deal, size_t range, size_t member)
 {
@@ -58,8 +58,8 @@ static inline size_t kc_deal_place(const struct kc_deal<Key> *deal, size_t range
 }
 
 /*
- * How many pairs ranges should have: few enough that each member takes some, and many enough that
- * merging a range is worth its fixed cost. 0: there are too few pairs to divide.
+ * How many pairs a range should have: few enough that each member takes some ranges, and enough
+ * that merging a range is worth its fixed cost. 0: there are too few pairs to divide.
  *   npairs  of all runs
  *   most    0, or the most that the caller wants
  */

@@ -26,8 +26,8 @@ out:
         return status;
 }
 
-/* The run has room for all pairs that are left, but takes at most an eighth of the device's memory:
- * the LSM can free that much. */
+/* Begin a run with room for all pairs that are left, but at most an eighth of the device's
+ * memory: the LSM can free that much. */
 template <class Key> static enum kc_status begin_run(lsm_gathering<Key> *g, struct kc_error *err)
 {
         enum kc_status status;
