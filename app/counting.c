@@ -308,20 +308,26 @@ static struct kc_count_params engine_params(const struct count *count)
         };
 }
 
-/* Whether the device should inflate and parse the files. By default it does if they are BGZF or
- * BAM, which take the host's cores a long time, and are large enough for a few rounds. */
+/*
+ * Whether the device should inflate and parse the files. By default it does if that is faster:
+ * BGZF and BAM, which take the host's cores a long time, if there is enough for a few rounds; and
+ * plain text if there are few cores, and so much of it that they could parse only a part before
+ * the device is open (docs/benchmarks.md has the measurements).
+ */
 static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
 {
-        const uint64_t enough = (uint64_t)64 * MEMORY_MIB;
+        enum { FEW_CORES = 4, LEAST_PACKED_MIB = 64, LEAST_PLAIN_MIB = 4096 };
+        bool plain = false;
         uint64_t nbytes = 0;
         if (strcmp(count->settings->reader, "auto") != 0)
                 return strcmp(count->settings->reader, "device") == 0;
         for (size_t i = 0; i < source->nfiles; i++) {
-                if (!source->files[i].bgzf)
-                        return false;
+                plain |= !source->files[i].bgzf;
                 nbytes += source->files[i].nbytes;
         }
-        return nbytes >= enough;
+        if (plain && count->writing.nthreads > FEW_CORES)
+                return false;
+        return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
 }
 
 /* What is counted, for an engine. */

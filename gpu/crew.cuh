@@ -108,7 +108,8 @@ static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *e
                 return kc_gpu_emitter_write(crew->emitter, err);
         }
         if (crew->session->is_open)
-                KC_TRY(KC_CUDA(cudaSetDevice(crew->gpu->device))); /* this thread is another one */
+                KC_TRY(KC_CUDA(
+                        cudaSetDevice(crew->gpu->device))); /* the current device is per thread */
         else
                 KC_TRY(kc_gpu_crew_open_device(crew, err));
         trace = kc_gpu_trace_begin(crew->trace, "take memory", 0, NULL);

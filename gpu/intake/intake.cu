@@ -51,7 +51,7 @@ static size_t carry_share(size_t text_nbytes)
         return share < most ? share : most;
 }
 
-/* Two rounds of text and what parsing takes come to about four times text_nbytes. */
+/* Portions, two rounds of text and what parsing takes come to about five times text_nbytes. */
 size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nbytes,
                           size_t small_nbytes)
 {
@@ -467,7 +467,7 @@ static enum kc_gpu_text_format format_of(const struct kc_stored_file *file)
 static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
                                            const struct intake_round *round)
 {
-        enum { PIECE_NBYTES = 32 << 20 };
+        enum { PIECE_NBYTES = 64 << 20 };
         struct kc_gpu_text_input input = {};
         const size_t left = intake->carry + round->nbytes - intake->done;
         const struct kc_stored_file *file = &intake->setup.source->files[round->file];

@@ -10,7 +10,7 @@
 #include "gpu/text/text.cuh"
 
 enum {
-        NPORTIONS = 3,              /* one is read, one copied, one used */
+        NPORTIONS = 6,              /* enough for the workers not to wait for the driver */
         NROUNDS = 2,                /* one is inflated, one parsed */
         MARGIN_NBYTES = 64 << 10,   /* before a portion: a block that began in the previous one */
         MAX_SLICE_NBYTES = 1 << 20, /* what a worker reads at a time */

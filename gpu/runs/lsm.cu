@@ -112,10 +112,9 @@ template <class Key> static size_t newest_on_device(const struct kc_gpu_lsm<Key>
 }
 
 /*
- * KC_ENOMEM, with nothing changed, if that would take more than three quarters of the device's memory.
- * The runs may then stay as they are, since
- * ranges can be merged from any number of runs; moving one to the host would cost more than the
- * merge saves.
+ * KC_ENOMEM, with nothing changed, if that would take more than three quarters of the device's
+ * memory. The runs may then stay as they are, since ranges can be merged from any number of runs;
+ * moving one to the host would cost more than the merge saves.
  */
 template <class Key>
 static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size_t newer,
