@@ -43,14 +43,14 @@ struct kmc_option {
 static const struct kmc_option kmc_option_table[] = {
         NUMBER("-k", "<len>", 1, KC_MAX_K, k, "length of the k-mers, from 1 to 255; default: 25"),
         NUMBER("-m", "<size>", 1, 1024, memory_gb,
-               "bound on the memory in GB, from 1 to 1024; default: 12. It is kept; if three "
-               "quarters of the free memory are less, they are the bound"),
+               "bound on the memory in GB, from 1 to 1024; default: 12. It is always kept; three "
+               "quarters of the free memory are the bound if that is less"),
         NUMBER("-ci", "<value>", 0, UINT64_MAX, min_count,
-               "leave out k-mers with a count under <value>; default: 2"),
+               "leave out k-mers with a count below <value>; default: 2"),
         NUMBER("-cs", "<value>", 1, UINT64_MAX, count_cap,
-               "write a count over <value> as <value>; default: 255"),
+               "write a count above <value> as <value>; default: 255"),
         NUMBER("-cx", "<value>", 1, UINT64_MAX, max_count,
-               "leave out k-mers with a count over <value>; default: 1000000000"),
+               "leave out k-mers with a count above <value>; default: 1000000000"),
         FLAG("-b", stranded, "count k-mers as they stand, not in canonical form"),
         { .type = KMC_TEXT,
           .name = "-o",
@@ -73,9 +73,9 @@ static const struct kmc_option kmc_option_table[] = {
           .help = "accepted; the content of each file decides" },
         FLAG("-sm", ignored_flag, "accepted: the bound on memory is always kept"),
         FLAG("-r", ignored_flag,
-             "accepted: folder is used only if memory is short, and for counts "
-             "that wait to be written"),
-        FLAG("-hp", ignored_flag, "accepted: the progress is never shown"),
+             "accepted: the working directory is used only if memory is short, and for the counts "
+             "until they are written"),
+        FLAG("-hp", ignored_flag, "accepted: progress is never shown"),
         FLAG("-v", ignored_flag, "verbose mode; ignored"),
         NUMBER("-p", "<par>", 5, 11, ignored_number, "signature length; ignored"),
         NUMBER("-n", "<value>", 1, UINT64_MAX, ignored_number, "number of bins; ignored"),
@@ -138,7 +138,7 @@ static enum kc_status parse_option(struct kmc_settings *settings, const char *wo
                 return KC_OK;
         case KMC_TEXT:
                 if (*argument == '\0' || (o->words != NULL && !has_word(o->words, argument)))
-                        return kc_fail(err, KC_EUSAGE, "'%s' is not %s%s", word, o->name,
+                        return kc_fail(err, KC_EUSAGE, "'%s': expected %s%s", word, o->name,
                                        o->argument);
                 *(const char **)field = argument;
                 return KC_OK;
@@ -188,8 +188,9 @@ enum kc_status kmc_options_parse(struct kmc_settings *settings, int argc, char *
                                "the names of the input, the output and the working directory are "
                                "needed; see --help");
         if (argc - i > 3)
-                return kc_fail(err, KC_EUSAGE, "'%s' comes after the three names%s", argv[i + 3],
-                               argv[i + 3][0] == '-' ? "; options come before them" : "");
+                return kc_fail(err, KC_EUSAGE, "unexpected '%s' after the three names%s",
+                               argv[i + 3],
+                               argv[i + 3][0] == '-' ? "; put options before them" : "");
         settings->input = argv[i];
         settings->output = argv[i + 1];
         settings->folder = argv[i + 2];

@@ -58,7 +58,7 @@ static const struct kind kinds[] = {
         CONVERTED("NCBI.sra", "an SRA archive", "fastq-dump -Z FILE"),
         OTHER("CRAM\2", "CRAM", CRAM_ALONE),
         OTHER("CRAM\3", "CRAM", CRAM_ALONE),
-        KIND("\x89KC\r\n\x1a\n\0", 0, "a .kc file, which holds counts, not reads", NULL, NULL,
+        KIND("\x89KC\r\n\x1a\n\0", 0, "a .kc file, which holds counts already", NULL, NULL,
              KC_REMEDY_READ_COUNTS, ""),
         COUNTS("KMCP\0\0\0\0", "part of a KMC database"),
         COUNTS("KFF\1", "a KFF file"),

@@ -239,7 +239,7 @@ def test_lists():
 def test_database_as_reads():
     s = Session()
     s.kcount("a.fq", "-k", 3, "--quiet")
-    wanted = ("a.kc is a .kc file, which holds counts, not reads; 'kcount dump' prints them, and "
+    wanted = ("a.kc is a .kc file, which holds counts already; 'kcount dump' prints them, and "
               "'kcount merge' adds up several files")
     refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc", *CPU)
     refuse(s, wanted, "query", "a.kc", "-f", "a.kc")

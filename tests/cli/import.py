@@ -117,6 +117,13 @@ def test_count_names_the_format():
         expect("y.kc" in s.names(), False, "an output")
 
 
+def test_own_files():
+    s = Session()
+    (s.path / "a.fa").write_text(">r\nACGTACGTAC\n")
+    s.kcount("count", "a.fa", "-k", 5, "-o", "a.kc")
+    refused(s, "a.kc", "a.kc is a .kc file, which holds counts already; 'kcount dump' prints them")
+
+
 def test_names():
     s, names = unpacked()
     for name in "kmc-k21", "fastk-k21":  # a folder of this name is not the database
@@ -385,6 +392,7 @@ def test_many_and_repeated():
         s.kcount("check", "x.kc")
 
 
-main([test_foreign_files, test_what_is_known, test_count_names_the_format, test_names,
-      test_own_exports, test_fastk_parts, test_kff_blocks, test_kff_damage, test_forged_sizes,
-      test_text_forms, test_text_strands_and_counts, test_text_damage, test_many_and_repeated])
+main([test_foreign_files, test_what_is_known, test_count_names_the_format, test_own_files,
+      test_names, test_own_exports, test_fastk_parts, test_kff_blocks, test_kff_damage,
+      test_forged_sizes, test_text_forms, test_text_strands_and_counts, test_text_damage,
+      test_many_and_repeated])

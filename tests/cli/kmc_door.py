@@ -151,13 +151,13 @@ def test_refusals(f):
     before = f.names()
     names = ("a.fq", "out", "tmp")
     for arguments, message in ((("-e", *names), "-e is not supported"), (("-hc", *names), "-hc is not supported"),
-                               (("-fkmc", *names), "-fkmc is not supported"), (("-fx", *names), "'-fx' is not -f"),
-                               (("-ovcf", *names), "'-ovcf' is not -o"), (("-okmc kff", *names), "'-okmc kff' is not -o"),
+                               (("-fkmc", *names), "-fkmc is not supported"), (("-fx", *names), "'-fx': expected -f<a/q/m/bam>"),
+                               (("-ovcf", *names), "'-ovcf': expected -o"), (("-okmc kff", *names), "'-okmc kff': expected -o"),
                                (("--foo", *names), "'--foo' is not an option"),
                                (("-z5", *names), "'-z5' is not an option"), (("-k256", *names), "-k: '256' is not"),
                                (("-k", "29", *names), "-k: '' is not"), (("-cx1e9", *names), "-cx: '1e9' is not"),
                                (("-cs0", *names), "-cs: '0' is not"), (("-m0", *names), "-m: '0' is not"),
-                               (("-j", *names), "'-j' is not -j"), ((*names, "-k31"), "'-k31' comes after"),
+                               (("-j", *names), "'-j': expected -j"), ((*names, "-k31"), "unexpected '-k31' after"),
                                (("a.fq", "out"), "are needed"), (("missing", "out", "tmp"), "cannot open missing"),
                                (("a.fq", "out", "nowhere"), "nowhere"), (("a.fq", "nowhere/out", "tmp"), "nowhere/out"),
                                (("-jnowhere/j", *names), "nowhere/j")):

@@ -62,8 +62,7 @@ static void test_tar(void **state)
 static void test_other_kinds(void **state)
 {
         (void)state;
-        REFUSE("\x89KC\r\n\x1a\n\0\1\0\0\0", PLAIN,
-               " is a .kc file, which holds counts, not reads");
+        REFUSE("\x89KC\r\n\x1a\n\0\1\0\0\0", PLAIN, " is a .kc file, which holds counts already");
         REFUSE("<!DOCTYPE html>\n<html>404</html>\n", PLAIN,
                " is an HTML or XML page, as left by a failed download; look at it and download "
                "the file again");
