@@ -121,7 +121,12 @@ static void minimizers_grow_with_the_input(void **state)
         assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(1) << 30), 13);
         assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(100000000000)), 15);
         assert_int_equal(kc_gpu_minimizer_length(31, 0), 15);
-        assert_int_equal(kc_gpu_minimizer_length(5, 0), 3);
+        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 28), 11);
+        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 30), 13);
+        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 32), 15);
+        for (uint64_t nbases : { UINT64_C(0), UINT64_C(1000), UINT64_C(1) << 40 })
+                for (int k = 1; k <= KC_GPU_ENGINE_MAX_K; k++)
+                        assert_in_range(kc_gpu_minimizer_length(k, nbases), 1, k);
 }
 
 static void records_keep_what_they_are_given(void **state)
