@@ -12,6 +12,7 @@
 #include "kmer/kmer.h"
 #include "kmer/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,7 @@ static enum kc_status ask_argument(struct query *q, const char *text, struct kc_
 static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
 {
         struct sequences *sequences = NULL;
+        bool is_empty = true;
         enum kc_status status;
         KC_TRY(sequences_open(&sequences, path, err));
         for (;;) {
@@ -129,8 +131,12 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 KC_TRY(sequences_next(sequences, &text, &length, err));
                 if (text == NULL)
                         break;
+                is_empty = false;
                 KC_TRY(ask_sequence(q, text, length, err));
         }
+        if (is_empty)
+                fprintf(stderr, "kcount: warning: %s has no sequences\n",
+                        strcmp(path, "-") == 0 ? "standard input" : path);
 out:
         sequences_close(sequences);
         return status;

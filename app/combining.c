@@ -60,6 +60,8 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         const struct combine_plan *plan = c->plan;
         struct kc_store_info info;
         enum kc_status status = KC_OK;
+        bool adds =
+                plan->operation == KC_SET_UNION && plan->rule == KC_RULE_SUM && plan->ninputs > 1;
         c->stores = calloc(plan->ninputs, sizeof(struct kc_store *));
         if (c->stores == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -69,6 +71,8 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
                 c->nread += info.ndistinct;
                 c->nruns += info.nruns;
                 c->k = info.k;
+                if (adds)
+                        adds = !stores_warn_filtered(&info, plan->inputs[i]); /* once is enough */
         }
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));

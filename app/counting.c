@@ -626,6 +626,19 @@ out:
         return status;
 }
 
+static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
+{
+        struct kc_store *store;
+        struct kc_store_info info;
+        enum kc_status status = kc_store_open(&store, path, err);
+        if (status != KC_OK)
+                return status;
+        kc_store_get_info(store, &info);
+        stores_warn_filtered(&info, path);
+        kc_store_close(store);
+        return KC_OK;
+}
+
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
 {
         struct count count = begin(call, 1);
@@ -639,6 +652,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(count.writing.job);
         KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.stranded, err));
+        KC_TRY(warn_of_sums(o->path, err));
         KC_TRY(count_all(&count, err));
 out:
         close_count(&count);

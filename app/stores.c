@@ -29,6 +29,18 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
         return status;
 }
 
+bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
+{
+        const bool filtered = info->min_count > 1 || info->max_count_kept < UINT32_MAX;
+        if (!filtered || info->ndropped_distinct == 0)
+                return false;
+        fprintf(stderr,
+                "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
+                "be too low\n",
+                path);
+        return true;
+}
+
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err)
 {

@@ -14,4 +14,8 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err);
 
+/* Warn on standard error if --min or --max dropped k-mers from the store at this path when it was
+ * made: sums with its counts lack them. Returns whether it did. */
+bool stores_warn_filtered(const struct kc_store_info *info, const char *path);
+
 #endif

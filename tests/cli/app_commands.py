@@ -81,9 +81,26 @@ def test_query():
     s.kcount("query", "a.kc", "-f", "odd.fa", "--quiet")
     expect(s.said, "", "query --quiet")
     s.write("empty", "")
-    expect(s.kcount("query", "a.kc", "-f", "empty"), "", "query of nothing")
+    expect(s.kcount("query", "a.kc", "-f", "empty", message="warning: empty has no sequences"), "",
+           "query of nothing")
     expect(s.kcount("dump", "a.kc"), s.kcount("query", "a.kc", "-f", "-", text=s.kcount("dump", "a.kc")),
            "query of a dump")
+
+
+def test_sums_with_filtered_files():
+    """Whoever adds to a file that lacks k-mers is told so."""
+    s = counted()
+    warning = "warning: few.kc lacks k-mers that --min or --max dropped"
+    s.write("more.fa", ">r\nACGTACGGGTT\n")
+    s.kcount("count", "more.fa", "-k", 3, "--min", 2, "-o", "few.kc")
+    for command, options, warns in (("merge", (), True), ("union", (), True),
+                                    ("union", ("--counts", "max"), False),
+                                    ("intersect", (), False), ("subtract", (), False)):
+        s.kcount(command, "a.kc", "few.kc", *options, "--force", "-o", "x.kc", "--quiet")
+        expect(warning in s.said, warns, f"{command} {options}: {s.said}")
+    s.kcount("add", "few.kc", "more.fa", message=warning)
+    s.kcount("add", "a.kc", "more.fa", "--quiet")
+    expect(s.said, "", "add to a whole file")
 
 
 def test_query_in_order_with_threads():
@@ -177,5 +194,6 @@ def test_nothing_to_count():
 
 
 main([test_dump, test_stranded_quality_and_bounds, test_hist, test_query,
-      test_query_in_order_with_threads, test_range, test_info_and_check, test_summary,
-      test_reader_only, test_names_of_the_output, test_nothing_to_count])
+      test_sums_with_filtered_files, test_query_in_order_with_threads, test_range,
+      test_info_and_check, test_summary, test_reader_only, test_names_of_the_output,
+      test_nothing_to_count])

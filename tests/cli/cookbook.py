@@ -62,7 +62,7 @@ def test_recipes():
     check_recipe("### Quality of an assembly: Merqury.FK", "reads.ktab", ".reads.ktab.1")
     check_recipe("### Genotypes from a pangenome: PanGenie", "sample.jf")
     check_recipe("### A pangenome for one sample: vg haplotype sampling", "sample.kff")
-    check_recipe("### Genome size, heterozygosity, repeats: GenomeScope 2", "reads.hist")
+    check_recipe("### Genome size, heterozygosity, repeats: GenomeScope 2", "histogram.txt")
 
 
 def test_several_k():

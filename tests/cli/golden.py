@@ -88,7 +88,8 @@ def test_grow():
         shutil.copy(path, s.path)
         model = collections.Counter(pairs(dump))
         model.update(count(EXTRA, k, stranded))
-        quietly(s, "add", path.name, "extra.fa", "--quiet")
+        s.kcount("add", path.name, "extra.fa", "--quiet")
+        expect("lacks k-mers that --min" in s.said, "filtered" in path.name, s.said)
         check_file(s, path.name, k, stranded, model)
         quietly(s, "remove", path.name, "-f", "extra.fa", "--quiet")
         for kmer in count(EXTRA, k, stranded):
