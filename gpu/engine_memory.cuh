@@ -237,12 +237,13 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
 }
 
 /* How much text a round of the intake may have. Portions take a few percent of the limit in host
- * memory as well, so with little host memory, rounds are as small as on a small device. */
+ * memory as well. With little host memory, rounds are as small as on a small device: portions then
+ * take less than a quarter of it, which the plan sets aside for reading. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
         const uint64_t host = e->params.memory_nbytes;
-        if (host < limit_nbytes / 8)
-                limit_nbytes = 8 * (size_t)host;
+        if (host < limit_nbytes / 6)
+                limit_nbytes = 6 * (size_t)host;
         return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
                                   (size_t)e->crew.params->batch_nkmers);
 }
