@@ -147,6 +147,10 @@ bool kc_store_recognizes(const char *path)
 {
         struct kc_store store = { .fd = -1 };
         struct kc_store_header header;
+        struct stat st;
+        /* do not even open a named pipe: its writer would go on, and find no reader */
+        if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+                return false;
         const bool found = open_file(&store, path, NULL) == KC_OK &&
                            read_header(&store, &header, NULL) == KC_OK &&
                            kc_header_is_ours(&header);

@@ -93,6 +93,10 @@ def test_sources_of_reads():
     expect(s.kcount("hist", f"/dev/fd/{reading}", "-k", 3, pass_fds=[reading]), wanted,
            "hist of another descriptor")
     os.close(reading)
+    os.mkfifo(s.path / "fifo")
+    writer = subprocess.Popen(["sh", "-c", "cat a.fq > fifo"], cwd=s.path)
+    expect(s.kcount("hist", "fifo", "-k", 3), wanted, "hist of a named pipe")
+    expect(writer.wait(), 0, "the writer of a named pipe")
     s.kcount("a.fq", "-k", 3)
     with open(s.path / "a.kc") as file:
         expect(s.kcount("hist", "/dev/stdin", stdin=file), wanted, "hist of a .kc file on stdin")
