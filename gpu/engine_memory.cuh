@@ -236,17 +236,13 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
         return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
 }
 
-/* How much text a round of the intake may have. Portions take a few percent of the limit in host
- * memory as well. With little host memory, rounds are as small as on a small device, and so much
- * smaller that portions take no more than the quarter that the plan sets aside for reading. */
+/* How much text a round of the intake may have. On the host, portions may take the quarter of the
+ * memory that the plan sets aside for reading. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
-        const uint64_t host = e->params.memory_nbytes;
-        const bool is_tight = host < limit_nbytes / 8;
-        const size_t nbytes =
-                kc_gpu_intake_plan(e->in->stored.source, is_tight ? 8 * (size_t)host : limit_nbytes,
-                                   (size_t)e->crew.params->batch_nkmers);
-        return is_tight ? nbytes / 6 * 5 / 256 * 256 : nbytes;
+        return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
+                                  (size_t)e->params.memory_nbytes / 4,
+                                  (size_t)e->crew.params->batch_nkmers);
 }
 
 /* Make the intake fit the device, which was not open when the intake was made. *fits = false: the

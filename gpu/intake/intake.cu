@@ -51,14 +51,17 @@ static size_t carry_share(size_t text_nbytes)
         return share < most ? share : most;
 }
 
-/* Portions, two rounds of text and what parsing takes come to about five times text_nbytes. */
+/* On the device, portions, two rounds of text and what parsing takes come to about five times
+ * text_nbytes. On the host, portions take a fifth of it each, rounded up. */
 size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nbytes,
-                          size_t small_nbytes)
+                          size_t host_nbytes, size_t small_nbytes)
 {
         enum { SHARE = 32, LEAST_MIB = 16, SMALLEST_KIB = 512 };
-        size_t nbytes = limit_nbytes / SHARE;
+        const size_t device_share = limit_nbytes / SHARE;
+        const size_t host_share = host_nbytes / NPORTIONS * 5;
         const size_t most = most_text(source);
-        if (nbytes < LEAST_MIB * MIB)
+        size_t nbytes = device_share < host_share ? device_share : host_share;
+        if (device_share < LEAST_MIB * MIB || host_nbytes < LEAST_MIB * MIB)
                 return 0;
         if (small_nbytes != 0 && small_nbytes < nbytes)
                 nbytes = small_nbytes < SMALLEST_KIB << 10 ? (size_t)SMALLEST_KIB << 10

@@ -29,10 +29,11 @@ struct kc_gpu_intake_setup {
         size_t text_nbytes; /* of a round, at most; from kc_gpu_intake_plan */
 };
 
-/* How much text a round can have on a device with limit_nbytes for everything; 0: too little memory
- * for an intake. small_nbytes: if not 0, a round has about that much, for tests. */
+/* How much text a round can have on a device with limit_nbytes for everything, if portions may take
+ * host_nbytes of host memory; 0: too little memory for an intake. small_nbytes: if not 0, a round
+ * has about that much, for tests. */
 size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nbytes,
-                          size_t small_nbytes);
+                          size_t host_nbytes, size_t small_nbytes);
 
 /* Most bases and spans in the reads that kc_gpu_intake_take returns. */
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup);
