@@ -2,7 +2,6 @@
 
 #include "app/kmer_text.h"
 #include "app/signals.h"
-#include "io/formats/writer.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -111,13 +110,12 @@ static void report(const struct exporting *exporting, const struct kc_format_wri
                         written->count_limit);
 }
 
-enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
-                               struct kc_error *err)
+enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
+                              struct kc_format_writer **writer, struct kc_error *err)
 {
-        struct kc_format_writer *writer = NULL;
+        struct kc_format_writer *w = NULL;
         struct kc_cursor *cursor = NULL;
         struct kc_store_info info;
-        struct kc_format_written written;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
         enum kc_status status;
         kc_store_get_info(store, &info);
@@ -125,13 +123,37 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kc_stor
                 options_of(exporting, info.k, info.stranded, info.ndistinct);
         KC_TRY(kmer_text_range(exporting->from ? exporting->from : "",
                                exporting->to ? exporting->to : "", info.k, from, to, err));
-        KC_TRY(kc_format_create(&writer, exporting->output, &options, err));
+        KC_TRY(kc_format_create(&w, exporting->output, &options, err));
         KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
-        KC_TRY(copy(exporting, cursor, writer, info.k, err));
-        KC_TRY(kc_format_commit(writer, &written, err));
-        report(exporting, &written);
+        KC_TRY(copy(exporting, cursor, w, info.k, err));
+        KC_TRY(kc_format_finish(w, err));
 out:
         kc_cursor_close(cursor);
+        if (status != KC_OK) {
+                kc_format_close(w);
+                w = NULL;
+        }
+        *writer = w;
+        return status;
+}
+
+enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
+                                struct kc_new_file *other, struct kc_error *err)
+{
+        struct kc_format_written written;
+        enum kc_status status = kc_format_commit(writer, other, &written, err);
+        if (status == KC_OK)
+                report(exporting, &written);
+        return status;
+}
+
+enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
+                               struct kc_error *err)
+{
+        struct kc_format_writer *writer;
+        enum kc_status status = exporting_fill(exporting, store, &writer, err);
+        if (status == KC_OK)
+                status = exporting_commit(exporting, writer, NULL, err);
         kc_format_close(writer);
         return status;
 }

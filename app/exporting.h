@@ -5,7 +5,7 @@
 #ifndef APP_EXPORTING_H
 #define APP_EXPORTING_H
 
-#include "io/formats/format.h"
+#include "io/formats/writer.h"
 #include "io/store.h"
 
 struct exporting {
@@ -32,5 +32,16 @@ enum kc_status exporting_check(const struct exporting *exporting, int k, bool st
 /* Write the files, and warn if counts were clipped. On failure, none of them remains. */
 enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
                                struct kc_error *err);
+
+/*
+ * exporting_write in two steps: the first writes everything but the names, and the second gives the
+ * files their names, and warns.
+ *   writer  out: given to kc_format_close in the end; NULL on failure
+ *   other   gets its name together with them, as in kc_format_commit; may be NULL
+ */
+enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
+                              struct kc_format_writer **writer, struct kc_error *err);
+enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
+                                struct kc_new_file *other, struct kc_error *err);
 
 #endif

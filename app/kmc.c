@@ -136,31 +136,6 @@ static struct exporting export_of(const struct kmc_settings *s, const char *outp
                                    .force = true };
 }
 
-static enum kc_status count_and_export(const struct invocation *call, const struct kmc_settings *s,
-                                       struct kmc_report *report, struct kc_error *err)
-{
-        struct kc_store *store = NULL;
-        char *output;
-        if (asprintf(&output, "%s%s", s->output,
-                     strcmp(s->output_format, "kff") == 0 ? ".kff" : "") < 0)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const struct exporting exporting = export_of(s, output);
-        enum kc_status status;
-        if (!s->no_output)
-                KC_TRY(exporting_check(&exporting, (int)s->k, s->stranded, err));
-        KC_TRY(count_reads(call, s, &store, err));
-        KC_TRY(describe(s, store, report, err));
-        const double counted = kc_clock_seconds();
-        if (!s->no_output)
-                KC_TRY(exporting_write(&exporting, store, err));
-        report->seconds[0] = counted - call->start_seconds;
-        report->seconds[1] = kc_clock_seconds() - counted;
-out:
-        kc_store_close(store);
-        free(output);
-        return status;
-}
-
 static uint64_t in_megabytes(uint64_t nbytes)
 {
         return nbytes / 1000000;
@@ -217,21 +192,67 @@ static void put_json(const struct kmc_report *r, struct text_out *out)
         json_end(&json, '}');
 }
 
-/* For -j. The JSON file is opened before any input is read, so that a bad name is found early. */
+/* The output and the file of -j appear together: either both have their names or neither.
+ *   writer  NULL: no output
+ *   json    NULL: no such file; one that is written in place has its name already */
+static enum kc_status name_files(const struct exporting *exporting, struct kc_format_writer *writer,
+                                 struct text_out *json, struct kc_error *err)
+{
+        struct kc_new_file *summary = json != NULL && json->is_new ? &json->file : NULL;
+        if (writer != NULL)
+                return exporting_commit(exporting, writer, summary, err);
+        return summary != NULL ? kc_new_file_commit(summary, err) : KC_OK;
+}
+
+/* json: for -j, given to text_out_abort afterwards; or NULL. Its times end before the files are
+ * flushed to disk. */
+static enum kc_status count_and_export(const struct invocation *call, const struct kmc_settings *s,
+                                       struct text_out *json, struct kmc_report *report,
+                                       struct kc_error *err)
+{
+        struct kc_store *store = NULL;
+        struct kc_format_writer *writer = NULL;
+        char *output;
+        if (asprintf(&output, "%s%s", s->output,
+                     strcmp(s->output_format, "kff") == 0 ? ".kff" : "") < 0)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const struct exporting exporting = export_of(s, output);
+        enum kc_status status;
+        if (!s->no_output)
+                KC_TRY(exporting_check(&exporting, (int)s->k, s->stranded, err));
+        KC_TRY(count_reads(call, s, &store, err));
+        KC_TRY(describe(s, store, report, err));
+        const double counted = kc_clock_seconds();
+        report->seconds[0] = counted - call->start_seconds;
+        if (!s->no_output)
+                KC_TRY(exporting_fill(&exporting, store, &writer, err));
+        report->seconds[1] = kc_clock_seconds() - counted;
+        if (json != NULL) {
+                put_json(report, json);
+                KC_TRY(text_out_finish(json, err));
+        }
+        KC_TRY(name_files(&exporting, writer, json, err));
+        report->seconds[1] = kc_clock_seconds() - counted;
+out:
+        kc_format_close(writer);
+        kc_store_close(store);
+        free(output);
+        return status;
+}
+
+/* For -j. The JSON file is opened before any input is read, so that a bad name is found early. As
+ * in kmc, "-" is the name of a file. */
 static enum kc_status run_with_json(const struct invocation *call, const struct kmc_settings *s,
                                     struct kmc_report *report, struct kc_error *err)
 {
-        struct text_out file;
-        enum kc_status status = text_out_open(&file, s->json, err);
+        struct text_out json;
+        enum kc_status status =
+                text_out_open(&json, strcmp(s->json, "-") == 0 ? "./-" : s->json, err);
         if (status != KC_OK)
                 return status;
-        status = count_and_export(call, s, report, err);
-        if (status != KC_OK) {
-                text_out_abort(&file);
-                return status;
-        }
-        put_json(report, &file);
-        return text_out_close(&file, err);
+        status = count_and_export(call, s, &json, report, err);
+        text_out_abort(&json);
+        return status;
 }
 
 enum kc_status kmc_run(const struct invocation *call, int argc, char **argv, struct kc_error *err)
@@ -247,7 +268,7 @@ enum kc_status kmc_run(const struct invocation *call, int argc, char **argv, str
         if (settings.json != NULL)
                 KC_TRY(run_with_json(call, &settings, &report, err));
         else
-                KC_TRY(count_and_export(call, &settings, &report, err));
+                KC_TRY(count_and_export(call, &settings, NULL, &report, err));
         print_report(&report, call->out);
 out:
         return status;

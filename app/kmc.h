@@ -12,10 +12,10 @@ bool kmc_is_name(const char *program);
 
 /*
  * Count as the command line argv[1..] says, and print kmc's report to call->out. The caller must
- * also have set call->line and call->start_seconds. The output appears only when it is complete,
- * and replaces an existing one. On failure nothing remains, unless only the file of -j, which is
- * written last, could not be written: then the output stays. Fails with KC_EUSAGE, also for an
- * option that kcount cannot honour, or like counting_create, exporting_write or text_out_open.
+ * also have set call->line and call->start_seconds. The output and the file of -j appear only when
+ * both are complete, and replace existing ones. On failure nothing remains, except what has been
+ * written to a pipe or device that -j names. Fails with KC_EUSAGE, also for an option that kcount
+ * cannot honour, or like counting_create, exporting_write, text_out_open or text_out_finish.
  */
 enum kc_status kmc_run(const struct invocation *call, int argc, char **argv, struct kc_error *err);
 

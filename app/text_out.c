@@ -135,14 +135,20 @@ static void close_in_place(struct text_out *out)
 {
         if (out->fd >= 0 && close(out->fd) != 0 && out->failure == 0 && errno != EINTR)
                 out->failure = errno;
+        out->fd = -1;
 }
 
-enum kc_status text_out_close(struct text_out *out, struct kc_error *err)
+enum kc_status text_out_finish(struct text_out *out, struct kc_error *err)
 {
         text_out_flush(out);
         if (!out->is_new)
                 close_in_place(out);
-        enum kc_status status = text_out_status(out, err);
+        return text_out_status(out, err);
+}
+
+enum kc_status text_out_close(struct text_out *out, struct kc_error *err)
+{
+        enum kc_status status = text_out_finish(out, err);
         if (out->is_new && status == KC_OK)
                 status = kc_new_file_commit(&out->file, err);
         forget(out);

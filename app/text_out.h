@@ -50,7 +50,12 @@ enum kc_status text_out_status(const struct text_out *out, struct kc_error *err)
  * otherwise fails like kc_new_file_commit. */
 enum kc_status text_out_close(struct text_out *out, struct kc_error *err);
 
-/* Close and leave no file behind. */
+/* Write what is buffered, and close all but a new file: that one (is_new) is then complete but for
+ * its name, which it gets from text_out_close or together with others (kc_new_files_commit; then
+ * text_out_abort frees it). KC_EIO for the first failure of any write. */
+enum kc_status text_out_finish(struct text_out *out, struct kc_error *err);
+
+/* Close and leave no file behind, unless it has its name already. */
 void text_out_abort(struct text_out *out);
 
 /* Whether the reader of a pipe has closed it, which need not be reported to the user. */

@@ -117,21 +117,32 @@ out:
         return status;
 }
 
-enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_format_written *written,
-                                struct kc_error *err)
+enum kc_status kc_format_finish(struct kc_format_writer *writer, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_new_file *files[KC_FORMAT_MAX_OUTS];
         KC_TRY(write_batch(writer, err));
         if (writer->kind->end != NULL)
                 KC_TRY(writer->kind->end(writer, err));
-        for (size_t i = 0; i < writer->nouts; i++) {
+        for (size_t i = 0; i < writer->nouts; i++)
                 KC_TRY(kc_format_out_flush(&writer->outs[i], err));
-                files[i] = &writer->outs[i].file;
-        }
-        KC_TRY(kc_new_files_commit(files, writer->nouts, err));
-        *written = writer->written;
 out:
+        return status;
+}
+
+enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_file *other,
+                                struct kc_format_written *written, struct kc_error *err)
+{
+        struct kc_new_file *files[KC_FORMAT_MAX_OUTS + 1];
+        size_t n = 0;
+        while (n < writer->nouts) {
+                files[n] = &writer->outs[n].file;
+                n++;
+        }
+        if (other != NULL)
+                files[n++] = other;
+        enum kc_status status = kc_new_files_commit(files, n, err);
+        if (status == KC_OK)
+                *written = writer->written;
         return status;
 }
 

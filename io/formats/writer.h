@@ -50,13 +50,18 @@ enum kc_status kc_format_create(struct kc_format_writer **writer, const char *pa
 enum kc_status kc_format_put(struct kc_format_writer *writer, const uint64_t *kmers,
                              const uint32_t *counts, size_t n, struct kc_error *err);
 
+/* Write what the files still lack except their names. No pairs can be added after that. KC_EIO,
+ * KC_ENOMEM. */
+enum kc_status kc_format_finish(struct kc_format_writer *writer, struct kc_error *err);
+
 /*
- * Complete the files and give them their names. On failure none remains. KC_EEXIST, KC_EIO,
- * KC_ENOMEM.
+ * After kc_format_finish, give the files their names. On failure none remains. KC_EEXIST, KC_EIO.
+ *   other    a complete file with the same guard, which gets its name together with them (see
+ *            kc_new_files_commit) and stays the caller's; NULL: none
  *   written  out
  */
-enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_format_written *written,
-                                struct kc_error *err);
+enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_file *other,
+                                struct kc_format_written *written, struct kc_error *err);
 
 /* Discard the files unless they were committed, and free the writer. NULL is fine. */
 void kc_format_close(struct kc_format_writer *writer);

@@ -1,14 +1,16 @@
 """
-A full disk from every call on, and an error at every call, of an export to several files:
-either all files appear, or none does and those to be replaced are as before. An interrupted or
-halved write changes nothing.
+A full disk from every call on, and an error at every call, of an export to several files, and of
+kcount-kmc with -j: either all files appear, or none does and those to be replaced are as before. An
+interrupted or halved write changes nothing.
 
     export_faults.py KCOUNT SOURCE FAULT
 """
+import pathlib
 import random
+import tempfile
 
 from faults import run_faulty
-from session import Session, expect
+from session import KCOUNT, Session, expect
 from tools import main
 
 EXPORTS = {"kmc": {"out.kmc_pre", "out.kmc_suf"}, "fastk": {"out.ktab", "out.hist", ".out.ktab.1"}}
@@ -64,4 +66,36 @@ def test_exports():
         try_every_call(s, arguments, old, after, ["full"], [old, after])
 
 
-main([test_exports])
+def without_times(files):
+    """The same files; a summary as JSON holds times, which differ from run to run."""
+    return {name: b"a summary" if content.startswith(b"{") else content
+            for name, content in files.items()}
+
+
+def test_kmc_summary():
+    """The database and the summary of kcount-kmc: both or neither."""
+    s, _ = prepare("kmc")
+    plain = s.contents()
+    arguments = ["-k21", "-ci1", "-t1", "-jsummary.json", "reads.fa", "out", "."]
+    with tempfile.TemporaryDirectory() as aside:
+        program = pathlib.Path(aside, "kcount-kmc")
+        program.symlink_to(KCOUNT)
+        calls = run_faulty(s, arguments, code=0, program=program).calls
+        after = without_times(s.contents())
+        made = set(after) - set(plain)
+        expect(made, {"out.kmc_pre", "out.kmc_suf", "summary.json"}, "files of kcount-kmc")
+        for before in plain, dict(plain, **{name: b"old" for name in made}):
+            for kind in "full", "error":
+                for at, call in enumerate(calls, 1):
+                    if call[0] == "unlink":
+                        continue  # then a temporary name remains
+                    restore(s, before)
+                    done = run_faulty(s, arguments, program=program, at=at, kind=kind)
+                    now = without_times(s.contents())
+                    what = f"{kind} at {call}, exit {done.code}: {done.said}"
+                    expect(now in (before, after), True, f"{what}: all or none, but {sorted(now)}")
+                    if done.code == 0:
+                        expect(now, after, what)
+
+
+main([test_exports, test_kmc_summary])

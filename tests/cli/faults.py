@@ -18,14 +18,14 @@ class Done:
         self.said = done.stderr.decode(errors="replace")
 
 
-def run_faulty(s, arguments, code=None, timeout=60, **settings):
-    """Run kcount with settings of the library, which are named without KC_FAULT_."""
+def run_faulty(s, arguments, code=None, timeout=60, program=KCOUNT, **settings):
+    """Run kcount, or a link to it, with settings of the library, which are named without KC_FAULT_."""
     with tempfile.TemporaryDirectory() as aside:
         log = pathlib.Path(aside, "log")
         environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_LOG=str(log))
         for name, value in settings.items():
             environment["KC_FAULT_" + name.upper()] = str(value)
-        done = subprocess.run([KCOUNT, *map(str, arguments)], cwd=s.path, env=environment,
+        done = subprocess.run([program, *map(str, arguments)], cwd=s.path, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=timeout)
         lines = log.read_text().splitlines() if log.exists() else []

@@ -180,6 +180,27 @@ def test_failures(f):
 
 
 @in_folder
+def test_summary(f):
+    """A summary that cannot be written leaves the output as it was; "-" is a file, as for kmc."""
+    for form in ("kmc", "kff"):
+        before = f.names()
+        text = f.call(f"-o{form}", "-j/dev/full", "a.fq", "new", "tmp", code=1, message="cannot write to /dev/full")
+        if text or f.names() != before:
+            raise Failure(f"-o{form} -j/dev/full: printed {text!r}, left {set(f.names()) - set(before)}")
+        f.call(f"-o{form}", "a.fq", "out", "tmp")
+        files = {path: path.read_bytes() for path in f.path.glob("out.*")}
+        f.call(f"-o{form}", "-j/dev/full", "b.fq", "out", "tmp", code=1, message="cannot write to /dev/full")
+        if any(path.read_bytes() != text for path, text in files.items()):
+            raise Failure(f"-o{form} -j/dev/full replaced an output")
+    f.call("-w", "-j/dev/full", "a.fq", "none", "tmp", code=1, message="cannot write to /dev/full")
+    for name in ("summary.json", "-"):
+        text = f.call("-j" + name, "a.fq", "out", "tmp")
+        stats = json.loads((f.path / name).read_text())["Stats"]
+        if not re.search(rf"No. of unique k-mers +: +{stats['#Unique_k-mers']}\n", text):
+            raise Failure(f"-j{name} has {stats}, standard output {text!r}")
+
+
+@in_folder
 def test_help(f):
     """Scripts read kmc's version from the first line."""
     for arguments in ((), ("--help",), ("-h",), ("--version",)):
@@ -230,7 +251,7 @@ def test_like_kmc(f):
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
-        main([test_outputs, test_inputs, test_vg, test_tuning, test_refusals, test_failures, test_help])
+        main([test_outputs, test_inputs, test_vg, test_tuning, test_refusals, test_failures, test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)
