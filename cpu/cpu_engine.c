@@ -57,8 +57,9 @@ struct counting {
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
         atomic_uint_fast64_t nkmers;
-        struct kc_counter_totals counted;
-        uint64_t spilled_nbytes; /* by lists that are released already */
+        struct kc_counter_totals counted; /* in the end, by all ranks */
+        uint64_t nown;                    /* distinct k-mers that this rank has counted */
+        uint64_t spilled_nbytes;          /* by lists that are released already */
 };
 
 struct cpu_engine {
@@ -112,11 +113,17 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
         return power;
 }
 
+/* Threads that append to lists: workers, and the exchange's, which appends what others send. */
+static size_t nwriters(const struct cpu_engine *e)
+{
+        return (size_t)e->params->nthreads + (e->params->exchange != NULL);
+}
+
 /* Halve `most` until one chunk per list and thread takes at most a quarter of the memory, or of an
  * equal share of it for each k. */
 static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
 {
-        const size_t nheads = (size_t)e->params->nthreads * (size_t)e->ncountings;
+        const size_t nheads = nwriters(e) * (size_t)e->ncountings;
         while (most > 2 && most * nheads * 4 > e->nchunks)
                 most /= 2;
         return most;
@@ -143,13 +150,13 @@ static size_t pairs_quota(const struct cpu_engine *e)
 {
         if (!any_wants_pairs(e))
                 return 0;
-        return e->nchunks / 8 / (size_t)e->params->nthreads;
+        return e->nchunks / 8 / nwriters(e);
 }
 
 /* Of a thread. */
 static size_t chunks_for_bins(const struct cpu_engine *e)
 {
-        return e->nchunks / (size_t)e->params->nthreads - pairs_quota(e);
+        return e->nchunks / nwriters(e) - pairs_quota(e);
 }
 
 /* Several k do not need equal shares: they have quotas of half of that, and a pool. */
@@ -157,6 +164,40 @@ static size_t bins_quota(const struct cpu_engine *e)
 {
         const size_t n = (size_t)e->ncountings;
         return n == 1 ? chunks_for_bins(e) : chunks_for_bins(e) / (2 * n);
+}
+
+/* ---- with other ranks ---- */
+
+/* All ranks must have the same number of lists: the smallest that any of them has memory for. */
+static enum kc_status agree_on_lists(const struct cpu_engine *e, uint32_t *nlists,
+                                     struct kc_error *err)
+{
+        uint64_t least = *nlists;
+        if (e->params->exchange == NULL)
+                return KC_OK;
+        const enum kc_status status = kc_exchange_least(e->params->exchange, &least, 1, err);
+        *nlists = (uint32_t)least;
+        return status;
+}
+
+/* Run the workers; meanwhile, take what other ranks send. */
+static enum kc_status run_phase(struct cpu_engine *e,
+                                enum kc_status (*run)(void *ctx, int worker, struct kc_error *err),
+                                enum kc_status (*take)(void *ctx, uint32_t list,
+                                                       const uint8_t *data, size_t nbytes,
+                                                       struct kc_error *err),
+                                struct kc_error *err)
+{
+        const struct kc_exchange *exchange = e->params->exchange;
+        const struct kc_exchange_taker taker = { .ctx = e, .take = take };
+        enum kc_status status;
+        if (exchange != NULL)
+                KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        KC_TRY(kc_parallel(e->params->nthreads, run, on_failure, e, err));
+        if (exchange != NULL)
+                KC_TRY(exchange->end(exchange->ctx, err));
+out:
+        return status;
 }
 
 /* ---- partition ---- */
@@ -189,7 +230,7 @@ static enum kc_status partition_batches(struct cpu_engine *e, int worker, struct
                 KC_TRY(scan(e, worker, batch, scanners, nkmers, err));
         }
         for (int i = 0; i < e->ncountings; i++) {
-                kc_lists_seal(&e->countings[i].bins, worker);
+                KC_TRY(kc_lists_seal(&e->countings[i].bins, worker, err));
                 atomic_fetch_add(&e->countings[i].nkmers, nkmers[i]);
         }
 out:
@@ -232,26 +273,67 @@ static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *e
         return status;
 }
 
-static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct kc_error *err)
+static uint32_t bins_lists(const struct cpu_engine *e, const struct counting *c)
 {
         const struct kc_count_params *p = e->params;
         uint64_t nbases = p->expected_nbases, nwords = (uint64_t)kc_kmer_nwords(c->k);
         uint32_t nbins =
                 nbases ? power_of_two_above(nbases * nwords / BASES_PER_BIN, MIN_BINS, MAX_BINS)
                        : USUAL_BINS;
-        nbins = lists_that_fit(e, nbins);
-        return kc_lists_init(&c->bins, nbins, p->nthreads, &e->arena, bins_quota(e),
-                             e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err);
+        return lists_that_fit(e, nbins);
+}
+
+static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct kc_error *err)
+{
+        const struct kc_count_params *p = e->params;
+        enum kc_status status;
+        uint32_t nbins = bins_lists(e, c);
+        KC_TRY(agree_on_lists(e, &nbins, err));
+        KC_TRY(kc_lists_init(&c->bins, nbins, (int)nwriters(e), &e->arena, bins_quota(e),
+                             e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err));
+        if (p->exchange != NULL)
+                kc_lists_connect(&c->bins, &(struct kc_lists_outlet){
+                                                   .exchange = p->exchange,
+                                                   .first = (uint32_t)(c - e->countings) * MAX_BINS,
+                                                   .nowners = (uint32_t)p->exchange->nranks });
+out:
+        return status;
+}
+
+/* From other ranks. */
+static enum kc_status take_superkmers(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                                      struct kc_error *err)
+{
+        struct cpu_engine *e = ctx;
+        return kc_lists_take(&e->countings[list / MAX_BINS].bins, e->params->nthreads,
+                             list % MAX_BINS, data, nbytes, err);
+}
+
+/* The k-mers that all ranks have read. */
+static enum kc_status sum_kmers(struct cpu_engine *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < e->ncountings && status == KC_OK; i++) {
+                uint64_t nkmers = atomic_load(&e->countings[i].nkmers);
+                status = kc_exchange_sum(e->params->exchange, &nkmers, 1, err);
+                atomic_store(&e->countings[i].nkmers, nkmers);
+        }
+        return status;
 }
 
 static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const size_t nthreads = (size_t)e->params->nthreads, n = (size_t)e->ncountings;
-        atomic_store(&e->pool, nthreads * (chunks_for_bins(e) - n * bins_quota(e)));
+        const size_t n = (size_t)e->ncountings;
+        atomic_store(&e->pool, nwriters(e) * (chunks_for_bins(e) - n * bins_quota(e)));
         for (int i = 0; i < e->ncountings; i++)
                 KC_TRY(init_bins(e, &e->countings[i], err));
-        KC_TRY(kc_parallel(e->params->nthreads, partition_worker, on_failure, e, err));
+        KC_TRY(run_phase(e, partition_worker, take_superkmers, err));
+        if (e->params->exchange != NULL) {
+                for (int i = 0; i < e->ncountings; i++)
+                        KC_TRY(kc_lists_seal(&e->countings[i].bins, e->params->nthreads, err));
+                KC_TRY(sum_kmers(e, err));
+        }
 out:
         return status;
 }
@@ -340,7 +422,7 @@ static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter
         }
         if (wants_pairs(c)) {
                 KC_TRY(c->width->flush(counter, worker, err));
-                kc_lists_seal(&c->pairs, worker);
+                KC_TRY(kc_lists_seal(&c->pairs, worker, err));
         }
         add_totals(e, &totals);
 out:
@@ -402,13 +484,43 @@ static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = current(e);
         const struct kc_count_params *p = e->params;
-        const uint32_t nlists = pairs_lists(e, c);
-        const size_t held = pairs_quota(e) * (size_t)p->nthreads + held_by_bins(e);
+        uint32_t nlists = pairs_lists(e, c);
+        const size_t held = pairs_quota(e) * nwriters(e) + held_by_bins(e);
+        enum kc_status status;
+        KC_TRY(agree_on_lists(e, &nlists, err));
         atomic_store(&e->pool, e->nchunks - held);
         c->setup.pairs = &c->pairs;
         c->setup.prefix_bits = __builtin_ctz(nlists);
-        return kc_lists_init(&c->pairs, nlists, p->nthreads, &e->arena, pairs_quota(e), &e->pool,
-                             p->tmp_dir, err);
+        KC_TRY(kc_lists_init(&c->pairs, nlists, (int)nwriters(e), &e->arena, pairs_quota(e),
+                             &e->pool, p->tmp_dir, err));
+        if (p->exchange != NULL)
+                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange,
+                                                                       .nowners = 1 });
+out:
+        return status;
+}
+
+static enum kc_status take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                                   struct kc_error *err)
+{
+        struct cpu_engine *e = ctx;
+        return kc_lists_take(&current(e)->pairs, e->params->nthreads, list, data, nbytes, err);
+}
+
+/* What all ranks have counted. */
+static enum kc_status sum_totals(struct cpu_engine *e, struct kc_error *err)
+{
+        struct kc_counter_totals *counted = &current(e)->counted;
+        uint64_t values[] = { counted->ndistinct, counted->nsaturated, counted->dropped.ndistinct,
+                              counted->dropped.nkmers, counted->dropped.nunique };
+        const enum kc_status status =
+                kc_exchange_sum(e->params->exchange, values, sizeof values / sizeof *values, err);
+        *counted = (struct kc_counter_totals){
+                .ndistinct = values[0],
+                .nsaturated = values[1],
+                .dropped = { .ndistinct = values[2], .nkmers = values[3], .nunique = values[4] },
+        };
+        return status;
 }
 
 static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
@@ -419,8 +531,14 @@ static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
         if (wants_pairs(c))
                 KC_TRY(init_pairs(e, err));
         KC_TRY(order_bins(c, err));
-        KC_TRY(kc_parallel(e->params->nthreads, count_worker, on_failure, e, err));
+        KC_TRY(run_phase(e, count_worker, take_counted, err));
         release_lists(c, &c->bins);
+        c->nown = c->counted.ndistinct;
+        if (e->params->exchange != NULL) {
+                if (wants_pairs(c))
+                        KC_TRY(kc_lists_seal(&c->pairs, e->params->nthreads, err));
+                KC_TRY(sum_totals(e, err));
+        }
 out:
         return status;
 }
@@ -509,7 +627,7 @@ static enum kc_status take_batches(struct cpu_engine *e, int worker, void *count
                 kc_job_advance(e->job, batch->n);
         }
         KC_TRY(c->width->flush(counter, worker, err));
-        kc_lists_seal(&c->pairs, worker);
+        KC_TRY(kc_lists_seal(&c->pairs, worker, err));
 out:
         return status;
 }
@@ -569,6 +687,7 @@ static void set_totals(struct counting *c, struct kc_count_totals *totals)
         totals->nkmers = c->nkmers;
         totals->ndistinct = c->counted.ndistinct;
         totals->nsaturated = c->counted.nsaturated;
+        totals->nown = c->nown;
         release_lists(c, &c->pairs);
         totals->spilled_nbytes = c->spilled_nbytes;
 }
@@ -581,7 +700,7 @@ static enum kc_status finish(struct cpu_engine *e, struct kc_count_totals *total
         enum kc_status status;
         struct counting *c = current(e);
         KC_TRY(timed(count, e, &totals->stage_seconds[KC_STAGE_COUNT], err));
-        if (wants_pairs(c))
+        if (wants_pairs(c) && (e->params->exchange == NULL || e->params->exchange->rank == 0))
                 KC_TRY(timed(order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
         set_totals(c, totals);
 out:
@@ -630,7 +749,7 @@ static size_t share_memory(struct cpu_engine *e)
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
         size_t scratch = kc_cpu_scratch_nbytes(all, e->params->nthreads);
         size_t lists = all - scratch, buffers = nthreads * BUFFERS_NBYTES;
-        size_t least = nthreads * (MIN_CHUNKS * (size_t)e->ncountings + KC_ARENA_HOARD);
+        size_t least = nwriters(e) * (MIN_CHUNKS * (size_t)e->ncountings + KC_ARENA_HOARD);
         lists -= buffers < lists / 2 ? buffers : lists / 2;
         e->nchunks = lists / (KC_CHUNK_NBYTES + HEADS_NBYTES);
         if (e->nchunks < least)
@@ -674,17 +793,18 @@ static enum kc_status run_engine(struct cpu_engine *e, struct kc_count_task *tas
                                  struct kc_error *err)
 {
         const struct kc_count_params *params = e->params;
-        enum kc_status status = check_tasks(params, tasks, ntasks, err);
-        if (status != KC_OK)
-                return status;
-        e->ncountings = ntasks;
+        enum kc_status status;
         pthread_mutex_init(&e->lock, NULL);
+        KC_TRY(check_tasks(params, tasks, ntasks, err));
+        e->ncountings = ntasks;
         const size_t scratch_nbytes = share_memory(e);
         KC_TRY(make_countings(e, tasks, ntasks, scratch_nbytes, err));
-        KC_TRY(kc_arena_init(&e->arena, e->nchunks, params->nthreads, err));
-        e->nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
+        KC_TRY(kc_arena_init(&e->arena, e->nchunks, (int)nwriters(e), err));
+        e->nchunks -= nwriters(e) * KC_ARENA_HOARD;
         KC_TRY(run_stages(e, tasks, err));
 out:
+        if (status != KC_OK && params->exchange != NULL)
+                params->exchange->fail(params->exchange->ctx);
         for (int i = 0; e->countings != NULL && i < ntasks; i++)
                 free_counting(&e->countings[i]);
         free(e->countings);

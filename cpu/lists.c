@@ -88,11 +88,61 @@ static void seal_list(struct kc_lists_worker *w, uint32_t list)
         w->pos[list] = NO_CHUNK;
 }
 
-void kc_lists_seal(struct kc_lists *lists, int worker)
+/* ---- other ranks' lists ---- */
+
+void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outlet)
 {
-        for (uint32_t i = 0; i < lists->nlists; i++)
-                seal_list(&lists->workers[worker], i);
+        lists->outlet = *outlet;
 }
+
+static bool is_foreign(const struct kc_lists *lists, uint32_t list)
+{
+        const struct kc_lists_outlet *outlet = &lists->outlet;
+        return outlet->exchange != NULL &&
+               list % outlet->nowners != (uint32_t)outlet->exchange->rank;
+}
+
+/* Send what the list has, and keep its chunk. A list of another rank never has more than one. */
+static enum kc_status send_list(struct kc_lists *lists, struct kc_lists_worker *w, uint32_t list,
+                                struct kc_error *err)
+{
+        const struct kc_lists_outlet *outlet = &lists->outlet;
+        const struct kc_exchange *exchange = outlet->exchange;
+        struct kc_arena_chunk *chunk = w->chunks[list];
+        seal_list(w, list);
+        if (chunk == NULL || chunk->nbytes == 0)
+                return KC_OK;
+        const size_t nbytes = chunk->nbytes;
+        w->nbytes[list] = chunk->nbytes = 0;
+        return exchange->send(exchange->ctx, (int)(list % outlet->nowners), outlet->first + list,
+                              chunk->data, nbytes, err);
+}
+
+enum kc_status kc_lists_take(struct kc_lists *lists, int worker, uint32_t list, const uint8_t *data,
+                             size_t nbytes, struct kc_error *err)
+{
+        uint8_t *record;
+        enum kc_status status = kc_lists_reserve(lists, worker, list, nbytes, &record, err);
+        if (status == KC_OK) {
+                memcpy(record, data, nbytes);
+                kc_lists_append(lists, worker, list, nbytes);
+        }
+        return status;
+}
+
+enum kc_status kc_lists_seal(struct kc_lists *lists, int worker, struct kc_error *err)
+{
+        struct kc_lists_worker *w = &lists->workers[worker];
+        enum kc_status status = KC_OK;
+        for (uint32_t i = 0; i < lists->nlists && status == KC_OK; i++)
+                if (is_foreign(lists, i))
+                        status = send_list(lists, w, i, err);
+                else
+                        seal_list(w, i);
+        return status;
+}
+
+/* ---- spilling ---- */
 
 static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w,
                                 struct iovec *iov, int niov, struct kc_error *err)
@@ -121,6 +171,8 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
                                  struct kc_error *err)
 {
         struct iovec iov[WRITE_PIECES];
+        if (is_foreign(lists, list))
+                return send_list(lists, w, list, err);
         seal_list(w, list);
         for (struct kc_arena_chunk *chunk = w->chunks[list]; chunk;) {
                 int niov = 0;
@@ -192,6 +244,11 @@ enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
                              struct kc_error *err)
 {
         struct kc_lists_worker *w = &lists->workers[worker];
+        if (is_foreign(lists, list) && w->chunks[list] != NULL) {
+                enum kc_status status = send_list(lists, w, list, err);
+                w->pos[list] = w->chunks[list]->data;
+                return status;
+        }
         seal_list(w, list);
         if (w->nchunks >= lists->quota && !(lists->pool && take_from_pool(lists->pool))) {
                 enum kc_status status = spill(lists, worker, err);

@@ -13,6 +13,10 @@
  * where a fragment is the contents of one chunk: whole records. So even many spills leave next to
  * nothing in memory.
  *
+ * Lists may belong to several ranks (kmer/exchange.h), in turn. A rank sends the chunks of another's
+ * list when they are full, instead of keeping them, and takes what the others send as one worker
+ * more.
+ *
  * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of a
  * group have been dropped, the disk space of the group is given back. So if lists are
  * dropped in about the order of their numbers, disk space is freed while they are read.
@@ -21,6 +25,7 @@
 #define KC_LISTS_H
 
 #include "cpu/arena.h"
+#include "kmer/exchange.h"
 
 #include <stdbool.h>
 
@@ -34,6 +39,13 @@ enum {
 struct kc_spill {
         struct kc_spill *next;
         uint64_t offsets_at; /* position of the array offset[nlists + 1] in the file */
+};
+
+/* Where the records of other ranks' lists go. List i belongs to rank i % nowners. */
+struct kc_lists_outlet {
+        const struct kc_exchange *exchange;
+        uint32_t first; /* the number that list 0 has in the exchange */
+        uint32_t nowners;
 };
 
 struct kc_lists_worker {
@@ -53,6 +65,7 @@ struct kc_lists {
         const char *tmp_dir;
         size_t quota;        /* chunks that each worker may always hold */
         atomic_size_t *pool; /* chunks that any worker may take beyond its quota; NULL: none */
+        struct kc_lists_outlet outlet; /* exchange = NULL: all lists are kept */
         struct kc_lists_worker *workers;
         uint32_t group_nlists;                  /* lists in a group; the last may have fewer */
         atomic_uint nleft[KC_LISTS_MAX_GROUPS]; /* lists of each group not dropped yet */
@@ -68,8 +81,11 @@ enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworke
 /* Does not give chunks back to the arena, which is freed as a whole. A zeroed struct is fine. */
 void kc_lists_free(struct kc_lists *lists);
 
-/* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary.
- * KC_ENOMEM, KC_EIO. */
+/* Before anything is appended: the lists of other ranks are sent. */
+void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outlet);
+
+/* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary; or
+ * send the chunk. KC_ENOMEM, KC_EIO, and failures of the exchange. */
 enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
                              struct kc_error *err);
 
@@ -103,8 +119,13 @@ static inline void kc_lists_append(struct kc_lists *lists, int worker, uint32_t 
         lists->workers[worker].pos[list] += nbytes;
 }
 
-/* End writing for one worker. All workers must seal before anything is read. */
-void kc_lists_seal(struct kc_lists *lists, int worker);
+/* Append whole records that another rank has sent. Fails as kc_lists_reserve does. */
+enum kc_status kc_lists_take(struct kc_lists *lists, int worker, uint32_t list, const uint8_t *data,
+                             size_t nbytes, struct kc_error *err);
+
+/* End writing for one worker, and send what it has of other ranks' lists. All workers must seal
+ * before anything is read. Fails only as the exchange does. */
+enum kc_status kc_lists_seal(struct kc_lists *lists, int worker, struct kc_error *err);
 
 /* Bytes of records in one sealed list, of all workers together. */
 uint64_t kc_lists_nbytes(const struct kc_lists *lists, uint32_t list);

@@ -30,6 +30,8 @@ static inline int kc_stage_of(int i, enum kc_stage stage)
         return stage == KC_STAGE_PARTITION ? 0 : (int)stage + i * (KC_NSTAGES - 1);
 }
 
+struct kc_exchange;
+
 struct kc_count_params {
         int k;                    /* 1 .. KC_MAX_K */
         bool stranded;            /* count k-mers as they are; otherwise in canonical form */
@@ -37,6 +39,7 @@ struct kc_count_params {
         uint64_t memory_nbytes;   /* bound on the engine's own memory */
         const char *tmp_dir;      /* folder to spill to when memory_nbytes is used up */
         uint64_t expected_nbases; /* estimate of the input's size; 0 if unknown */
+        const struct kc_exchange *exchange; /* with other ranks; NULL: there are none */
 };
 
 struct kc_count_totals {
@@ -44,6 +47,7 @@ struct kc_count_totals {
         uint64_t ndistinct;  /* pairs, including those that the sink's filter drops */
         uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
         uint64_t spilled_nbytes;
+        uint64_t nown; /* pairs of ndistinct that this rank counted; all, if there are no others */
         double stage_seconds[KC_NSTAGES]; /* wall */
 };
 

@@ -119,7 +119,7 @@ static void append_records(struct kc_lists *lists)
                 kc_lists_append(lists, worker, i % lists->nlists, nbytes);
         }
         for (int i = 0; i < NWORKERS; i++)
-                kc_lists_seal(lists, i);
+                assert_int_equal(kc_lists_seal(lists, i, NULL), KC_OK);
         assert_true(kc_lists_spilled_nbytes(lists) > 0);
 }
 

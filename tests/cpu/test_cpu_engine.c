@@ -251,7 +251,7 @@ static void both_strands_share_bins(void **state)
                         assert_int_equal(
                                 kc_superkmer_scan(scanner, &batch, &bins, 0, &nkmers, &err), KC_OK);
                         assert_int_equal(nkmers, N - all_k[i] + 1);
-                        kc_lists_seal(&bins, 0);
+                        assert_int_equal(kc_lists_seal(&bins, 0, NULL), KC_OK);
                         struct kc_list_reader reader;
                         kc_list_reader_init(&reader, &bins);
                         for (uint32_t bin = 0; bin < NBINS; bin++) {

@@ -1,7 +1,7 @@
 """What the tests in this folder read of the sources: files, comments and string literals."""
 import re
 
-LIBRARIES = ("base", "cpu", "gpu", "io", "kmer")
+LIBRARIES = ("base", "cpu", "gpu", "io", "kmer", "ranks")
 ROOMS = ("app",) + LIBRARIES
 SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 

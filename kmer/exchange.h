@@ -1,0 +1,69 @@
+/*
+ * How several ranks count one input together. A rank is a process, perhaps on another machine, with
+ * an engine of its own; it reads a part of the input. Engines send each other records of lists:
+ * every list is owned by one rank. Which room provides the exchange, an engine does not know.
+ *
+ *      phase:  begin, on every rank
+ *              send, by any threads; meanwhile what the others send is taken
+ *              end: returns once everything that was sent to this rank has been taken
+ *
+ * All ranks go through the same phases and gathers in the same order. If a rank fails, it calls
+ * fail, and the calls of all others return KC_ECANCELED.
+ */
+#ifndef KC_EXCHANGE_H
+#define KC_EXCHANGE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where records go that others have sent. */
+struct kc_exchange_taker {
+        void *ctx;
+        /* By one thread at a time, which must not wait for another rank. */
+        enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                               struct kc_error *err);
+};
+
+enum { KC_EXCHANGE_MAX_NBYTES = 16 << 10 }; /* of what is sent or gathered at once */
+
+struct kc_exchange {
+        void *ctx;
+        int rank, nranks;
+
+        /* taker is copied. KC_ECANCELED. */
+        enum kc_status (*begin)(void *ctx, const struct kc_exchange_taker *taker,
+                                struct kc_error *err);
+        /*
+         * Send whole records of a list to another rank; they arrive in one piece. May wait until
+         * earlier ones have left.
+         *   data  [nbytes] at most KC_EXCHANGE_MAX_NBYTES; may be reused on return
+         * KC_ECANCELED, KC_EIO, and what the taker returned.
+         */
+        enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
+                               struct kc_error *err);
+        /* No thread of this rank sends any more in this phase. Fails as send does. */
+        enum kc_status (*end)(void *ctx, struct kc_error *err);
+
+        /*
+         * Outside of phases, by one thread: exchange a few values with all ranks.
+         *   mine  [nbytes] at most KC_EXCHANGE_MAX_NBYTES, the same size on every rank
+         *   all   out [nranks * nbytes], in the order of the ranks
+         * KC_ECANCELED, KC_EIO.
+         */
+        enum kc_status (*gather)(void *ctx, const void *mine, size_t nbytes, void *all,
+                                 struct kc_error *err);
+
+        /* This rank has failed: wake the others. May be called by any thread, and more than once. */
+        void (*fail)(void *ctx);
+};
+
+/* Replace each value by its sum over all ranks, or by the smallest. Fail as gather does, and with
+ * KC_ENOMEM. */
+enum kc_status kc_exchange_sum(const struct kc_exchange *exchange, uint64_t *values, size_t n,
+                               struct kc_error *err);
+enum kc_status kc_exchange_least(const struct kc_exchange *exchange, uint64_t *values, size_t n,
+                                 struct kc_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * An exchange (kmer/exchange.h) over a transport. A thread of its own, the pump, makes all calls of
+ * the transport: it sends the messages that are full, takes those that arrive, and hands their
+ * records to the taker. It always takes what arrives, so no rank waits for another's memory, and two
+ * ranks that send each other more than either can hold do not block each other.
+ *
+ *      send ──▶ message being filled, one per rank ──▶ queue ──▶ pump ──▶ transport
+ *      taker ◀── pump ◀── transport
+ */
+#ifndef KC_RANKS_EXCHANGE_H
+#define KC_RANKS_EXCHANGE_H
+
+#include "kmer/exchange.h"
+#include "ranks/transport.h"
+
+struct kc_ranks_exchange;
+
+/* Bytes that an exchange takes for messages. */
+size_t kc_ranks_exchange_nbytes(int nranks);
+
+/* transport must outlive the exchange. KC_ENOMEM. */
+enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
+                                     const struct kc_transport *transport, struct kc_error *err);
+
+/* What an engine gets; valid until kc_ranks_exchange_free. */
+struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchange);
+
+/* Bytes of records sent to other ranks and taken from them. */
+void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsent,
+                              uint64_t *ntaken);
+
+/*
+ * Like gather (kmer/exchange.h), but it works after a failure too, on whichever rank: what is still
+ * on its way is dropped, and afterwards the exchange is as new. So ranks can tell each other what
+ * has failed. Every rank must come to call it, and no other call may be in progress on this one.
+ * KC_EIO if messages cannot be sent or taken.
+ */
+enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,
+                                        size_t nbytes, void *all, struct kc_error *err);
+
+/* No message may be on its way, as after kc_ranks_exchange_settle. NULL is fine. */
+void kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
+
+#endif

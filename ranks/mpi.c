@@ -1,0 +1,140 @@
+#include "ranks/ranks.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+struct kc_ranks {
+        struct kc_transport transport;
+};
+
+/* Processes that were started together with this one, itself included; 1 if no launcher says so.
+ * Starting MPI in a process that is alone would take time, and fail where MPI is not set up. */
+static int nlaunched(void)
+{
+        /* Set by Open MPI's mpirun; by MPICH's, and srun --mpi=pmi2; and by srun. SLURM_NTASKS is also
+         * set in a batch script, outside of srun. */
+        static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                             "SLURM_STEP_NUM_TASKS" };
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                const char *value = getenv(names[i]);
+                if (value != NULL)
+                        return atoi(value) > 1 ? atoi(value) : 1;
+        }
+        return 1;
+}
+
+static enum kc_status check(int code, const char *what, struct kc_error *err)
+{
+        char text[MPI_MAX_ERROR_STRING];
+        int length;
+        if (code == MPI_SUCCESS)
+                return KC_OK;
+        if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+                return kc_fail(err, KC_EIO, "MPI: %s failed: error %d", what, code);
+        return kc_fail(err, KC_EIO, "MPI: %s failed: %s", what, text);
+}
+
+/* ---- the transport ---- */
+
+static enum kc_status post(void *ctx, int to, int tag, const void *data, size_t nbytes,
+                           void **request, struct kc_error *err)
+{
+        MPI_Request *own = malloc(sizeof(MPI_Request));
+        (void)ctx;
+        if (own == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a message");
+        const int code = MPI_Isend(data, (int)nbytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, own);
+        *request = own;
+        if (code != MPI_SUCCESS)
+                free(own);
+        return check(code, "sending", err);
+}
+
+static enum kc_status sent(void *ctx, void *request, bool *done, struct kc_error *err)
+{
+        int flag = 0;
+        (void)ctx;
+        const int code = MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+        *done = flag != 0;
+        if (*done)
+                free(request);
+        return check(code, "sending", err);
+}
+
+static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
+                           int *got_tag, size_t *nbytes, struct kc_error *err)
+{
+        const int source = from == KC_TRANSPORT_ANY ? MPI_ANY_SOURCE : from;
+        enum kc_status status;
+        MPI_Status got;
+        int flag, n = 0;
+        (void)ctx;
+        *got_from = -1;
+        KC_TRY(check(MPI_Iprobe(source, tag == KC_TRANSPORT_ANY ? MPI_ANY_TAG : tag, MPI_COMM_WORLD,
+                                &flag, &got),
+                     "receiving", err));
+        if (!flag)
+                return KC_OK;
+        KC_TRY(check(MPI_Recv(data, (int)cap, MPI_BYTE, got.MPI_SOURCE, got.MPI_TAG, MPI_COMM_WORLD,
+                              &got),
+                     "receiving", err));
+        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, &n), "receiving", err));
+        *got_from = got.MPI_SOURCE;
+        *got_tag = got.MPI_TAG;
+        *nbytes = (size_t)n;
+out:
+        return status;
+}
+
+/* ---- life ---- */
+
+static enum kc_status join(struct kc_ranks *ranks, struct kc_error *err)
+{
+        enum kc_status status;
+        int provided;
+        struct kc_transport *t = &ranks->transport;
+        *t = (struct kc_transport){ .ctx = ranks, .post = post, .sent = sent, .take = take };
+        KC_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "starting",
+                     err));
+        KC_TRY(check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "starting", err));
+        KC_TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &t->rank), "starting", err));
+        KC_TRY(check(MPI_Comm_size(MPI_COMM_WORLD, &t->nranks), "starting", err));
+        if (provided < MPI_THREAD_SERIALIZED)
+                status = kc_fail(err, KC_EIO,
+                                 "this MPI does not support threads "
+                                 "(MPI_THREAD_SERIALIZED)");
+out:
+        return status;
+}
+
+enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
+{
+        *ranks = NULL;
+        if (nlaunched() == 1)
+                return KC_OK;
+        struct kc_ranks *joined = calloc(1, sizeof *joined);
+        if (joined == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status = join(joined, err);
+        if (status == KC_OK && joined->transport.nranks > 1) {
+                *ranks = joined;
+                return KC_OK;
+        }
+        kc_ranks_leave(joined);
+        return status;
+}
+
+const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks)
+{
+        return &ranks->transport;
+}
+
+void kc_ranks_leave(struct kc_ranks *ranks)
+{
+        int initialized = 0;
+        if (ranks == NULL)
+                return;
+        if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized)
+                (void)MPI_Finalize();
+        free(ranks);
+}

@@ -1,0 +1,24 @@
+/*
+ * Without MPI, a process is alone.
+ */
+#include "ranks/ranks.h"
+
+#include <stddef.h>
+
+enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
+{
+        (void)err;
+        *ranks = NULL;
+        return KC_OK;
+}
+
+const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks)
+{
+        (void)ranks;
+        return NULL;
+}
+
+void kc_ranks_leave(struct kc_ranks *ranks)
+{
+        (void)ranks;
+}

@@ -1,0 +1,25 @@
+/*
+ * The processes of a job that mpirun, srun or another launcher has started. Everything that is
+ * MPI's is behind this header: mpi.c, or no_mpi.c in a build without it.
+ */
+#ifndef KC_RANKS_H
+#define KC_RANKS_H
+
+#include "ranks/transport.h"
+
+struct kc_ranks;
+
+/*
+ * Join the other processes. *ranks = NULL, with KC_OK: there are none, because no launcher has
+ * started this process, or it has started only one, or because this is a build without MPI. KC_EIO,
+ * KC_ENOMEM. Call it once.
+ */
+enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err);
+
+/* Valid until kc_ranks_leave. One thread at a time may use it. */
+const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks);
+
+/* Wait until every rank calls this; no message may be on its way. NULL is fine. */
+void kc_ranks_leave(struct kc_ranks *ranks);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Messages between ranks, without a word about what they hold: MPI's (mpi.c), or a test's own.
+ * One thread at a time may call these.
+ */
+#ifndef KC_RANKS_TRANSPORT_H
+#define KC_RANKS_TRANSPORT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { KC_TRANSPORT_ANY = -1 };
+
+struct kc_transport {
+        void *ctx;
+        int rank, nranks;
+        /* Begin to send data[nbytes], which must stay as it is until `sent` says so. Messages from
+         * one rank to another are taken in the order in which they were posted, among those with a
+         * wanted tag. KC_EIO, KC_ENOMEM. */
+        enum kc_status (*post)(void *ctx, int to, int tag, const void *data, size_t nbytes,
+                               void **request, struct kc_error *err);
+        /* *done: the message has left, and its request is freed. KC_EIO. */
+        enum kc_status (*sent)(void *ctx, void *request, bool *done, struct kc_error *err);
+        /* Take a message with this tag from this rank, if one has arrived; *got_from = -1 if none
+         * has.
+         *   from, tag  what is wanted; KC_TRANSPORT_ANY
+         *   data       out [cap]: no message is longer
+         * KC_EIO. */
+        enum kc_status (*take)(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
+                               int *got_tag, size_t *nbytes, struct kc_error *err);
+};
+
+#endif

@@ -1,0 +1,223 @@
+/* Several ranks, here threads of the test, count one input together. */
+#include "ranks/exchange.h"
+
+#include "tests/cpu/cpu_support.h"
+#include "tests/ranks/thread_transport.h"
+#include "tests/sampling.h"
+
+/* A rank, and what it is to count. */
+struct member {
+        struct thread_rank thread;
+        struct kc_transport transport;
+        struct kc_ranks_exchange *exchange;
+        struct kc_count_params params;
+        struct kc_batch_source source;
+        struct kc_count_task tasks[2];
+        int ntasks;
+        struct kc_run_sink sinks[2];
+        struct run runs[2];
+        struct kc_error err;
+        enum kc_status status, settled, all[MAX_RANKS];
+        uint64_t nsent, ntaken;
+        pthread_t id;
+};
+
+static void *run_member(void *arg)
+{
+        struct member *m = arg;
+        struct kc_job job = { 0 };
+        const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
+        m->params.exchange = &exchange;
+        m->status = kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job, &m->err);
+        kc_ranks_exchange_totals(m->exchange, &m->nsent, &m->ntaken);
+        m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
+                                              &m->err);
+        kc_ranks_exchange_free(m->exchange);
+        return NULL;
+}
+
+struct crowd {
+        struct post_office office;
+        struct member members[MAX_RANKS];
+};
+
+static void run_crowd(struct crowd *crowd)
+{
+        for (int i = 0; i < crowd->office.nranks; i++) {
+                struct member *m = &crowd->members[i];
+                m->transport = thread_transport(&m->thread, &crowd->office, i);
+                assert_int_equal(kc_ranks_exchange_new(&m->exchange, &m->transport, &m->err),
+                                 KC_OK);
+        }
+        for (int i = 0; i < crowd->office.nranks; i++)
+                assert_int_equal(
+                        pthread_create(&crowd->members[i].id, NULL, run_member, &crowd->members[i]),
+                        0);
+        for (int i = 0; i < crowd->office.nranks; i++)
+                pthread_join(crowd->members[i].id, NULL);
+        for (int i = 0; i < crowd->office.nranks; i++) {
+                assert_int_equal(crowd->members[i].settled, KC_OK);
+                assert_null(crowd->office.boxes[i]);
+                for (int j = 0; j < crowd->office.nranks; j++)
+                        assert_int_equal(crowd->members[i].all[j], crowd->members[j].status);
+        }
+}
+
+/* The members share one source: who is faster reads more. The last rank reads nothing. */
+static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, struct reads *nothing,
+                        const int *k, int nk, uint64_t memory, bool stranded)
+{
+        memset(crowd, 0, sizeof *crowd);
+        post_office_init(&crowd->office, nranks);
+        atomic_store(&reads->next, 0);
+        reads->nworkers = nothing->nworkers = 4;
+        reads->k = k[0];
+        reads->piece = nk > 1 ? 100 : 0;
+        reads->max_k = k[nk - 1];
+        reads->fail_at = -1;
+        for (int i = 0; i < nranks; i++) {
+                struct member *m = &crowd->members[i];
+                const bool idle = nranks > 1 && i == nranks - 1;
+                m->params = (struct kc_count_params){ .stranded = stranded,
+                                                      .nthreads = 1 + i % 3,
+                                                      .memory_nbytes = memory << i % 2,
+                                                      .tmp_dir = "/tmp" };
+                m->source = (struct kc_batch_source){ idle ? nothing : reads, next_batch };
+                m->ntasks = nk;
+                for (int j = 0; j < nk; j++) {
+                        m->runs[j] = (struct run){ .fail_at = -1, .nwords = kc_kmer_nwords(k[j]) };
+                        m->sinks[j] = run_sink(&m->runs[j]);
+                        m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
+                }
+        }
+}
+
+static void end_crowd(struct crowd *crowd)
+{
+        for (int i = 0; i < crowd->office.nranks; i++)
+                for (int j = 0; j < crowd->members[i].ntasks; j++)
+                        run_free(&crowd->members[i].runs[j]);
+        pthread_mutex_destroy(&crowd->office.lock);
+}
+
+static void expect_counted(struct crowd *crowd, struct reads *reads, const int *k, int nk,
+                           bool stranded)
+{
+        uint64_t nsent = 0, ntaken = 0;
+        for (int i = 0; i < crowd->office.nranks; i++) {
+                const struct member *m = &crowd->members[i];
+                assert_string_equal(m->err.message, "");
+                assert_int_equal(m->status, KC_OK);
+                nsent += m->nsent;
+                ntaken += m->ntaken;
+        }
+        assert_int_equal(nsent, ntaken);
+        assert_int_equal(nsent > 0, crowd->office.nranks > 1);
+        for (int j = 0; j < nk; j++) {
+                char **kmers;
+                reads->k = k[j];
+                const size_t n = all_kmers(reads, stranded, &kmers);
+                compare(&crowd->members[0].runs[j], kmers, n, k[j]);
+                for (int i = 0; i < crowd->office.nranks; i++)
+                        assert_int_equal(crowd->members[i].tasks[j].totals.nkmers, n);
+                for (size_t i = 0; i < n; i++)
+                        free(kmers[i]);
+                free(kmers);
+        }
+}
+
+static void ranks_agree_with_sorting(void **state)
+{
+        (void)state;
+        static const int all_k[] = { 1, 2, 5, 15, 21, 31, 33, 65, 101, 255 };
+        struct reads reads = { 0 }, nothing = { .fail_at = -1 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        sequenced(&reads, 2000, 60, 300);
+        awkward(&reads);
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i += THREAD_STRIDE)
+                for (int nranks = 1; nranks <= 4; nranks += THREAD_STRIDE) {
+                        begin_crowd(crowd, nranks, &reads, &nothing, &all_k[i], 1,
+                                    (i + (size_t)nranks) % 3 ? 64 << 20 : 1 << 20, i % 2);
+                        run_crowd(crowd);
+                        expect_counted(crowd, &reads, &all_k[i], 1, i % 2);
+                        end_crowd(crowd);
+                }
+        free(crowd);
+        free_reads(&reads);
+}
+
+static void several_k_and_little_memory(void **state)
+{
+        (void)state;
+        static const int k[] = { 31, 55 };
+        struct reads reads = { 0 }, nothing = { .fail_at = -1 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        uint64_t spilled = 0;
+        sequenced(&reads, 150000, 2500, 200);
+        begin_crowd(crowd, 3, &reads, &nothing, k, 2, 1 << 20, false);
+        run_crowd(crowd);
+        expect_counted(crowd, &reads, k, 2, false);
+        for (int i = 0; i < 3; i++)
+                spilled += crowd->members[i].tasks[0].totals.spilled_nbytes;
+        assert_true(spilled > 0);
+        end_crowd(crowd);
+        free(crowd);
+        free_reads(&reads);
+}
+
+/* Whatever fails on one rank, all ranks return, and exactly one has a message of its own. */
+static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message)
+{
+        int nown = 0;
+        for (int i = 0; i < crowd->office.nranks; i++) {
+                const struct member *m = &crowd->members[i];
+                assert_int_not_equal(m->status, KC_OK);
+                if (m->status == KC_ECANCELED)
+                        continue;
+                assert_int_equal(m->status, status);
+                assert_string_equal(m->err.message, message);
+                nown++;
+        }
+        assert_int_equal(nown, 1);
+}
+
+static void a_failure_ends_all_ranks(void **state)
+{
+        (void)state;
+        static const int k = 31, several[] = { 31, 55 };
+        struct reads reads = { 0 }, nothing = { .fail_at = -1 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        sequenced(&reads, 150000, 2500, 200);
+        begin_crowd(crowd, 4, &reads, &nothing, &k, 1, 8 << 20, false);
+        reads.fail_at = 700;
+        run_crowd(crowd);
+        expect_failure(crowd, KC_EINPUT, "no read 700");
+        end_crowd(crowd);
+
+        begin_crowd(crowd, 3, &reads, &nothing, &k, 1, 8 << 20, false);
+        crowd->members[1].params.nthreads = 0;
+        run_crowd(crowd);
+        expect_failure(crowd, KC_EUSAGE, "k must be between 1 and 255");
+        end_crowd(crowd);
+
+        /* perhaps on more than one rank before the others know */
+        begin_crowd(crowd, 3, &reads, &nothing, several, 2, 1 << 20, false);
+        for (int i = 0; i < 3; i++)
+                crowd->members[i].params.tmp_dir = "/nowhere";
+        run_crowd(crowd);
+        for (int i = 0; i < 3; i++)
+                assert_int_not_equal(crowd->members[i].status, KC_OK);
+        end_crowd(crowd);
+        free(crowd);
+        free_reads(&reads);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(ranks_agree_with_sorting),
+                cmocka_unit_test(several_k_and_little_memory),
+                cmocka_unit_test(a_failure_ends_all_ranks),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

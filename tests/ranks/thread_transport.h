@@ -1,0 +1,123 @@
+/*
+ * Ranks that are threads of a test: their messages are copied into queues. A message
+ * counts as sent only when it has been taken, as large messages do with MPI.
+ */
+#ifndef KC_TESTS_THREAD_TRANSPORT_H
+#define KC_TESTS_THREAD_TRANSPORT_H
+
+#include "ranks/transport.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RANKS = 8 };
+
+struct letter {
+        struct letter *next;
+        int from, tag;
+        size_t nbytes;
+        atomic_bool taken;
+        uint8_t data[];
+};
+
+struct post_office {
+        int nranks;
+        pthread_mutex_t lock;
+        struct letter *boxes[MAX_RANKS], **ends[MAX_RANKS];
+        int fails_at; /* number of the message that cannot be sent; 0: none */
+        int nposted;
+};
+
+struct thread_rank {
+        struct post_office *office;
+        int rank;
+};
+
+static inline enum kc_status thread_post(void *ctx, int to, int tag, const void *data,
+                                         size_t nbytes, void **request, struct kc_error *err)
+{
+        struct thread_rank *r = ctx;
+        struct post_office *office = r->office;
+        struct letter *letter = malloc(sizeof *letter + nbytes);
+        letter->next = NULL;
+        letter->from = r->rank;
+        letter->tag = tag;
+        letter->nbytes = nbytes;
+        atomic_init(&letter->taken, false);
+        memcpy(letter->data, data, nbytes);
+        pthread_mutex_lock(&office->lock);
+        const bool fails = ++office->nposted == office->fails_at;
+        if (!fails) {
+                *office->ends[to] = letter;
+                office->ends[to] = &letter->next;
+        }
+        pthread_mutex_unlock(&office->lock);
+        *request = letter;
+        if (!fails)
+                return KC_OK;
+        free(letter);
+        return kc_fail(err, KC_EIO, "the message is lost");
+}
+
+static inline enum kc_status thread_sent(void *ctx, void *request, bool *done, struct kc_error *err)
+{
+        struct letter *letter = request;
+        (void)ctx;
+        (void)err;
+        *done = atomic_load(&letter->taken);
+        if (*done)
+                free(letter);
+        return KC_OK;
+}
+
+static inline enum kc_status thread_take(void *ctx, int from, int tag, void *data, size_t cap,
+                                         int *got_from, int *got_tag, size_t *nbytes,
+                                         struct kc_error *err)
+{
+        struct thread_rank *r = ctx;
+        struct post_office *office = r->office;
+        *got_from = -1;
+        pthread_mutex_lock(&office->lock);
+        for (struct letter **l = &office->boxes[r->rank]; *l != NULL; l = &(*l)->next) {
+                struct letter *letter = *l;
+                if ((tag != KC_TRANSPORT_ANY && letter->tag != tag) ||
+                    (from != KC_TRANSPORT_ANY && letter->from != from))
+                        continue;
+                *l = letter->next;
+                if (office->ends[r->rank] == &letter->next)
+                        office->ends[r->rank] = l;
+                *got_from = letter->from;
+                *got_tag = letter->tag;
+                *nbytes = letter->nbytes;
+                if (letter->nbytes <= cap)
+                        memcpy(data, letter->data, letter->nbytes);
+                atomic_store(&letter->taken, true); /* the sender frees it */
+                break;
+        }
+        pthread_mutex_unlock(&office->lock);
+        return *got_from < 0 || *nbytes <= cap ? KC_OK : kc_fail(err, KC_EIO, "too long a message");
+}
+
+static inline struct kc_transport thread_transport(struct thread_rank *rank,
+                                                   struct post_office *office, int number)
+{
+        *rank = (struct thread_rank){ office, number };
+        return (struct kc_transport){ .ctx = rank,
+                                      .rank = number,
+                                      .nranks = office->nranks,
+                                      .post = thread_post,
+                                      .sent = thread_sent,
+                                      .take = thread_take };
+}
+
+static inline void post_office_init(struct post_office *office, int nranks)
+{
+        *office = (struct post_office){ .nranks = nranks };
+        pthread_mutex_init(&office->lock, NULL);
+        for (int i = 0; i < nranks; i++)
+                office->ends[i] = &office->boxes[i];
+}
+
+#endif
