@@ -29,10 +29,15 @@ void kc_histogram_free(struct kc_histogram *histogram);
  */
 struct kc_run_sink kc_histogram_sink(struct kc_histogram *histogram);
 
+/* Add the rows of another histogram. KC_ENOMEM. */
+enum kc_status kc_histogram_add(struct kc_histogram *histogram, const struct kc_histogram_row *rows,
+                                size_t n, struct kc_error *err);
+
 /*
  * The rows by ascending count, none of them empty. Call it after the engine has returned.
  * KC_ECORRUPT if they do not add up to the engine's totals: number of k-mers = ndistinct, and sum of
  * counts + nsaturated = nkmers. KC_ENOMEM.
+ *   totals  NULL: they are not checked
  *   rows  out, [*nrows], freed by the caller
  */
 enum kc_status kc_histogram_rows(struct kc_histogram *histogram,

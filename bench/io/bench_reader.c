@@ -86,13 +86,15 @@ static enum kc_status run_stages(const char *path, size_t chunk_nbytes, struct k
         struct kc_chunk chunk;
         struct kc_segmenter segmenter;
         struct kc_batch batch = { .words_cap = BATCH_WORDS, .segments_cap = BATCH_WORDS / 4 };
+        const struct kc_input_piece whole = { .to = UINT64_MAX };
+        bool empty;
         uint64_t text_nbytes = 0;
         enum kc_status status = kc_chunk_init(&chunk, chunk_nbytes, err);
         batch.words = malloc(8 * (BATCH_WORDS + KC_BATCH_PADDING));
         batch.segments = malloc(sizeof *batch.segments * batch.segments_cap);
         kc_segmenter_init(&segmenter, options.kernels, K, K, 0);
         if (status == KC_OK)
-                status = kc_file_open(&file, path, &options, err);
+                status = kc_file_open(&file, path, &whole, &options, &empty, err);
         while (status == KC_OK) {
                 double t0 = seconds(CLOCK_MONOTONIC);
                 if (!kc_file_fill(&file, &chunk))

@@ -33,7 +33,7 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
-                                  const struct kc_detected *found,
+                                  const struct kc_detected *found, bool is_last,
                                   const struct kc_file_options *options, struct kc_error *err)
 {
         struct kc_limits limits = limits_of(options);
@@ -44,7 +44,7 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
         limit_text(&file->text, &limits, options);
-        file->source->must_not_grow = found->first == '>' || found->first == ';';
+        file->source->must_not_grow = is_last && (found->first == '>' || found->first == ';');
         if (found->container != KC_CONTAINER_BAM)
                 return KC_OK;
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
@@ -65,23 +65,47 @@ static const char *checker(enum kc_container container)
         }
 }
 
+/* Limit the input to the piece.
+ *   is_last  out: it has the end of the file */
+static enum kc_status cut_out(struct kc_input *in, const struct kc_detected *found,
+                              const struct kc_input_piece *piece, bool *is_last,
+                              struct kc_error *err)
+{
+        struct kc_input_piece aligned = *piece;
+        *is_last = true;
+        if (piece->from == 0 && piece->to == UINT64_MAX)
+                return KC_OK;
+        const enum kc_status status = kc_input_piece_align(&aligned, in, found->first, err);
+        *is_last = aligned.to == in->size;
+        in->offset = aligned.from;
+        in->size = aligned.to;
+        return status;
+}
+
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
-                            const struct kc_file_options *options, struct kc_error *err)
+                            const struct kc_input_piece *piece,
+                            const struct kc_file_options *options, bool *empty,
+                            struct kc_error *err)
 {
         struct kc_input in;
         struct kc_detected found;
+        bool is_last;
+        *empty = false;
         *file = (struct kc_file){ 0 };
         kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
         enum kc_status status = kc_input_open(&in, path, err);
         if (status == KC_OK)
                 status = kc_detect(&in, false, &found, err);
-        if (status != KC_OK) {
+        if (status == KC_OK)
+                status = cut_out(&in, &found, piece, &is_last, err);
+        *empty = status == KC_OK && piece->from > 0 && in.offset >= in.size;
+        if (status != KC_OK || *empty) {
                 kc_input_close(&in);
                 return status;
         }
         file->text.checker = checker(found.container);
         if (found.container != KC_CONTAINER_ALIGNMENTS)
-                return open_source(file, &in, &found, options, err);
+                return open_source(file, &in, &found, is_last, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);

@@ -7,6 +7,7 @@
 #include "io/inflate/source.h"
 #include "io/parse/alignments.h"
 #include "io/parse/bam.h"
+#include "io/parse/shares.h"
 #include "io/parse/text.h"
 
 struct kc_file {
@@ -30,9 +31,12 @@ struct kc_file_options {
         size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the default */
 };
 
-/* Open the file at this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+/* Open the file at this path, or a piece of it. *empty: there is no record in the piece, and nothing
+ * to fill a chunk from. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
-                            const struct kc_file_options *options, struct kc_error *err);
+                            const struct kc_input_piece *piece,
+                            const struct kc_file_options *options, bool *empty,
+                            struct kc_error *err);
 
 /* See kc_source_fill. A filled chunk must go through kc_file_parse. */
 bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);

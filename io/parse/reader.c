@@ -13,6 +13,7 @@
 #include "io/input/inputs.h"
 #include "io/parse/file.h"
 #include "io/parse/segment.h"
+#include "io/parse/shares.h"
 #include "io/parse/stored.h"
 
 #include <errno.h>
@@ -46,6 +47,8 @@ struct worker {
 
 struct kc_reader {
         struct kc_inputs inputs;
+        struct kc_input_piece *pieces; /* [npieces] of the inputs, that are to be read */
+        size_t npieces;
         struct kc_file_options file_options;
         struct kc_stored stored;
         struct kc_job *job;
@@ -57,7 +60,7 @@ struct kc_reader {
         pthread_cond_t changed;
         struct active **active; /* [nworkers] files open now, in order */
         int nactive, nopening;
-        size_t next_input;
+        size_t next_piece;
         struct kc_error error; /* the first failure */
         atomic_bool failed;
 };
@@ -115,7 +118,7 @@ static void leave(struct kc_reader *reader, struct active *a)
 static int ninflaters(const struct kc_reader *reader)
 {
         enum { MIN_WORKERS = 3 };
-        size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
+        size_t nfiles = reader->npieces - reader->next_piece + (size_t)reader->nactive;
         size_t nworkers = (size_t)reader->nworkers;
         bool together = nworkers >= MIN_WORKERS && (nfiles <= 1 || 2 * nfiles <= nworkers);
         return together ? reader->nworkers : 1;
@@ -126,24 +129,26 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
 {
         struct kc_file_options options = reader->file_options;
         options.ninflaters = ninflaters(reader);
-        options.nfiles = reader->inputs.n < (size_t)reader->nworkers ? (int)reader->inputs.n
-                                                                     : reader->nworkers;
-        const char *path = reader->inputs.names[reader->next_input++];
+        options.nfiles = reader->npieces < (size_t)reader->nworkers ? (int)reader->npieces
+                                                                    : reader->nworkers;
+        const struct kc_input_piece *piece = &reader->pieces[reader->next_piece++];
+        const char *path = reader->inputs.names[piece->input];
         reader->nopening++;
         pthread_mutex_unlock(&reader->lock);
 
         enum kc_status status;
+        bool empty = false;
         struct active *a = calloc(1, sizeof *a);
         if (a == NULL)
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
         else
-                status = kc_file_open(&a->file, path, &options, err);
-        if (status != KC_OK && a != NULL)
+                status = kc_file_open(&a->file, path, piece, &options, &empty, err);
+        if (a != NULL && (status != KC_OK || empty))
                 free_active(a);
 
         pthread_mutex_lock(&reader->lock);
         reader->nopening--;
-        if (status == KC_OK)
+        if (status == KC_OK && !empty)
                 reader->active[reader->nactive++] = a;
         pthread_cond_broadcast(&reader->changed);
         return status;
@@ -180,7 +185,7 @@ static enum kc_status choose(struct kc_reader *reader, struct active **chosen, s
                         (*chosen)->busy = kc_file_is_serial(&(*chosen)->file);
                         break;
                 }
-                if (reader->next_input < reader->inputs.n &&
+                if (reader->next_piece < reader->npieces &&
                     reader->nactive + reader->nopening < reader->nworkers)
                         status = open_next(reader, err);
                 else if (any)
@@ -303,9 +308,9 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
         return KC_OK;
 }
 
-/* Inspect input i; *size_known stays true if its size could be added to *total. */
-static enum kc_status inspect(struct kc_reader *reader, size_t i, uint64_t *total, bool *size_known,
-                              struct kc_error *err)
+/* Inspect input i. *sized: what can be said of its size; size_known stays true if it is known. */
+static enum kc_status inspect(struct kc_reader *reader, size_t i, struct kc_sized_input *sized,
+                              bool *size_known, struct kc_error *err)
 {
         const char *path = reader->inputs.names[i];
         struct kc_detected found;
@@ -323,27 +328,72 @@ static enum kc_status inspect(struct kc_reader *reader, size_t i, uint64_t *tota
         if (status == KC_OK)
                 status = kc_detect(&in, false, &found, err);
         if (status == KC_OK) {
-                *total += in.size;
-                reader->expected_nbases += (uint64_t)((double)in.size * found.bases_per_byte);
+                sized->nbytes = in.size;
+                sized->nbases = (double)in.size * found.bases_per_byte;
+                sized->plain = found.container == KC_CONTAINER_PLAIN && sized->nbases > 0 &&
+                               (found.first == '@' || found.first == '>');
+                reader->expected_nbases += (uint64_t)sized->nbases;
                 kc_stored_note(&reader->stored, i, in.size, &found);
         }
         kc_input_close(&in);
         return status;
 }
 
-static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err)
+/* All inputs, from their beginning to their end. */
+static enum kc_status take_all(struct kc_reader *reader, struct kc_error *err)
 {
-        uint64_t total = 0;
+        reader->pieces = malloc((reader->inputs.n + 1) * sizeof *reader->pieces);
+        if (reader->pieces == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        for (size_t i = 0; i < reader->inputs.n; i++)
+                reader->pieces[reader->npieces++] = (struct kc_input_piece){ i, 0, UINT64_MAX };
+        return KC_OK;
+}
+
+static enum kc_status take_share(struct kc_reader *reader, const struct kc_sized_input *sized,
+                                 const struct kc_reader_options *options, struct kc_error *err)
+{
+        if (options->nranks == 0)
+                return take_all(reader, err);
+        return kc_share_inputs(sized, reader->inputs.n, options->nranks, options->rank,
+                               &reader->pieces, &reader->npieces, err);
+}
+
+/* The bytes of the pieces. */
+static uint64_t sum_pieces(const struct kc_reader *reader, const struct kc_sized_input *sized)
+{
+        uint64_t sum = 0;
+        for (size_t i = 0; i < reader->npieces; i++) {
+                const struct kc_input_piece *piece = &reader->pieces[i];
+                const uint64_t end = sized[piece->input].nbytes;
+                sum += (piece->to < end ? piece->to : end) - piece->from;
+        }
+        return sum;
+}
+
+static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_reader_options *options,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
         bool size_known = true;
+        struct kc_sized_input *sized = calloc(reader->inputs.n + 1, sizeof *sized);
+        if (sized == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         for (size_t i = 0; i < reader->inputs.n; i++) {
                 struct kc_error own = { 0 };
-                if (inspect(reader, i, &total, &size_known, &own) != KC_OK)
-                        return kc_inputs_blame(&reader->inputs, i, &own, err);
+                if (inspect(reader, i, &sized[i], &size_known, &own) != KC_OK) {
+                        status = kc_inputs_blame(&reader->inputs, i, &own, err);
+                        goto out;
+                }
         }
+        reader->stored.unfit |= options->nranks > 0; /* a device reads whole files */
+        KC_TRY(take_share(reader, sized, options, err));
         if (!size_known)
                 reader->expected_nbases = 0;
-        kc_job_expect(reader->job, size_known ? total : 0);
-        return KC_OK;
+        kc_job_expect(reader->job, size_known ? sum_pieces(reader, sized) : 0);
+out:
+        free(sized);
+        return status;
 }
 
 /* Give files the memory that the workers' chunks leave; for BGZF, chunks also hold compressed
@@ -403,7 +453,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         share_memory(&r->file_options, options);
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
         KC_TRY(kc_stored_init(&r->stored, r->inputs.names, r->inputs.n, r->job, err));
-        KC_TRY(inspect_all(r, err));
+        KC_TRY(inspect_all(r, options, err));
         KC_TRY(make_workers(r, options, err));
         *reader = r;
         r = NULL;
@@ -466,6 +516,7 @@ void kc_reader_close(struct kc_reader *reader)
                 free_active(reader->active[i]);
         free(reader->workers);
         free(reader->active);
+        free(reader->pieces);
         kc_stored_free(&reader->stored);
         kc_inputs_free(&reader->inputs);
         pthread_mutex_destroy(&reader->lock);

@@ -121,6 +121,37 @@ struct kc_run_sink kc_histogram_sink(struct kc_histogram *histogram)
 
 /* ---- the rows ---- */
 
+static enum kc_status add_row(struct kc_histogram *h, const struct kc_histogram_row *row,
+                              struct kc_error *err)
+{
+        enum { COPIES = 512 };
+        uint32_t counts[COPIES];
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < COPIES; i++)
+                counts[i] = (uint32_t)row->count;
+        for (uint64_t left = row->ndistinct; left > 0 && status == KC_OK;) {
+                const size_t n = left < COPIES ? (size_t)left : COPIES;
+                status = put_counts(h, &(struct kc_run_counts){ .counts = counts, .n = n }, err);
+                left -= n;
+        }
+        return status;
+}
+
+enum kc_status kc_histogram_add(struct kc_histogram *h, const struct kc_histogram_row *rows,
+                                size_t n, struct kc_error *err)
+{
+        uint64_t small[KC_RUN_NROWS] = { 0 };
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < n && status == KC_OK; i++)
+                if (rows[i].count < KC_RUN_NROWS)
+                        small[rows[i].count] += rows[i].ndistinct;
+                else
+                        status = add_row(h, &rows[i], err);
+        if (status == KC_OK)
+                status = put_counts(h, &(struct kc_run_counts){ .rows = small }, err);
+        return status;
+}
+
 /* Add up what all calls have counted, except counts of 0, which stand for no k-mer. */
 static enum kc_status collect(struct kc_histogram *h, struct kc_tally *total, struct kc_error *err)
 {
@@ -148,8 +179,10 @@ enum kc_status kc_histogram_rows(struct kc_histogram *h, const struct kc_count_t
         KC_TRY(collect(h, total, err));
         KC_TRY(kc_tally_rows(total, &found, &n, err));
         kc_rows_totals(found, n, &ndistinct, &sum);
-        KC_TRY(kc_check_ndistinct(name, totals->ndistinct, ndistinct, err));
-        KC_TRY(kc_check_sum(name, sum, 0, totals->nsaturated, totals->nkmers, err));
+        if (totals != NULL) {
+                KC_TRY(kc_check_ndistinct(name, totals->ndistinct, ndistinct, err));
+                KC_TRY(kc_check_sum(name, sum, 0, totals->nsaturated, totals->nkmers, err));
+        }
         *rows = found;
         *nrows = n;
         found = NULL;

@@ -90,7 +90,9 @@ static struct result read_with_htslib(int fd, const struct setting *setting)
         struct kc_file file;
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        if (kc_file_open(&file, path, &options, &refused.error) == KC_OK)
+        const struct kc_input_piece whole = { .to = UINT64_MAX };
+        bool empty;
+        if (kc_file_open(&file, path, &whole, &options, &empty, &refused.error) == KC_OK)
                 return read_all(&file, setting);
         kc_file_close(&file);
         return refused;
