@@ -75,6 +75,7 @@ const struct command command_count = {
                     "  kcount reads.fq.gz -k 29 -o sample.kc --format kff\n",
         .options = count_options,
         .settings_nbytes = sizeof(struct count_settings),
+        .by_ranks = true,
         .min_operands = 1,
         .max_operands = -1,
 };

@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/counting.h"
 #include "app/machine.h"
+#include "app/ranks.h"
 #include "app/stores.h"
 #include "kmer/kmer.h"
 
@@ -138,12 +139,17 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
                 return kc_fail(err, KC_EUSAGE,
                                "--genomescope and --jellyfish ask for different last rows");
         KC_TRY(choose(call, &reads, err));
+        if (!reads && ranks_count(call->ranks) > 1)
+                return kc_fail(err, KC_EUSAGE,
+                               "hist of a .kc file runs as one process; start it without mpirun or "
+                               "srun");
         if (reads)
                 KC_TRY(counting_histogram(call, &rows, &nrows, err));
         else
                 KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &rows, &nrows,
                                  err));
-        put_rows(call->out, rows, nrows, s);
+        if (ranks_is_first(call->ranks))
+                put_rows(call->out, rows, nrows, s);
 out:
         free(rows);
         return status;
@@ -199,6 +205,7 @@ const struct command command_hist = {
                     "  kcount hist --jellyfish reads.kc > reads_jf.hist\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),
+        .by_ranks = true,
         .min_operands = 1,
         .max_operands = -1,
 };

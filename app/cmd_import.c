@@ -61,7 +61,7 @@ static enum kc_status open_import(struct importing *m, struct kc_error *err)
         const struct import_settings *s = m->settings;
         const uint64_t wanted = s->memory_nbytes;
         enum kc_status status;
-        m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(), m->writing.nthreads,
+        m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(1), m->writing.nthreads,
                                     false);
         KC_TRY(kc_import_open(&m->import, m->path, m->plan.nthreads, wanted_strands(s), err));
         kc_import_get_info(m->import, &m->info);

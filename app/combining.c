@@ -133,7 +133,7 @@ static enum kc_status run_set_on_cpu(void *ctx, struct kc_error *err)
         char what[64];
         snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", c->nruns);
         enum kc_status status =
-                memory_limit_threads(nbytes ? nbytes : memory_default_nbytes(),
+                memory_limit_threads(nbytes ? nbytes : memory_default_nbytes(1),
                                      kc_set_thread_nbytes(&c->set), what, &w->nthreads, err);
         if (status != KC_OK)
                 return status;

@@ -3,6 +3,7 @@
 #include "app/exporting.h"
 #include "app/machine.h"
 #include "app/output_name.h"
+#include "app/rank_report.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
 #include "app/stores.h"
@@ -53,6 +54,9 @@ struct count {
         bool rereadable;         /* all inputs, from their beginning */
         bool tried_device;
         struct kc_reader *reader;
+        struct ranks *ranks;            /* that count together; or NULL */
+        struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
+        struct writing_settings silent; /* of a rank that does not report */
 };
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -105,7 +109,8 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         enum kc_status status = KC_OK;
-        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes : memory_default_nbytes();
+        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes
+                                                : memory_default_nbytes(ranks_local(count->ranks));
         if (!count->adds) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)
@@ -173,7 +178,10 @@ static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
         struct writing *w = &count->writing;
-        count->plan = memory_plan_count(count->memory_nbytes, w->nthreads, w->device.cuda);
+        const uint64_t messages = ranks_nbytes(count->ranks);
+        const uint64_t rest = count->memory_nbytes > 2 * messages ? count->memory_nbytes - messages
+                                                                  : count->memory_nbytes / 2;
+        count->plan = memory_plan_count(rest, w->nthreads, w->device.cuda);
         if (s->engine_memory_nbytes)
                 count->plan.engine_nbytes = s->engine_memory_nbytes;
         else
@@ -198,6 +206,10 @@ static enum kc_status open_reader(struct count *count, struct kc_error *err)
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,
                                              .job = count->writing.job };
+        if (count->ranks != NULL) {
+                reading.rank = count->ranks->exchange.rank;
+                reading.nranks = ranks_count(count->ranks);
+        }
         kc_reader_close(count->reader);
         count->reader = NULL;
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
@@ -274,6 +286,31 @@ out:
         return status;
 }
 
+/* Whether this rank creates new files. */
+static bool writes_file(const struct count *count)
+{
+        return !count->adds && count->histogram == NULL && ranks_is_first(count->ranks);
+}
+
+static void cancel_nothing(void *ctx)
+{
+        (void)ctx;
+}
+
+static struct kc_run_sink sink_of(const struct count *count, const struct count_output *o)
+{
+        const struct count_settings *s = count->settings;
+        if (count->histogram != NULL)
+                return kc_histogram_sink(count->histogram);
+        if (o->writer != NULL)
+                return kc_store_sink(o->writer);
+        /* the engine gives a rank that writes no file nothing, but filters what it counts */
+        return (struct kc_run_sink){ .filter = { s->min_count ? (uint32_t)s->min_count : 1,
+                                                 s->max_count ? (uint32_t)s->max_count
+                                                              : UINT32_MAX },
+                                     .cancel = cancel_nothing };
+}
+
 /* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
  * input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
@@ -281,12 +318,10 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         const char *const *names;
         enum kc_status status;
         KC_TRY(check_operands(count, err));
-        if (!count->adds && count->histogram == NULL)
+        if (writes_file(count))
                 KC_TRY(create_outputs(count, err));
         for (int i = 0; i < count->noutputs; i++)
-                count->outputs[i].sink = count->histogram != NULL
-                                                 ? kc_histogram_sink(count->histogram)
-                                                 : kc_store_sink(count->outputs[i].writer);
+                count->outputs[i].sink = sink_of(count, &count->outputs[i]);
         KC_TRY(try_tmp(count->tmp_dir, err));
         plan_memory(count);
         KC_TRY(open_reader(count, err));
@@ -305,6 +340,7 @@ static struct kc_count_params engine_params(const struct count *count)
                 .memory_nbytes = count->plan.engine_nbytes,
                 .tmp_dir = count->tmp_dir,
                 .expected_nbases = kc_reader_expected_nbases(count->reader),
+                .exchange = count->ranks != NULL ? &count->ranks->exchange : NULL,
         };
 }
 
@@ -434,10 +470,19 @@ static enum kc_status count_somewhere(struct count *count, struct kc_error *err)
         return writing_run(&count->writing, &work, err);
 }
 
+/* What this process has read, or all ranks have. */
+static struct kc_reader_totals read_totals(const struct count *count)
+{
+        struct kc_reader_totals totals;
+        if (count->reports != NULL)
+                return rank_reports_read(count->reports, ranks_count(count->ranks));
+        kc_reader_totals(count->reader, &totals);
+        return totals;
+}
+
 static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)
 {
-        struct kc_reader_totals read;
-        kc_reader_totals(count->reader, &read);
+        const struct kc_reader_totals read = read_totals(count);
         struct kc_store_origin origin = { .nreads = read.nreads,
                                           .nbases = read.nbases,
                                           .nskipped = read.nskipped,
@@ -509,7 +554,9 @@ static struct summary summary_of(const struct count *count)
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
                                    .peak_nbytes = machine_peak_nbytes() };
-        kc_reader_totals(count->reader, &summary.read);
+        summary.read = read_totals(count);
+        summary.ranks = count->reports;
+        summary.nranks = count->reports != NULL ? ranks_count(count->ranks) : 0;
         summary.ninputs = kc_reader_names(count->reader, &summary.inputs);
         return summary;
 }
@@ -522,6 +569,7 @@ static void report(const struct count *count)
                 const struct count_output *o = &count->outputs[i];
                 each[i] = common;
                 each[i].output = o->path;
+                each[i].number = i;
                 each[i].device = o->device;
                 each[i].gpu = o->gpu;
                 each[i].counted = o->totals;
@@ -569,24 +617,93 @@ static int largest_k(const struct count *count)
         return k;
 }
 
-static enum kc_status count_all(struct count *count, struct kc_error *err)
+/* Everything that can be refused before counting. */
+static enum kc_status prepare(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
+        struct device_choice *device = &count->writing.device;
         enum kc_status status;
         KC_TRY(resolve(count, err));
         if (s->reader_only)
-                return only_read(count, err);
-        if (s->format != NULL)
+                return KC_OK;
+        if (s->format != NULL && ranks_is_first(count->ranks))
                 KC_TRY(prepare_exports(count, err));
-        KC_TRY(device_choose(&count->writing.device, s->device, s->table, largest_k(count),
-                             DEVICE_COUNTS, s->common.quiet, err));
+        KC_TRY(device_choose(device, count->ranks != NULL ? device_if_named(s->device) : s->device,
+                             s->table, largest_k(count), DEVICE_COUNTS,
+                             count->writing.settings->quiet, err));
+        if (count->ranks != NULL && device->cuda)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device cuda: only the CPU engine counts with several processes");
         KC_TRY(open_all(count, err));
+out:
+        return status;
+}
+
+/* After counting: let rank 0 have what the others know. */
+static enum kc_status gather(struct count *count, struct kc_error *err)
+{
+        struct rank_report own = { 0 };
+        enum kc_status status;
+        if (count->ranks == NULL)
+                return KC_OK;
+        if (count->histogram != NULL)
+                KC_TRY(rank_histograms_add(count->ranks, count->histogram, err));
+        kc_reader_totals(count->reader, &own.read);
+        for (int i = 0; i < count->noutputs; i++) {
+                own.ncounted[i] = count->outputs[i].totals.nown;
+                own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
+        }
+        KC_TRY(rank_reports_gather(count->ranks, &own, &count->reports, err));
+        for (int i = 0; i < count->noutputs; i++)
+                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                        count->outputs[i].totals.spilled_nbytes += count->reports[rank].nspilled[i];
+out:
+        return status;
+}
+
+static enum kc_status count_together(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
         KC_TRY(count_somewhere(count, err));
+        KC_TRY(gather(count, err));
+out:
+        return status;
+}
+
+/* Rank 0, or the only process: write the outputs, and report. */
+static enum kc_status finish(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
         KC_TRY(commit(count, err));
         warn_if_nothing(count);
         report(count);
-        if (s->format != NULL)
+        if (count->settings->format != NULL)
                 KC_TRY(export_all(count, err));
+out:
+        return status;
+}
+
+/* Only rank 0 speaks. */
+static void silence(struct count *count)
+{
+        if (ranks_is_first(count->ranks))
+                return;
+        count->silent = *count->writing.settings;
+        count->silent.quiet = true;
+        count->silent.json = false;
+        count->writing.settings = &count->silent;
+}
+
+static enum kc_status count_all(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        silence(count);
+        KC_TRY(ranks_agree(count->ranks, prepare(count, err), err));
+        if (count->settings->reader_only)
+                return only_read(count, err);
+        KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));
+        if (ranks_is_first(count->ranks))
+                KC_TRY(finish(count, err));
 out:
         return status;
 }
@@ -601,6 +718,7 @@ static void close_count(struct count *count)
         }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);
+        free(count->reports);
         free(count->tmp_dir);
 }
 
@@ -608,10 +726,15 @@ static void close_count(struct count *count)
 static struct count begin(const struct invocation *call, int first)
 {
         const struct count_settings *settings = call->settings;
-        return (struct count){ .settings = settings,
+        const int nthreads = machine_nthreads(settings->common.nthreads);
+        struct count count = { .settings = settings,
                                .writing = writing_of(call, &settings->common),
+                               .ranks = call->ranks,
                                .inputs = call->operands + first,
                                .ninputs = (size_t)(call->noperands - first) };
+        if (settings->common.nthreads == 0)
+                count.writing.nthreads = ranks_share_of_cores(call->ranks, nthreads);
+        return count;
 }
 
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err)

@@ -51,7 +51,7 @@ static uint32_t min_count(const struct kmc_settings *s)
 static uint64_t memory_bound(const struct kmc_settings *s)
 {
         const uint64_t nbytes = s->memory_gb * 1000000000;
-        return nbytes < memory_default_nbytes() ? nbytes : 0;
+        return nbytes < memory_default_nbytes(1) ? nbytes : 0;
 }
 
 /* The name of the temporary .kc file for the counts, which no other process uses. The caller frees

@@ -4,6 +4,7 @@
 #include "app/advice.h"
 #include "app/help.h"
 #include "app/kmc.h"
+#include "app/ranks.h"
 #include "app/references.h"
 #include "app/signals.h"
 #include "base/clock.h"
@@ -76,10 +77,16 @@ static enum kc_status run(struct invocation *call, int argc, char **argv, struct
         enum kc_status status = invocation_parse(call, argc, argv, err);
         if (status != KC_OK)
                 return status;
+        if ((call->wants_help || call->wants_version) && !ranks_is_first(call->ranks))
+                return KC_OK;
         if (call->wants_help)
                 help_command(call->out, call->command);
         else if (call->wants_version)
                 help_version(call->out);
+        else if (ranks_count(call->ranks) > 1 && !call->command->by_ranks)
+                status = kc_fail(err, KC_EUSAGE,
+                                 "%s runs as one process; start it without mpirun or srun",
+                                 call->command->name);
         else
                 status = call->command->run(call, err);
         return status;
@@ -94,7 +101,7 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
         char advice[ADVICE_NBYTES];
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();
-        else
+        else if (err->message[0] != '\0') /* otherwise another rank reports the failure */
                 fprintf(stderr, "kcount: %s%s\n", err->message,
                         advice_text(call->command, err, advice));
         if (status == KC_EUNTIDY)
@@ -113,7 +120,7 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
         enum kc_status status = run(call, argc, argv, &err);
         /* Also after a failure: the user gets what was written so far. */
         enum kc_status closed = text_out_close(call->out, &err);
-        status = status ? status : closed;
+        status = ranks_agree(call->ranks, status ? status : closed, &err);
         int code = exit_code(call, &err, status);
         invocation_free(call);
         return code;
@@ -123,14 +130,19 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
 static int run_kmc(int argc, char **argv, struct invocation *call)
 {
         struct kc_error err = { 0 };
-        enum kc_status status = kmc_run(call, argc, argv, &err);
+        enum kc_status status;
+        if (ranks_count(call->ranks) > 1)
+                status = kc_fail(&err, KC_EUSAGE,
+                                 "it runs as one process; start it without mpirun or srun");
+        else
+                status = kmc_run(call, argc, argv, &err);
         enum kc_status closed = text_out_close(call->out, &err);
-        status = status ? status : closed;
+        status = ranks_agree(call->ranks, status ? status : closed, &err);
         if (status != KC_OK) {
                 signals_die_if_caught(status == KC_ECANCELED);
                 if (text_out_pipe_closed(call->out))
                         signals_die_by_pipe();
-                else
+                else if (err.message[0] != '\0')
                         fprintf(stderr, "kcount-kmc: %s\n", err.message);
         }
         invocation_free(call);
@@ -144,9 +156,40 @@ static bool is_misspelt(const char *word)
         return strpbrk(word, "./@-") == NULL && access(word, F_OK) != 0;
 }
 
+/* With several processes, only the first one prints what does not come from a command. */
+static int choose(int argc, char **argv, struct invocation *call)
+{
+        if (argc > 0 && kmc_is_name(argv[0]))
+                return run_kmc(argc, argv, call);
+        if (argc < 2) {
+                text_out_stderr(call->out);
+                if (ranks_is_first(call->ranks))
+                        help_overview(call->out);
+                text_out_flush(call->out);
+                free(call->line);
+                return EXIT_USAGE;
+        }
+        const struct command *command = command_find(argv[1]);
+        if (command)
+                return dispatch(command, argc - 1, argv + 1, call);
+        bool general = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+        if (general) {
+                argv[1] = (char *)command_help.name;
+                return dispatch(&command_help, argc - 1, argv + 1, call);
+        }
+        if (is_misspelt(argv[1])) {
+                if (ranks_is_first(call->ranks))
+                        fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
+                free(call->line);
+                return EXIT_USAGE;
+        }
+        return dispatch(&command_count, argc, argv, call);
+}
+
 static int run_program(int argc, char **argv)
 {
         struct invocation call = { .start_seconds = kc_clock_seconds() };
+        struct kc_error err = { 0 };
         struct text_out out;
         occupy_standard_descriptors();
         signals_ignore_file_limit();
@@ -158,29 +201,14 @@ static int run_program(int argc, char **argv)
                 fprintf(stderr, "kcount: out of memory\n");
                 return EXIT_FAILURE;
         }
-        if (argc > 0 && kmc_is_name(argv[0]))
-                return run_kmc(argc, argv, &call);
-        if (argc < 2) {
-                text_out_stderr(&out);
-                help_overview(&out);
-                text_out_flush(&out);
+        if (ranks_join(&call.ranks, call.line, &err) != KC_OK) {
+                fprintf(stderr, "kcount: %s\n", err.message);
                 free(call.line);
-                return EXIT_USAGE;
+                return EXIT_FAILURE;
         }
-        const struct command *command = command_find(argv[1]);
-        if (command)
-                return dispatch(command, argc - 1, argv + 1, &call);
-        bool general = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-        if (general) {
-                argv[1] = (char *)command_help.name;
-                return dispatch(&command_help, argc - 1, argv + 1, &call);
-        }
-        if (is_misspelt(argv[1])) {
-                fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
-                free(call.line);
-                return EXIT_USAGE;
-        }
-        return dispatch(&command_count, argc, argv, &call);
+        const int code = choose(argc, argv, &call);
+        ranks_leave(call.ranks);
+        return code;
 }
 
 struct program {

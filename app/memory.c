@@ -17,11 +17,12 @@ enum {
         READER_FRACTION = 8,  /* the reader gets at least 1/8 of the bound */
 };
 
-uint64_t memory_default_nbytes(void)
+uint64_t memory_default_nbytes(int nprocesses)
 {
         uint64_t nbytes = machine_available_nbytes() / 4 * 3;
         if (nbytes == 0)
                 nbytes = 4096 * MIB; /* unknown machine */
+        nbytes /= (uint64_t)nprocesses;
         return nbytes > OPTION_MIN_MEMORY_MIB * MIB ? nbytes : OPTION_MIN_MEMORY_MIB * MIB;
 }
 

@@ -11,8 +11,8 @@
 
 #define MEMORY_MIB (UINT64_C(1) << 20)
 
-/* The bound without -m: three quarters of the available memory. */
-uint64_t memory_default_nbytes(void);
+/* The bound without -m: three quarters of the available memory, which nprocesses share. */
+uint64_t memory_default_nbytes(int nprocesses);
 
 struct memory_plan {
         int nthreads; /* as wanted, or fewer if the bound is small */

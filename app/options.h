@@ -128,6 +128,7 @@ struct command {
         const struct option_spec *options;
         size_t settings_nbytes;
         int min_operands, max_operands; /* max < 0: any number */
+        bool by_ranks;                  /* several processes can run it together */
 };
 
 /* A command as the user called it. */
@@ -141,6 +142,7 @@ struct invocation {
         char *line; /* the whole command line, for the record */
         double start_seconds;
         struct text_out *out; /* standard output */
+        struct ranks *ranks;  /* the processes that run it together; NULL: there is one */
 };
 
 /*

@@ -104,6 +104,21 @@ static void put_device(struct text_out *out, const struct summary *s)
         put_parts(out, s);
 }
 
+static void put_ranks(struct text_out *out, const struct summary *s)
+{
+        for (int i = 0; i < s->nranks; i++) {
+                const struct rank_report *rank = &s->ranks[i];
+                char bases[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES], sent[FORMATTED_NBYTES];
+                char taken[FORMATTED_NBYTES];
+                text_out_printf(out,
+                                "rank %d on %s read %s bases, sent %s, received %s, counted %s "
+                                "distinct k-mers\n",
+                                i, rank->host, format_number(rank->read.nbases, bases),
+                                format_size(rank->nsent, sent), format_size(rank->ntaken, taken),
+                                format_number(rank->ncounted[s->number], kmers));
+        }
+}
+
 static void put_stages(struct text_out *out, const struct summary *s)
 {
         const double *stage = s->counted.stage_seconds;
@@ -115,6 +130,7 @@ static void put_stages(struct text_out *out, const struct summary *s)
                 text_out_printf(out, ", order %.2f s", stage[KC_STAGE_ORDER]);
         text_out_puts(out, "\n");
         put_device(out, s);
+        put_ranks(out, s);
 }
 
 static void put_output(struct text_out *out, const struct summary *s)
@@ -204,6 +220,28 @@ static void put_json_device(struct json *json, const struct summary *s)
         put_json_parts(json, s);
 }
 
+static void put_json_ranks(struct json *json, const struct summary *s)
+{
+        if (s->nranks == 0)
+                return;
+        json_begin(json, "ranks", '[');
+        for (int i = 0; i < s->nranks; i++) {
+                const struct rank_report *rank = &s->ranks[i];
+                json_begin(json, NULL, '{');
+                json_string(json, "host", rank->host);
+                json_number(json, "reads", rank->read.nreads);
+                json_number(json, "bases", rank->read.nbases);
+                json_number(json, "input_bytes", rank->read.input_nbytes);
+                json_number(json, "sent_bytes", rank->nsent);
+                json_number(json, "received_bytes", rank->ntaken);
+                json_number(json, "counted_distinct", rank->ncounted[s->number]);
+                json_number(json, "spilled_bytes", rank->nspilled[s->number]);
+                json_number(json, "peak_memory_bytes", rank->peak_nbytes);
+                json_end(json, '}');
+        }
+        json_end(json, ']');
+}
+
 static void put_json_settings(struct json *json, const struct summary *s)
 {
         json_string(json, "output", s->output);
@@ -218,6 +256,7 @@ static void put_json_settings(struct json *json, const struct summary *s)
         json_number(json, "min_quality", (uint64_t)s->min_quality);
         json_number(json, "memory_bound_bytes", s->memory_nbytes);
         put_json_device(json, s);
+        put_json_ranks(json, s);
 }
 
 static void put_json_read(struct json *json, const struct summary *s)

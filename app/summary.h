@@ -6,6 +6,7 @@
 
 #include "app/device.h"
 #include "app/json.h"
+#include "app/rank_report.h"
 #include "io/reader.h"
 #include "io/store.h"
 
@@ -28,6 +29,9 @@ struct summary {
         uint64_t nunique; /* k-mers seen once, including those dropped by --min */
         double wall_seconds, user_seconds, system_seconds;
         uint64_t peak_nbytes;
+        const struct rank_report *ranks; /* [nranks] that counted together */
+        int nranks;                      /* 0: there is one process */
+        int number;                      /* of the k, from 0 on */
 };
 
 /* One for each k; they differ in output, device, gpu, counted, stored, rows and nunique. */

@@ -5,6 +5,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev
         libisal-dev libzstd-dev libxxhash-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
+MPI_PACKAGES=(libopenmpi-dev openmpi-bin) # for -DKCOUNT_MPI=ON
 # tests that need these are skipped if they are missing
 PEER_PACKAGES=(jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools zstd)
 

@@ -1,0 +1,146 @@
+#include "app/ranks.h"
+
+#include "ranks/exchange.h"
+#include "ranks/ranks.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* What ranks tell each other when they meet. */
+struct introduction {
+        char host[RANKS_HOST_NBYTES];
+        uint64_t line; /* a hash of the command line */
+};
+
+/* *same: all ranks have the same command line. */
+static enum kc_status meet(struct ranks *r, const char *line, bool *same, struct kc_error *err)
+{
+        const int n = r->exchange.nranks;
+        struct introduction own = { .line = XXH3_64bits(line, strlen(line)) };
+        struct introduction *all = calloc((size_t)n, sizeof *all);
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        memcpy(own.host, r->host, sizeof own.host);
+        /* not gather, in which the failure of a rank that is already further on would be noticed */
+        const enum kc_status status =
+                kc_ranks_exchange_settle(r->messages, &own, sizeof own, all, err);
+        *same = true;
+        for (int i = 0; i < n && status == KC_OK; i++) {
+                r->nlocal += strcmp(all[i].host, own.host) == 0;
+                *same &= all[i].line == own.line;
+        }
+        free(all);
+        return status;
+}
+
+enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err)
+{
+        struct kc_ranks *joined;
+        enum kc_status status = kc_ranks_join(&joined, err);
+        bool same = false;
+        *ranks = NULL;
+        if (status != KC_OK || joined == NULL)
+                return status;
+        struct ranks *r = calloc(1, sizeof *r);
+        if (r == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        r->joined = joined;
+        if (gethostname(r->host, sizeof r->host - 1) != 0)
+                strcpy(r->host, "?");
+        KC_TRY(kc_ranks_exchange_new(&r->messages, kc_ranks_transport(joined), err));
+        r->exchange = kc_ranks_exchange_interface(r->messages);
+        KC_TRY(meet(r, line, &same, err));
+out:
+        if (status == KC_OK && same)
+                *ranks = r;
+        else
+                ranks_leave(r);
+        return status;
+}
+
+void ranks_leave(struct ranks *ranks)
+{
+        if (ranks == NULL)
+                return;
+        kc_ranks_exchange_free(ranks->messages);
+        kc_ranks_leave(ranks->joined);
+        free(ranks);
+}
+
+bool ranks_is_first(const struct ranks *ranks)
+{
+        return ranks == NULL || ranks->exchange.rank == 0;
+}
+
+int ranks_count(const struct ranks *ranks)
+{
+        return ranks == NULL ? 1 : ranks->exchange.nranks;
+}
+
+uint64_t ranks_nbytes(const struct ranks *ranks)
+{
+        return ranks == NULL ? 0 : kc_ranks_exchange_nbytes(ranks->exchange.nranks);
+}
+
+int ranks_share_of_cores(const struct ranks *ranks, int nthreads)
+{
+        cpu_set_t cores;
+        if (ranks == NULL)
+                return nthreads;
+        const bool bound = sched_getaffinity(0, sizeof cores, &cores) == 0 &&
+                           CPU_COUNT(&cores) < sysconf(_SC_NPROCESSORS_ONLN);
+        const int share = bound ? nthreads : nthreads / ranks->nlocal;
+        return share > 0 ? share : 1;
+}
+
+int ranks_local(const struct ranks *ranks)
+{
+        return ranks == NULL ? 1 : ranks->nlocal;
+}
+
+/* The rank whose failure is the user's; -1: none has failed by itself. */
+static int to_blame(const enum kc_status *all, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (all[i] != KC_OK && all[i] != KC_ECANCELED)
+                        return i;
+        return -1;
+}
+
+static bool have_all_succeeded(const enum kc_status *all, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (all[i] != KC_OK)
+                        return false;
+        return true;
+}
+
+enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err)
+{
+        if (ranks == NULL || ranks->failed)
+                return status;
+        const int n = ranks->exchange.nranks, rank = ranks->exchange.rank;
+        const struct kc_error own = *err;
+        enum kc_status *all = calloc((size_t)n, sizeof *all);
+        *err = (struct kc_error){ 0 };
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (status != KC_OK)
+                ranks->exchange.fail(ranks->exchange.ctx);
+        enum kc_status agreed =
+                kc_ranks_exchange_settle(ranks->messages, &status, sizeof status, all, err);
+        if (agreed == KC_OK && !have_all_succeeded(all, n)) {
+                ranks->failed = true;
+                agreed = KC_ECANCELED;
+                if (to_blame(all, n) == rank && status == KC_EUSAGE)
+                        agreed = kc_fail_as(err, &own);
+                else if (to_blame(all, n) == rank)
+                        agreed = kc_fail_reworded(err, &own, "rank %d on %s: %s", rank, ranks->host,
+                                                  own.message);
+        }
+        free(all);
+        return agreed;
+}

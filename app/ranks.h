@@ -1,0 +1,57 @@
+/*
+ * Several processes that count together, one of which speaks for all: rank 0 creates the outputs
+ * and reports.
+ */
+#ifndef APP_RANKS_H
+#define APP_RANKS_H
+
+#include "kmer/exchange.h"
+
+#include <stdbool.h>
+
+enum { RANKS_HOST_NBYTES = 64 };
+
+struct kc_ranks;
+struct kc_ranks_exchange;
+
+struct ranks {
+        struct kc_ranks *joined;
+        struct kc_ranks_exchange *messages;
+        struct kc_exchange exchange;  /* for an engine */
+        char host[RANKS_HOST_NBYTES]; /* this rank's */
+        int nlocal;                   /* ranks on this host */
+        bool failed;                  /* ranks_agree has failed, on all ranks */
+};
+
+/*
+ * Join the processes that were started together with this one. *ranks = NULL: it is alone, or another
+ * has another command line. Then each does what it was told, as in
+ * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'.
+ */
+enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
+
+/* Every rank must come to call it, when ranks_agree was its last call. NULL is fine. */
+void ranks_leave(struct ranks *ranks);
+
+/* In what follows, ranks may be NULL: then this process is alone. */
+
+bool ranks_is_first(const struct ranks *ranks);
+int ranks_count(const struct ranks *ranks);
+
+/* Ranks on this host, itself included. */
+int ranks_local(const struct ranks *ranks);
+
+/* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
+int ranks_share_of_cores(const struct ranks *ranks, int nthreads);
+
+/* Bytes that a rank takes for messages. */
+uint64_t ranks_nbytes(const struct ranks *ranks);
+
+/*
+ * Go on together, or not at all: returns KC_OK if status is KC_OK on every rank. Otherwise one of
+ * the ranks that failed has its failure in *err, with its rank and host in front; all others have
+ * KC_ECANCELED without a message. Once it has failed, it only returns the same again.
+ */
+enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err);
+
+#endif

@@ -1,0 +1,257 @@
+"""
+Several processes count together: the file is the same as from one, each of them does its part, and
+a failure of one ends all with one message and leaves nothing behind.
+
+    ranks.py KCOUNT SOURCE MPIRUN
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from session import KCOUNT, SOURCE, Session, expect
+from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
+
+MPIRUN = sys.argv[3]
+VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
+if "Open MPI" not in VERSION or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
+    sys.exit(SKIPPED)  # these are its options; or it starts nothing on this machine
+
+
+def launch(s, nranks, *arguments, code=0, **how):
+    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of the messages."""
+    how.setdefault("stdin", subprocess.DEVNULL)
+    done = subprocess.run([*LAUNCH, "-n", str(nranks), KCOUNT, *map(str, arguments)], cwd=s.path,
+                          env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, **how)
+    said = done.stderr.decode(errors="replace")
+    if (done.returncode != 0) != (code != 0):
+        raise Failure(f"{nranks} ranks, {arguments}: exit {done.returncode}\n{said}")
+    return done.stdout.decode(), [line for line in said.splitlines() if line.startswith("kcount: ")]
+
+
+def reads(n, seed, letters="ACGTACGTACGTN", longest=400):
+    rng = random.Random(seed)
+    genome = "".join(rng.choices(letters, k=20000))
+    made = []
+    for _ in range(n):
+        size = rng.randrange(30, longest)
+        at = rng.randrange(len(genome) - size)
+        # qualities with many letters that also begin lines: @ + >
+        made.append((genome[at:at + size].encode(), bytes(rng.choices(b"@@@++>IIF#", k=size))))
+    return made
+
+
+def compare(s, what, names, *options, nranks=(2, 3, 4)):
+    """The same bytes as one process writes."""
+    s.kcount("count", *names, *options, "-o", "one.kc", "--force", "--quiet")
+    wanted = (s.path / "one.kc").read_bytes()
+    for n in nranks:
+        launch(s, n, "count", *names, *options, "-o", "many.kc", "--force", "--quiet")
+        if (s.path / "many.kc").read_bytes() != wanted:
+            raise Failure(f"{what}: {n} ranks write another file")
+
+
+def make_inputs(s):
+    some = reads(3000, 1)
+    text = fastq(some)
+    s.write("x.fq", text)
+    s.write("crlf.fq", text.replace(b"\n", b"\r\n")[:-2])
+    s.write("x.fa", fasta(some, 60))
+    s.write("one.fa", fasta([(b"".join(bases for bases, _ in some), b"")], 80))
+    s.write("x.fq.gz", gzip_members(text, 200000))
+    s.write("bgzf.fq.gz", bgzf(text))
+    s.write("x.bam", bgzf(bam_text(some)))
+
+
+def test_bytes():
+    """Inputs of each kind, alone and together, for k of several widths."""
+    s = Session()
+    make_inputs(s)
+    compare(s, "plain FASTQ", ["x.fq"], "-k", 31)
+    compare(s, "CRLF, no line end at the end", ["crlf.fq"], "-k", 21, "--stranded", nranks=(3,))
+    compare(s, "FASTA", ["x.fa"], "-k", 5, nranks=(4,))
+    compare(s, "one sequence", ["one.fa"], "-k", 101, "-t", 2, nranks=(2,))
+    compare(s, "gzip: a rank without input", ["x.fq.gz"], "-k", 31, "--min", 2, nranks=(2,))
+    compare(s, "all", ["x.fq", "crlf.fq", "x.fa", "one.fa", "x.fq.gz", "bgzf.fq.gz", "x.bam"],
+            "-k", 55, "--min", 3, "--max", 60, "-q", 40)
+    compare(s, "little memory", ["x.fq", "x.fq.gz"], "-k", 31, "-m", "256M", "--engine-memory", "1M",
+            nranks=(3,))
+
+
+def test_more_ranks_than_records():
+    s = Session()
+    for name in "tiny.fq", "tiny.fa":
+        form = fastq if name.endswith("fq") else fasta
+        s.write(name, form([(b"ACGTACGTTGCA", b"@+@+@+@+@+@+"), (b"TTTTTTTTTTTT", b"+@+@+@+@+@+@")]))
+        compare(s, name, [name], "-k", 3, nranks=(4,))
+
+
+def test_skew():
+    """One bin has nearly all k-mers, in few messages and in many."""
+    s = Session()
+    s.write("x.fa", fasta([(b"A" * 2000000, b""), (b"AC" * 500000, b"")] + reads(50, 2), 70))
+    compare(s, "skew", ["x.fa"], "-k", 31, nranks=(3,))
+
+
+def test_cuts():
+    """Cuts at every kind of place: qualities that look like headers, records longer than a window."""
+    s = Session()
+    odd = [(b"ACGTTGCAAC" * 3, b"@" * 30), (b"TGCATTGACA" * 3, b"+" * 30)] * 2000
+    s.write("odd.fq", fastq(odd))
+    s.write("long.fq", fastq(reads(3, 5, "ACGT", 19000) + [(b"ACGT" * 60000, b"@" * 240000)] * 3))
+    compare(s, "odd qualities", ["odd.fq"], "-k", 15, nranks=(2, 5))
+    s.write("wrapped.fq", fastq(reads(2000, 6), 70))
+    compare(s, "FASTQ of many lines a record", ["wrapped.fq", "odd.fq"], "-k", 15, nranks=(3,))
+    compare(s, "long records", ["long.fq"], "-k", 15, nranks=(4,))
+
+
+def test_several_k_and_histogram():
+    s = Session()
+    make_inputs(s)
+    s.kcount("count", "x.fq", "-k", "21,31,65", "-o", "one.kc", "--quiet")
+    launch(s, 3, "count", "x.fq", "-k", "21,31,65", "-o", "many.kc", "--quiet")
+    for k in 21, 31, 65:
+        expect((s.path / f"many.k{k}.kc").read_bytes() == (s.path / f"one.k{k}.kc").read_bytes(), True,
+               f"k = {k}")
+    wanted = s.kcount("hist", "x.fq", "one.fa", "-k", 3, "--quiet", "--max-count", 10**9)
+    expect(launch(s, 3, "hist", "x.fq", "one.fa", "-k", 3, "--quiet", "--max-count", 10**9)[0], wanted,
+           "hist")
+
+
+def test_report():
+    """Each rank reads its part, sends, receives and counts; together that is everything."""
+    s = Session()
+    make_inputs(s)
+    one = json.loads(s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet", "--json"))
+    out, _ = launch(s, 3, "count", "x.fq", "-k", 31, "-o", "many.kc", "--quiet", "--json")
+    many = json.loads(out)
+    for key in "reads", "bases", "skipped_letters", "input_bytes", "kmers", "distinct", "unique":
+        expect(many[key], one[key], key)
+    ranks = many["ranks"]
+    expect(len(ranks), 3, "ranks")
+    for key in "reads", "bases", "sent_bytes", "received_bytes", "counted_distinct":
+        if min(rank[key] for rank in ranks) == 0:
+            raise Failure(f"a rank has {key} = 0: {ranks}")
+    expect(sum(rank["counted_distinct"] for rank in ranks), one["distinct"], "counted by the ranks")
+    expect(sum(rank["bases"] for rank in ranks), one["bases"], "read by the ranks")
+    expect(sum(rank["sent_bytes"] for rank in ranks), sum(rank["received_bytes"] for rank in ranks),
+           "sent and received")
+
+
+def fails(s, nranks, message, *arguments, **how):
+    """One line says what failed, and no file is left."""
+    before = s.names()
+    said = launch(s, nranks, *arguments, code=1, **how)[1]
+    first = [line for line in said if not line.startswith("kcount: see ")]
+    if len(first) != 1 or message not in first[0]:
+        raise Failure(f"{arguments}: said {said}, not once {message!r}")
+    expect(s.names(), before, f"{arguments}: files")
+
+
+def test_failures():
+    s = Session()
+    make_inputs(s)
+    s.write("cut.fq.gz", (s.path / "x.fq.gz").read_bytes()[:50000])
+    fails(s, 3, "cannot open nowhere.fq", "count", "nowhere.fq", "-k", 31, "-o", "new.kc")
+    fails(s, 3, "cut.fq.gz is truncated", "count", "x.fq", "cut.fq.gz", "-k", 31, "-o", "new.kc")
+    fails(s, 2, "-k/--kmer K is required", "count", "x.fq", "-o", "new.kc")
+    fails(s, 2, "--tmp", "count", "x.fq", "-k", 31, "-o", "new.kc", "--tmp", "nowhere")
+    fails(s, 2, "only the CPU engine", "count", "x.fq", "-k", 31, "-o", "new.kc", "--device", "cuda")
+    s.kcount("count", "x.fq", "-k", 31, "-o", "old.kc", "--quiet")
+    fails(s, 2, "old.kc already exists", "count", "x.fq", "-k", 31, "-o", "old.kc")
+    fails(s, 2, "dump runs as one process", "dump", "old.kc")
+    fails(s, 2, "hist of a .kc file runs as one process", "hist", "old.kc")
+
+
+def test_input_that_one_rank_cannot_see():
+    s = Session()
+    make_inputs(s)
+    (s.path / "elsewhere").mkdir()
+    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
+                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+    said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
+    expect(done.returncode != 0, True, "it fails")
+    if len(said) != 1 or "rank 2 on " not in said[0] or "cannot open x.fq" not in said[0]:
+        raise Failure(f"said {said}")
+    expect((s.path / "new.kc").exists(), False, "an output")
+
+
+def test_different_command_lines():
+    """Each process counts by itself."""
+    s = Session()
+    make_inputs(s)
+    subprocess.run([*LAUNCH, "-n", "3", "sh", "-c", f"exec {KCOUNT} count x.fq -k 3$OMPI_COMM_WORLD_RANK "
+                    "-o own$OMPI_COMM_WORLD_RANK.kc --quiet"], cwd=s.path, env=ENVIRONMENT, check=True,
+                   stdin=subprocess.DEVNULL, timeout=60)
+    for rank in range(3):
+        s.kcount("count", "x.fq", "-k", f"3{rank}", "-o", "one.kc", "--force", "--quiet")
+        expect((s.path / f"own{rank}.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
+               f"process {rank}")
+
+
+def test_standard_input():
+    """Rank 0 reads it; the others count."""
+    s = Session()
+    make_inputs(s)
+    s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet")
+    with open(s.path / "x.fq", "rb") as file:
+        launch(s, 3, "count", "-", "-k", 31, "-o", "many.kc", "--quiet", stdin=file)
+    expect(s.kcount("dump", "many.kc") == s.kcount("dump", "one.kc"), True, "from a pipe")
+
+
+def processes(output):
+    """The processes of kcount that write this file."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if line[0] == bytes(KCOUNT) and output.encode() in line:
+            found.append(int(folder.name))
+    return sorted(found)
+
+
+def test_killed_rank():
+    """The job ends soon, and nothing is left. The first rank waits for standard input."""
+    s = Session()
+    make_inputs(s)
+    for victim, signo in ((0, signal.SIGKILL), (-1, signal.SIGKILL), (-1, signal.SIGTERM)):
+        before = s.names()
+        name = f"{s.path}/new.kc"
+        job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o", name,
+                                "--quiet"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+        deadline = time.time() + 30
+        while len(processes(name)) < 3:
+            if time.time() > deadline:
+                raise Failure("the ranks do not start")
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.kill(processes(name)[victim], signo)
+        try:
+            job.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            raise Failure("30 s after a rank was killed, the job is still there") from None
+        job.stdin.close()
+        expect(job.returncode != 0, True, "the job fails")
+        deadline = time.time() + 10
+        while processes(name):
+            if time.time() > deadline:
+                raise Failure("a rank is still there")
+            time.sleep(0.05)
+        expect(s.names(), before, "files after a rank was killed")
+
+
+main([test_bytes, test_more_ranks_than_records, test_skew, test_cuts, test_several_k_and_histogram,
+      test_report, test_failures, test_input_that_one_rank_cannot_see, test_different_command_lines,
+      test_standard_input, test_killed_rank])
