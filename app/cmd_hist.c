@@ -139,10 +139,8 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
                 return kc_fail(err, KC_EUSAGE,
                                "--genomescope and --jellyfish ask for different last rows");
         KC_TRY(choose(call, &reads, err));
-        if (!reads && ranks_count(call->ranks) > 1)
-                return kc_fail(err, KC_EUSAGE,
-                               "hist of a .kc file runs as one process; start it without mpirun or "
-                               "srun");
+        if (!reads)
+                KC_TRY(ranks_require_one(call->ranks, "hist of a .kc file", err));
         if (reads)
                 KC_TRY(counting_histogram(call, &rows, &nrows, err));
         else

@@ -72,23 +72,28 @@ static char *join_arguments(int argc, char **argv)
         return line;
 }
 
-static enum kc_status run(struct invocation *call, int argc, char **argv, struct kc_error *err)
+static void print_help(const struct invocation *call)
 {
-        enum kc_status status = invocation_parse(call, argc, argv, err);
-        if (status != KC_OK)
-                return status;
-        if ((call->wants_help || call->wants_version) && !ranks_is_first(call->ranks))
-                return KC_OK;
+        if (!ranks_is_first(call->ranks))
+                return;
         if (call->wants_help)
                 help_command(call->out, call->command);
-        else if (call->wants_version)
-                help_version(call->out);
-        else if (ranks_count(call->ranks) > 1 && !call->command->by_ranks)
-                status = kc_fail(err, KC_EUSAGE,
-                                 "%s runs as one process; start it without mpirun or srun",
-                                 call->command->name);
         else
-                status = call->command->run(call, err);
+                help_version(call->out);
+}
+
+static enum kc_status run(struct invocation *call, int argc, char **argv, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(invocation_parse(call, argc, argv, err));
+        if (call->wants_help || call->wants_version) {
+                print_help(call);
+                return KC_OK;
+        }
+        if (!call->command->by_ranks)
+                KC_TRY(ranks_require_one(call->ranks, call->command->name, err));
+        KC_TRY(call->command->run(call, err));
+out:
         return status;
 }
 
@@ -130,11 +135,8 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
 static int run_kmc(int argc, char **argv, struct invocation *call)
 {
         struct kc_error err = { 0 };
-        enum kc_status status;
-        if (ranks_count(call->ranks) > 1)
-                status = kc_fail(&err, KC_EUSAGE,
-                                 "it runs as one process; start it without mpirun or srun");
-        else
+        enum kc_status status = ranks_require_one(call->ranks, "it", &err);
+        if (status == KC_OK)
                 status = kmc_run(call, argc, argv, &err);
         enum kc_status closed = text_out_close(call->out, &err);
         status = ranks_agree(call->ranks, status ? status : closed, &err);

@@ -80,6 +80,14 @@ int ranks_count(const struct ranks *ranks)
         return ranks == NULL ? 1 : ranks->exchange.nranks;
 }
 
+enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, struct kc_error *err)
+{
+        if (ranks_count(ranks) == 1)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "%s runs as one process; start it without mpirun or srun",
+                       what);
+}
+
 uint64_t ranks_nbytes(const struct ranks *ranks)
 {
         return ranks == NULL ? 0 : kc_ranks_exchange_nbytes(ranks->exchange.nranks);

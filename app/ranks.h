@@ -24,8 +24,8 @@ struct ranks {
 };
 
 /*
- * Join the processes that were started together with this one. *ranks = NULL: it is alone, or another
- * has another command line. Then each does what it was told, as in
+ * Join the processes that were started together with this one. *ranks = NULL: there are none, or
+ * their command lines differ. Then each process runs on its own, as in
  * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'.
  */
 enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
@@ -37,6 +37,9 @@ void ranks_leave(struct ranks *ranks);
 
 bool ranks_is_first(const struct ranks *ranks);
 int ranks_count(const struct ranks *ranks);
+
+/* KC_EUSAGE if there are others: `what`, the subject of the message, runs as one process. */
+enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, struct kc_error *err);
 
 /* Ranks on this host, itself included. */
 int ranks_local(const struct ranks *ranks);

@@ -81,7 +81,7 @@ enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworke
 /* Does not give chunks back to the arena, which is freed as a whole. A zeroed struct is fine. */
 void kc_lists_free(struct kc_lists *lists);
 
-/* Before anything is appended: the lists of other ranks are sent. */
+/* Send the lists of other ranks instead of keeping them. Call it before anything is appended. */
 void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outlet);
 
 /* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary; or

@@ -2,7 +2,6 @@
 
 #include "base/parallel.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,10 +52,10 @@ struct kc_ranks_exchange {
         bool in_taker; /* the pump is calling it */
         unsigned phase;
         int nended; /* ranks that send nothing more in it */
-        /* the gather, or what is told when settling */
+        /* the gather; settling is one, too */
         unsigned gather;
-        int nmissing;
-        const uint8_t *told;
+        int nmissing;        /* other ranks whose values have not arrived */
+        const uint8_t *mine; /* this rank's values, when settling */
         uint8_t *gathered;
         size_t gathered_nbytes; /* of a rank */
         /* settling */
@@ -68,8 +67,8 @@ struct kc_ranks_exchange {
         /* the pump's */
         uint8_t *incoming;      /* [MESSAGE_NBYTES] */
         struct message *posted; /* on their way */
-        int nwarned;            /* ranks that know of a failure, or need not be told */
-        int ntold;              /* ranks that know that this one settles */
+        int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
+        int nsettled; /* ranks below this have been sent this rank's values */
 };
 
 static int nothers(const struct kc_ranks_exchange *x)
@@ -135,21 +134,35 @@ static enum kc_status get_message(struct kc_ranks_exchange *x, struct message **
         return status;
 }
 
-static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const void *data,
-                                  size_t nbytes, struct kc_error *err)
+/* Send the same message to all other ranks, as far as there are free messages; the caller goes on later.
+ *   next  in/out: ranks below this have been sent it */
+static void send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
+                           int *next)
 {
-        enum kc_status status = KC_OK;
-        for (int to = 0; to < x->transport->nranks && status == KC_OK; to++) {
+        for (; *next < x->transport->nranks; ++*next) {
                 struct message *message;
-                if (to == x->transport->rank)
+                if (*next == x->transport->rank)
                         continue;
-                status = get_message(x, &message, err);
-                if (status != KC_OK)
+                if ((message = take_free(x)) == NULL)
                         break;
                 if (nbytes > 0)
                         memcpy(message->data, data, nbytes);
                 message->nbytes = nbytes;
-                enqueue(x, message, to, tag);
+                enqueue(x, message, *next, tag);
+        }
+}
+
+/* Likewise, but wait for free messages. */
+static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const void *data,
+                                  size_t nbytes, struct kc_error *err)
+{
+        enum kc_status status;
+        int next = 0;
+        while ((status = check(x, err)) == KC_OK) {
+                send_to_others(x, tag, data, nbytes, &next);
+                if (next == x->transport->nranks)
+                        break;
+                pthread_cond_wait(&x->changed, &x->lock);
         }
         return status;
 }
@@ -493,23 +506,14 @@ out:
 
 /* ---- the pump ---- */
 
-/* Tell all other ranks something, as far as there are free messages; the rest later.
- *   ntold  in/out: to ranks below that, it is on its way */
-static void tell_others(struct kc_ranks_exchange *x, int tag, const uint8_t *data, size_t nbytes,
-                        int *ntold)
+/* What the other ranks are to know: that a rank has failed, and only then this rank's values. */
+static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted)
 {
         pthread_mutex_lock(&x->lock);
-        for (; *ntold < x->transport->nranks; ++*ntold) {
-                struct message *message;
-                if (*ntold == x->transport->rank)
-                        continue;
-                if ((message = take_free(x)) == NULL)
-                        break;
-                if (nbytes > 0)
-                        memcpy(message->data, data, nbytes);
-                message->nbytes = nbytes;
-                enqueue(x, message, *ntold, tag);
-        }
+        if (wanted->failed)
+                send_to_others(x, TAG_FAILED, NULL, 0, &x->nwarned);
+        if (wanted->rest && (!wanted->failed || x->nwarned == x->transport->nranks))
+                send_to_others(x, TAG_SETTLED, x->mine, x->gathered_nbytes, &x->nsettled);
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -530,12 +534,13 @@ static void nap(struct kc_ranks_exchange *x, long nanoseconds)
 static void end_settling(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        const bool sent = x->ntold == x->transport->nranks && x->queue == NULL && x->posted == NULL;
+        const bool sent =
+                x->nsettled == x->transport->nranks && x->queue == NULL && x->posted == NULL;
         if (x->settling && sent && x->nmissing == 0) {
                 x->settling = false;
                 x->failure = (struct kc_error){ 0 };
                 x->phase = x->gather = 0;
-                x->ntold = x->nwarned = 0;
+                x->nsettled = x->nwarned = 0;
                 pthread_cond_broadcast(&x->changed);
         }
         pthread_mutex_unlock(&x->lock);
@@ -546,10 +551,7 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         const struct wanted wanted = get_wanted(x);
         enum kc_status status;
         bool busy = false;
-        if (wanted.failed)
-                tell_others(x, TAG_FAILED, NULL, 0, &x->nwarned);
-        if (wanted.rest && (!wanted.failed || x->nwarned == x->transport->nranks))
-                tell_others(x, TAG_SETTLED, x->told, x->gathered_nbytes, &x->ntold);
+        tell_others(x, &wanted);
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
         KC_TRY(take_arrived(x, &wanted, &busy, err));
@@ -667,7 +669,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         drop_filling(x);
         memset(x->settled, 0, (size_t)x->transport->nranks * sizeof *x->settled);
         expect_gathered(x, nbytes, all);
-        x->told = mine;
+        x->mine = mine;
         x->settling = true;
         pthread_cond_signal(&x->work);
         while (x->settling && !x->broken)

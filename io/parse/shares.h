@@ -23,7 +23,7 @@ struct kc_sized_input {
 /*
  * The pieces of one of nranks ranks, in the order of the inputs. All ranks together have every byte
  * once. Inputs that cannot be cut go, the largest first, to the rank that has least; pipes go to
- * rank 0. The cuts of plain text are not at records yet: see kc_input_piece_align.
+ * rank 0. Plain text is cut at any byte; kc_input_piece_align moves the cuts to records.
  *   inputs  [n]
  *   pieces  out, freed by the caller; at most n of them
  * KC_ENOMEM.

@@ -88,7 +88,7 @@ def test_query():
 
 
 def test_sums_with_filtered_files():
-    """Whoever adds to a file that lacks k-mers is told so."""
+    """Adding to a file from which k-mers were dropped gives a warning."""
     s = counted()
     warning = "warning: few.kc lacks k-mers that --min or --max dropped"
     s.write("more.fa", ">r\nACGTACGGGTT\n")

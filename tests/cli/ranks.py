@@ -8,19 +8,20 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 
-from session import KCOUNT, SOURCE, Session, expect
+from session import KCOUNT, Session, expect
 from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
 
 MPIRUN = sys.argv[3]
 VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
-if "Open MPI" not in VERSION or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
+if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
     sys.exit(SKIPPED)  # these are its options; or it starts nothing on this machine
 
 

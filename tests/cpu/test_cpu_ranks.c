@@ -63,7 +63,7 @@ static void run_crowd(struct crowd *crowd)
         }
 }
 
-/* The members share one source: who is faster reads more. The last rank reads nothing. */
+/* The members share one source, so faster members read more. The last rank reads nothing. */
 static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, struct reads *nothing,
                         const int *k, int nk, uint64_t memory, bool stranded)
 {
