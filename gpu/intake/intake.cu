@@ -35,10 +35,9 @@ static uint64_t most_bases(const struct kc_stored_source *source, size_t text_nb
         return has_bam(source) ? text_nbytes / 3 * 2 + 2 : text_nbytes / 2;
 }
 
-/* The most text that is certain to have at most KC_CHUNK_NBASES bases. */
-static size_t most_text(const struct kc_stored_source *source)
+/* The most text that is certain to have at most so many bases. */
+static size_t most_text(const struct kc_stored_source *source, uint64_t nbases)
 {
-        const size_t nbases = KC_CHUNK_NBASES;
         if (has_fasta(source))
                 return nbases;
         return has_bam(source) ? nbases / 2 * 3 : 2 * nbases;
@@ -59,7 +58,7 @@ size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nb
         enum { SHARE = 32, LEAST_MIB = 16, SMALLEST_KIB = 512 };
         const size_t device_share = limit_nbytes / SHARE;
         const size_t host_share = host_nbytes / NPORTIONS * 5;
-        const size_t most = most_text(source);
+        const size_t most = most_text(source, KC_CHUNK_NBASES);
         size_t nbytes = device_share < host_share ? device_share : host_share;
         if (device_share < LEAST_MIB * MIB || host_nbytes < LEAST_MIB * MIB)
                 return 0;
@@ -465,19 +464,30 @@ static enum kc_gpu_text_format format_of(const struct kc_stored_file *file)
         return file->fasta ? KC_GPU_TEXT_FASTA : KC_GPU_TEXT_FASTQ;
 }
 
-/* The next piece of the round's text: small, so that its reads fit in the room left in `out`,
- * unless a record is longer. */
+/* Most text in the next piece. Its reads should fit in the room left in `out`, because records can
+ * refer to few chunks; if hardly any room is left, they begin the next chunk. */
+static size_t piece_share(const struct kc_gpu_intake *intake)
+{
+        const struct kc_gpu_text_out *out = &intake->out;
+        const size_t usual = 64 * MIB, least = intake->setup.text_nbytes / 32;
+        const size_t by_bases = most_text(intake->setup.source, out->max_nbases - out->nbases);
+        const size_t by_words = kc_gpu_text_fitting(out->words_cap - out->nwords);
+        const size_t fits = by_bases < by_words ? by_bases : by_words;
+        return fits < least || fits > usual ? usual : fits;
+}
+
+/* The next piece of the round's text. */
 static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
                                            const struct intake_round *round)
 {
-        enum { PIECE_NBYTES = 64 << 20 };
         struct kc_gpu_text_input input = {};
         const size_t left = intake->carry + round->nbytes - intake->done;
+        const size_t most = intake->takes_all ? left : piece_share(intake);
         const struct kc_stored_file *file = &intake->setup.source->files[round->file];
         input.format = format_of(file);
         input.nrefs = file->nrefs;
         input.bytes = round->text - intake->carry + intake->done;
-        input.nbytes = left < PIECE_NBYTES || intake->takes_all ? left : (size_t)PIECE_NBYTES;
+        input.nbytes = left < most ? left : most;
         input.last = round->ends_file && input.nbytes == left;
         input.noverlap = intake->noverlap;
         return input;

@@ -56,6 +56,8 @@ static std::string bgzf(const std::string &text, const std::vector<size_t> &size
 struct intake_reads {
         std::vector<std::string> segments;
         struct kc_reader_totals totals;
+        std::vector<uint64_t> chunks; /* bases taken at a time */
+        uint64_t most_bases;          /* that a chunk may have */
         bool accepted; /* otherwise the segments and the error are those of the same reader's batches */
         struct kc_error error;
 };
@@ -89,10 +91,12 @@ static enum kc_status drive_intake(struct intake_run *run, struct kc_error *err)
         uint64_t text_nbytes;
         bool foreign;
         KC_TRY(kc_gpu_intake_attach(run->intake, &gpu, run->setup.text_nbytes, err));
+        run->reads->most_bases = kc_gpu_intake_most_bases(&run->setup);
         for (;;) {
                 KC_TRY(kc_gpu_intake_take(run->intake, &reads, &foreign, err));
                 if (reads.nkmers == 0)
                         break;
+                run->reads->chunks.push_back(reads.nbases);
                 keep_segments(&reads, run->setup.k, &run->reads->segments);
         }
         run->reads->accepted = !foreign;

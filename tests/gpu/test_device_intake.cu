@@ -97,6 +97,30 @@ static void letters(void **)
                         }
 }
 
+/* Chunks are filled although rounds do not fit evenly in them, because records can refer to few
+ * chunks only: with the rounds whole, a chunk would have three quarters of its bases. */
+static void full_chunks(void **)
+{
+        std::string text;
+        uint64_t seed = 4;
+        while (text.size() < 20 * SMALL) {
+                text += "@r\n";
+                for (int i = 0; i < 150; i++)
+                        text += "ACGT"[next_random(&seed) % 4];
+                text += "\n+\n" + std::string(150, 'I') + "\n";
+        }
+        for (const std::string &content : { text, bgzf(text, { 30000 }) }) {
+                struct files_in_memory files;
+                open_files(&files, { content });
+                const struct intake_reads got = read_by_intake(files.paths, &PLAIN, SMALL);
+                close_files(&files);
+                assert_true(got.accepted);
+                assert_true(got.chunks.size() > 4);
+                for (size_t i = 0; i + 1 < got.chunks.size(); i++)
+                        assert_in_range(got.chunks[i], got.most_bases / 8 * 7, got.most_bases);
+        }
+}
+
 /* Several kinds of files in one run, as many as n. Some are named more than once. */
 static void check_many(size_t n)
 {
@@ -222,11 +246,11 @@ int main(void)
 {
         struct kc_error err = {};
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(block_sizes),      cmocka_unit_test(many_rounds),
-                cmocka_unit_test(letters),          cmocka_unit_test(many_files),
-                cmocka_unit_test(truncations),      cmocka_unit_test(bit_flips),
-                cmocka_unit_test(left_to_the_host), cmocka_unit_test(clean_and_not),
-                cmocka_unit_test(reported_bytes),
+                cmocka_unit_test(block_sizes),   cmocka_unit_test(many_rounds),
+                cmocka_unit_test(letters),       cmocka_unit_test(full_chunks),
+                cmocka_unit_test(many_files),    cmocka_unit_test(truncations),
+                cmocka_unit_test(bit_flips),     cmocka_unit_test(left_to_the_host),
+                cmocka_unit_test(clean_and_not), cmocka_unit_test(reported_bytes),
         };
         need_device();
         if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
