@@ -37,10 +37,11 @@ struct kc_reader_totals rank_reports_read(const struct rank_report *all, int n)
 
 /* ---- histograms ---- */
 
+enum { ROWS = 1024 }; /* of a record */
+
 static enum kc_status take_rows(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                 struct kc_error *err)
 {
-        enum { ROWS = KC_EXCHANGE_MAX_NBYTES / sizeof(struct kc_histogram_row) };
         struct kc_histogram_row rows[ROWS];
         (void)list;
         memcpy(rows, data, nbytes);
@@ -50,12 +51,11 @@ static enum kc_status take_rows(void *ctx, uint32_t list, const uint8_t *data, s
 static enum kc_status send_rows(const struct kc_exchange *exchange, struct kc_histogram *histogram,
                                 struct kc_error *err)
 {
-        const size_t most = KC_EXCHANGE_MAX_NBYTES / sizeof(struct kc_histogram_row);
         struct kc_histogram_row *rows = NULL;
         size_t nrows = 0;
         enum kc_status status = kc_histogram_rows(histogram, NULL, &rows, &nrows, err);
-        for (size_t i = 0; i < nrows && status == KC_OK; i += most) {
-                const size_t n = nrows - i < most ? nrows - i : most;
+        for (size_t i = 0; i < nrows && status == KC_OK; i += ROWS) {
+                const size_t n = nrows - i < ROWS ? nrows - i : (size_t)ROWS;
                 status = exchange->send(exchange->ctx, 0, 0, (const uint8_t *)(rows + i),
                                         n * sizeof *rows, err);
         }
@@ -67,7 +67,7 @@ enum kc_status rank_histograms_add(struct ranks *ranks, struct kc_histogram *his
                                    struct kc_error *err)
 {
         const struct kc_exchange *exchange = &ranks->exchange;
-        const struct kc_exchange_taker taker = { histogram, take_rows };
+        const struct kc_exchange_taker taker = { .ctx = histogram, .take = take_rows };
         enum kc_status status;
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)

@@ -23,6 +23,7 @@
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "cpu/width.h"
+#include "kmer/joint_run.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -56,6 +57,7 @@ struct counting {
         struct kc_width_setup setup;
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
+        uint64_t *starts;    /* [pairs.nlists + 1] pairs before each list, of all ranks; or NULL */
         atomic_uint_fast64_t nkmers;
         struct kc_counter_totals counted; /* in the end, by all ranks */
         uint64_t nown;                    /* distinct k-mers that this rank has counted */
@@ -75,6 +77,7 @@ struct cpu_engine {
         int current;      /* the one that is being counted or ordered */
         atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
+        struct kc_joint_run *joint;  /* to which all ranks order; or NULL */
         atomic_uint_fast64_t npairs; /* taken from pairs */
         pthread_mutex_t lock; /* guards counted while bins are counted or lists are ordered */
 };
@@ -85,6 +88,8 @@ static void on_failure(void *ctx)
         atomic_store(&e->failed, true);
         for (int i = 0; i < e->ncountings; i++)
                 e->countings[i].sink->cancel(e->countings[i].sink->ctx);
+        if (e->joint != NULL)
+                kc_joint_run_cancel(e->joint);
 }
 
 static struct counting *current(const struct cpu_engine *e)
@@ -292,10 +297,10 @@ static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct
         KC_TRY(kc_lists_init(&c->bins, nbins, (int)nwriters(e), &e->arena, bins_quota(e),
                              e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err));
         if (p->exchange != NULL)
-                kc_lists_connect(&c->bins, &(struct kc_lists_outlet){
-                                                   .exchange = p->exchange,
-                                                   .first = (uint32_t)(c - e->countings) * MAX_BINS,
-                                                   .nowners = (uint32_t)p->exchange->nranks });
+                kc_lists_connect(&c->bins,
+                                 &(struct kc_lists_outlet){ .exchange = p->exchange,
+                                                            .first = (uint32_t)(c - e->countings) *
+                                                                     MAX_BINS });
 out:
         return status;
 }
@@ -494,8 +499,7 @@ static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
         KC_TRY(kc_lists_init(&c->pairs, nlists, (int)nwriters(e), &e->arena, pairs_quota(e),
                              &e->pool, p->tmp_dir, err));
         if (p->exchange != NULL)
-                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange,
-                                                                       .nowners = 1 });
+                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange });
 out:
         return status;
 }
@@ -552,17 +556,28 @@ static enum kc_status report_dropped(const struct counting *c, struct kc_error *
         return c->sink->put(c->sink->ctx, &nothing, err);
 }
 
+/* Take the next list, of those that this rank owns. */
+static bool next_list(struct cpu_engine *e, uint32_t *list)
+{
+        const struct kc_exchange *exchange = e->params->exchange;
+        *list = atomic_fetch_add(&e->next, 1);
+        if (exchange != NULL)
+                *list = *list * (uint32_t)exchange->nranks + (uint32_t)exchange->rank;
+        return *list < current(e)->pairs.nlists;
+}
+
 static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
         struct counting *c = current(e);
+        const struct kc_run_sink sink = e->joint != NULL ? kc_joint_run_sink(e->joint) : *c->sink;
         enum kc_status status = KC_OK;
         uint32_t list;
-        while ((list = atomic_fetch_add(&e->next, 1)) < c->pairs.nlists) {
+        while (next_list(e, &list)) {
                 KC_TRY(check_canceled(e, err));
                 if (list == 0)
                         KC_TRY(report_dropped(c, err));
-                KC_TRY(c->width->sort(sorter, reader, list, c->sink, err));
+                KC_TRY(c->width->sort(sorter, reader, list, &sink, err));
                 kc_lists_drop(&c->pairs, worker, list);
                 kc_job_advance(e->job, 1);
         }
@@ -575,6 +590,8 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
         struct cpu_engine *e = ctx;
         const struct counting *c = current(e);
         struct kc_counter_totals sums = { 0 };
+        if (worker == e->params->nthreads) /* rank 0's, for the others' lists */
+                return kc_joint_run_feed(e->joint, err);
         struct kc_width_setup setup = c->setup;
         struct kc_list_reader reader;
         void *sorter = NULL;
@@ -590,9 +607,91 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
+/* ---- order with other ranks ---- */
+
+/* The pairs of a list, which are counted one after the other, because their sizes differ. */
+static enum kc_status count_pairs(struct kc_list_reader *reader, uint32_t list, size_t key_nbytes,
+                                  uint64_t *npairs, struct kc_error *err)
+{
+        const uint8_t *data;
+        size_t nbytes;
+        enum kc_status status;
+        *npairs = 0;
+        kc_list_rewind(reader, list);
+        while ((status = kc_list_next(reader, &data, &nbytes, err)) == KC_OK && nbytes > 0)
+                for (size_t at = 0; at < nbytes; ++*npairs) {
+                        uint32_t count;
+                        at += key_nbytes;
+                        at += kc_pair_get_count(data + at, &count);
+                }
+        return status;
+}
+
+static enum kc_status count_lists_worker(void *ctx, int worker, struct kc_error *err)
+{
+        struct cpu_engine *e = ctx;
+        struct counting *c = current(e);
+        const size_t key_nbytes = kc_pair_key_nbytes(c->k, c->setup.prefix_bits);
+        enum kc_status status = KC_OK;
+        struct kc_list_reader reader;
+        uint32_t list;
+        (void)worker;
+        kc_list_reader_init(&reader, &c->pairs);
+        while (status == KC_OK && next_list(e, &list))
+                status = count_pairs(&reader, list, key_nbytes, &c->starts[list + 1], err);
+        kc_list_reader_free(&reader);
+        return status;
+}
+
+/* Where each list begins in the run of all ranks. */
+static enum kc_status place_lists(struct cpu_engine *e, struct kc_error *err)
+{
+        struct counting *c = current(e);
+        const size_t n = c->pairs.nlists;
+        enum kc_status status;
+        c->starts = calloc(n + 1, sizeof *c->starts);
+        if (c->starts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        atomic_store(&e->next, 0);
+        KC_TRY(kc_parallel(e->params->nthreads, count_lists_worker, on_failure, e, err));
+        KC_TRY(kc_exchange_sum(e->params->exchange, c->starts, n + 1, err));
+        for (size_t i = 1; i <= n; i++)
+                c->starts[i] += c->starts[i - 1];
+out:
+        return status;
+}
+
+static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
+{
+        struct counting *c = current(e);
+        const struct kc_exchange *exchange = e->params->exchange;
+        const int nworkers = e->params->nthreads + (exchange->rank == 0 && exchange->nranks > 1);
+        enum kc_status status;
+        KC_TRY(place_lists(e, err));
+        const struct kc_joint_run_setup setup = { .exchange = exchange,
+                                                  .sink = c->sink,
+                                                  .nwords = kc_kmer_nwords(c->k),
+                                                  .nparts = c->pairs.nlists,
+                                                  .starts = c->starts };
+        KC_TRY(kc_joint_run_new(&e->joint, &setup, err));
+        const struct kc_exchange_taker taker = kc_joint_run_taker(e->joint);
+        atomic_store(&e->next, 0);
+        KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        KC_TRY(kc_parallel(nworkers, order_worker, on_failure, e, err));
+        KC_TRY(exchange->end(exchange->ctx, err));
+out:
+        if (status != KC_OK)
+                exchange->fail(exchange->ctx); /* no call of the taker after this */
+        kc_joint_run_free(e->joint);
+        e->joint = NULL;
+        return status;
+}
+
 static enum kc_status order(struct cpu_engine *e, struct kc_error *err)
 {
         begin_stage(e, KC_STAGE_ORDER, current(e)->pairs.nlists);
+        if (e->params->exchange != NULL)
+                return order_together(e, err);
         return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
 }
 
@@ -677,7 +776,9 @@ static enum kc_status timed(enum kc_status (*stage)(struct cpu_engine *, struct 
 static void free_counting(struct counting *c)
 {
         free(c->bin_order);
+        free(c->starts);
         c->bin_order = NULL;
+        c->starts = NULL;
         kc_lists_free(&c->bins);
         kc_lists_free(&c->pairs);
 }
@@ -700,7 +801,7 @@ static enum kc_status finish(struct cpu_engine *e, struct kc_count_totals *total
         enum kc_status status;
         struct counting *c = current(e);
         KC_TRY(timed(count, e, &totals->stage_seconds[KC_STAGE_COUNT], err));
-        if (wants_pairs(c) && (e->params->exchange == NULL || e->params->exchange->rank == 0))
+        if (wants_pairs(c))
                 KC_TRY(timed(order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
         set_totals(c, totals);
 out:

@@ -97,9 +97,8 @@ void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outl
 
 static bool is_foreign(const struct kc_lists *lists, uint32_t list)
 {
-        const struct kc_lists_outlet *outlet = &lists->outlet;
-        return outlet->exchange != NULL &&
-               list % outlet->nowners != (uint32_t)outlet->exchange->rank;
+        const struct kc_exchange *exchange = lists->outlet.exchange;
+        return exchange != NULL && list % (uint32_t)exchange->nranks != (uint32_t)exchange->rank;
 }
 
 /* Send what the list has, and keep its chunk. A list of another rank never has more than one. */
@@ -114,8 +113,8 @@ static enum kc_status send_list(struct kc_lists *lists, struct kc_lists_worker *
                 return KC_OK;
         const size_t nbytes = chunk->nbytes;
         w->nbytes[list] = chunk->nbytes = 0;
-        return exchange->send(exchange->ctx, (int)(list % outlet->nowners), outlet->first + list,
-                              chunk->data, nbytes, err);
+        return exchange->send(exchange->ctx, (int)(list % (uint32_t)exchange->nranks),
+                              outlet->first + list, chunk->data, nbytes, err);
 }
 
 enum kc_status kc_lists_take(struct kc_lists *lists, int worker, uint32_t list, const uint8_t *data,

@@ -41,11 +41,10 @@ struct kc_spill {
         uint64_t offsets_at; /* position of the array offset[nlists + 1] in the file */
 };
 
-/* Where the records of other ranks' lists go. List i belongs to rank i % nowners. */
+/* Where the records of other ranks' lists go. List i belongs to rank i % nranks. */
 struct kc_lists_outlet {
         const struct kc_exchange *exchange;
         uint32_t first; /* the number that list 0 has in the exchange */
-        uint32_t nowners;
 };
 
 struct kc_lists_worker {

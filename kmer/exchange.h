@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +25,12 @@ struct kc_exchange_taker {
         /* By one thread at a time, which must not wait for another rank. */
         enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
+        /* Whether a rank's records may come now; those that may not, wait where they are. NULL: they
+         * always may. A taker that makes a rank wait must not depend on what another sends later. */
+        bool (*ready)(void *ctx, int from);
 };
 
-enum { KC_EXCHANGE_MAX_NBYTES = 16 << 10 }; /* of what is sent or gathered at once */
+enum { KC_EXCHANGE_MAX_NBYTES = 512 << 10 }; /* of what is sent or gathered at once */
 
 struct kc_exchange {
         void *ctx;
@@ -54,6 +58,9 @@ struct kc_exchange {
          */
         enum kc_status (*gather)(void *ctx, const void *mine, size_t nbytes, void *all,
                                  struct kc_error *err);
+
+        /* KC_ECANCELED if any rank has failed; from any thread. */
+        enum kc_status (*check)(void *ctx, struct kc_error *err);
 
         /* This rank has failed: wake the others. May be called by any thread, and more than once. */
         void (*fail)(void *ctx);

@@ -285,6 +285,15 @@ static enum kc_status gather(void *ctx, const void *mine, size_t nbytes, void *a
         return status;
 }
 
+static enum kc_status check_ranks(void *ctx, struct kc_error *err)
+{
+        struct kc_ranks_exchange *x = ctx;
+        pthread_mutex_lock(&x->lock);
+        const enum kc_status status = check(x, err);
+        pthread_mutex_unlock(&x->lock);
+        return status;
+}
+
 static void fail(void *ctx)
 {
         struct kc_ranks_exchange *x = ctx;
@@ -306,6 +315,7 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .send = send_records,
                                      .end = end,
                                      .gather = gather,
+                                     .check = check_ranks,
                                      .fail = fail };
 }
 
@@ -385,19 +395,35 @@ static enum kc_status hand_over(const struct kc_exchange_taker *taker, const uin
         return status;
 }
 
-static void take_records(struct kc_ranks_exchange *x, size_t nbytes)
+/* False: the taker may not be called any more. Otherwise leave it afterwards. */
+static bool enter_taker(struct kc_ranks_exchange *x)
 {
-        struct kc_error failure = { 0 };
         pthread_mutex_lock(&x->lock);
         const bool takes = x->takes && x->failure.status == KC_OK;
         x->in_taker = takes;
-        x->ntaken += nbytes;
-        x->nended += nbytes == 0;
         pthread_mutex_unlock(&x->lock);
-        if (takes && hand_over(&x->taker, x->incoming, nbytes, &failure) != KC_OK)
-                note_failure(x, &failure, false);
+        return takes;
+}
+
+static void leave_taker(struct kc_ranks_exchange *x)
+{
         pthread_mutex_lock(&x->lock);
         x->in_taker = false;
+        pthread_cond_broadcast(&x->changed);
+        pthread_mutex_unlock(&x->lock);
+}
+
+static void take_records(struct kc_ranks_exchange *x, size_t nbytes)
+{
+        struct kc_error failure = { 0 };
+        if (enter_taker(x)) {
+                if (hand_over(&x->taker, x->incoming, nbytes, &failure) != KC_OK)
+                        note_failure(x, &failure, false);
+                leave_taker(x);
+        }
+        pthread_mutex_lock(&x->lock);
+        x->ntaken += nbytes;
+        x->nended += nbytes == 0;
         pthread_cond_broadcast(&x->changed);
         pthread_mutex_unlock(&x->lock);
 }
@@ -456,6 +482,31 @@ static enum kc_status take_tag(struct kc_ranks_exchange *x, int tag, bool *busy,
         return status;
 }
 
+/* Whether the taker has room for what this rank sends. */
+static bool is_ready(struct kc_ranks_exchange *x, int from)
+{
+        if (!enter_taker(x))
+                return false;
+        const bool ready = x->taker.ready == NULL || x->taker.ready(x->taker.ctx, from);
+        leave_taker(x);
+        return ready;
+}
+
+/* Take the records that have arrived, as far as the taker has room for them. */
+static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *busy,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
+                bool got = from != x->transport->rank;
+                while (got && status == KC_OK && is_ready(x, from)) {
+                        status = take_one(x, from, tag, &got, err);
+                        *busy |= got;
+                }
+        }
+        return status;
+}
+
 /* Take whatever has come from ranks that have not settled: after that, it belongs to what follows. */
 static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
@@ -497,7 +548,7 @@ static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wan
                 return take_rest(x, busy, err);
         KC_TRY(take_tag(x, TAG_FAILED, busy, err));
         if (wanted->records)
-                KC_TRY(take_tag(x, wanted->records_tag, busy, err));
+                KC_TRY(take_phase(x, wanted->records_tag, busy, err));
         if (wanted->gathered)
                 KC_TRY(take_tag(x, wanted->gather_tag, busy, err));
 out:

@@ -105,20 +105,24 @@ static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_ru
 {
         enum kc_status status = KC_OK;
         const size_t nw = (size_t)w->nwords;
-        *offset = w->end;
-        if (b->nblocks == 0)
-                return KC_OK;
         const uint64_t *checksum = b->words;
+        *offset = w->end;
         for (size_t i = 0; i < b->nblocks; i++) {
                 checksum += b->block_nwords[i];
                 const struct kc_index_entry entry = { b->firsts + i * nw, w->end, *checksum++ };
                 KC_TRY(kc_index_add(&w->index, &entry, w->nwords, w->output.path, err));
                 w->end += (b->block_nwords[i] + UINT64_C(1)) * sizeof(uint64_t);
         }
-        w->ndistinct += b->n;
-        memcpy(w->last, b->last_kmer, nw * sizeof *w->last);
 out:
         return status;
+}
+
+/* The blocks are part of the run now; lock held. */
+static void append(struct kc_store_writer *w, const struct kc_run_blocks *b)
+{
+        w->ndistinct += b->n;
+        if (b->nblocks > 0)
+                memcpy(w->last, b->last_kmer, (size_t)w->nwords * sizeof *w->last);
 }
 
 static enum kc_status claim(struct kc_store_writer *w, const struct kc_run_blocks *b,
@@ -128,7 +132,41 @@ static enum kc_status claim(struct kc_store_writer *w, const struct kc_run_block
         KC_TRY(kc_writer_enter_part(w, b->part, KC_FORM_BLOCKS, err));
         KC_TRY(check_follows(w, b, err));
         KC_TRY(enter_blocks(w, b, offset, err));
+        append(w, b);
         kc_turn_pass(&w->parts);
+out:
+        pthread_mutex_unlock(&w->lock);
+        return status;
+}
+
+/* Take the place of blocks within pairs among the calls of put, without ending the part. */
+static enum kc_status take_place(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                 uint64_t *ticket, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_writer_enter_part(w, b->part, KC_FORM_PAIRS, err));
+        if (b->n % KC_BLOCK_NKMERS != 0) {
+                status = refuse(w, "one among pairs is not full", err);
+                goto out;
+        }
+        KC_TRY(check_follows(w, b, err));
+        append(w, b);
+        *ticket = w->next_ticket++;
+out:
+        pthread_mutex_unlock(&w->lock);
+        return status;
+}
+
+static enum kc_status claim_within(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                   uint64_t *offset, struct kc_error *err)
+{
+        uint64_t ticket = 0;
+        enum kc_status status = take_place(w, b, &ticket, err);
+        if (status != KC_OK)
+                return status;
+        KC_TRY(kc_writer_enter_ticket(w, ticket, err));
+        KC_TRY(enter_blocks(w, b, offset, err));
+        kc_turn_pass(&w->tickets);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -164,7 +202,7 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_r
         KC_TRY(check_counts(w, b, err));
         KC_TRY(tally_blocks(e, b, err));
         seal_blocks(b);
-        KC_TRY(claim(w, b, &offset, err));
+        KC_TRY(b->within ? claim_within(w, b, &offset, err) : claim(w, b, &offset, err));
         KC_TRY(write_blocks(w, b, offset, err));
 out:
         kc_writer_give_encoder(w, e);

@@ -96,6 +96,11 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
 enum kc_status kc_writer_enter_part(struct kc_store_writer *writer, uint64_t part,
                                     enum kc_run_form form, struct kc_error *err);
 
+/* Wait for the turn of a call with blocks to claim space, and lock; the caller unlocks even after a
+ * failure, and passes the turn on. Fails if any call has failed. */
+enum kc_status kc_writer_enter_ticket(struct kc_store_writer *writer, uint64_t ticket,
+                                      struct kc_error *err);
+
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);
 

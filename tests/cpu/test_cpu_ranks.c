@@ -1,4 +1,5 @@
 /* Several ranks, here threads of the test, count one input together. */
+#include "kmer/block_codec.h"
 #include "ranks/exchange.h"
 
 #include "tests/cpu/cpu_support.h"
@@ -21,6 +22,35 @@ struct member {
         uint64_t nsent, ntaken;
         pthread_t id;
 };
+
+/* Rank 0 gets other ranks' pairs as whole blocks, except at the ends of their parts. */
+static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
+{
+        static _Thread_local uint64_t kmers[KC_BLOCK_NKMERS * KC_MAX_WORDS];
+        static _Thread_local uint32_t counts[KC_BLOCK_NKMERS];
+        const struct run *run = ctx;
+        const size_t nw = (size_t)run->nwords;
+        const uint64_t *words = b->words;
+        enum kc_status status = KC_OK;
+        uint64_t tallied = b->nbig;
+        for (int i = 0; i < KC_RUN_NROWS; i++)
+                tallied += b->rows[i];
+        assert_int_equal(tallied, b->n);
+        assert_true(b->within);
+        for (size_t i = 0; i < b->nblocks && status == KC_OK; i++) {
+                assert_true(kc_block_decode(words, b->block_nwords[i], b->firsts + i * nw,
+                                            run->nwords, KC_BLOCK_NKMERS, kmers, counts));
+                words += b->block_nwords[i] + 1;
+                status = run_put(ctx,
+                                 &(struct kc_run_pairs){ .part = b->part,
+                                                         .n = KC_BLOCK_NKMERS,
+                                                         .kmers = kmers,
+                                                         .counts = counts },
+                                 err);
+        }
+        assert_true(status != KC_OK || words == b->words + b->nwords);
+        return status;
+}
 
 static void *run_member(void *arg)
 {
@@ -87,6 +117,7 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                 for (int j = 0; j < nk; j++) {
                         m->runs[j] = (struct run){ .fail_at = -1, .nwords = kc_kmer_nwords(k[j]) };
                         m->sinks[j] = run_sink(&m->runs[j]);
+                        m->sinks[j].put_blocks = put_blocks;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
         }
@@ -153,7 +184,7 @@ static void several_k_and_little_memory(void **state)
         struct reads reads = { 0 }, nothing = { .fail_at = -1 };
         struct crowd *crowd = malloc(sizeof *crowd);
         uint64_t spilled = 0;
-        sequenced(&reads, 150000, 2500, 200);
+        sequenced(&reads, 900000, 3000, 350);
         begin_crowd(crowd, 3, &reads, &nothing, k, 2, 1 << 20, false);
         run_crowd(crowd);
         expect_counted(crowd, &reads, k, 2, false);
@@ -187,7 +218,7 @@ static void a_failure_ends_all_ranks(void **state)
         static const int k = 31, several[] = { 31, 55 };
         struct reads reads = { 0 }, nothing = { .fail_at = -1 };
         struct crowd *crowd = malloc(sizeof *crowd);
-        sequenced(&reads, 150000, 2500, 200);
+        sequenced(&reads, 900000, 3000, 350);
         begin_crowd(crowd, 4, &reads, &nothing, &k, 1, 8 << 20, false);
         reads.fail_at = 700;
         run_crowd(crowd);

@@ -1,0 +1,47 @@
+/*
+ * One run made by all ranks: part p comes from rank p mod n, so that all ranks work at about the
+ * same place of the key space and rank 0, whose sink gets the run, need not keep much. The other
+ * ranks encode their parts (kmer/part_encoder.h) and send them in the order of their numbers.
+ *
+ *      rank 0:  sorters ──▶ sink ◀── feed ◀── a queue for each rank ◀── take
+ *      others:  sorters ──▶ encode ──▶ in turn: send
+ */
+#ifndef KC_JOINT_RUN_H
+#define KC_JOINT_RUN_H
+
+#include "kmer/exchange.h"
+#include "kmer/run.h"
+
+struct kc_joint_run;
+
+struct kc_joint_run_setup {
+        const struct kc_exchange *exchange;
+        const struct kc_run_sink *sink; /* rank 0's */
+        int nwords;                     /* of a k-mer */
+        uint64_t nparts;                /* of all ranks */
+        const uint64_t *starts;         /* [nparts + 1] k-mers of the run before each part */
+};
+
+/* Every rank makes one. What setup points to must outlive it. KC_ENOMEM. */
+enum kc_status kc_joint_run_new(struct kc_joint_run **run, const struct kc_joint_run_setup *setup,
+                                struct kc_error *err);
+
+/* For the phase of the exchange in which the run is made. */
+struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run);
+
+/* Where this rank's sorters put its parts, under their numbers in the whole run, in ascending
+ * order. */
+struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run);
+
+/* Rank 0, by one thread: give the other ranks' parts to the sink, until the last one. KC_ECANCELED
+ * if a rank fails, or after cancel; failures of the sink. */
+enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err);
+
+/* Wake blocked calls, which then fail, like all later ones; from any thread. Does not cancel rank
+ * 0's sink. */
+void kc_joint_run_cancel(struct kc_joint_run *run);
+
+/* After the phase. NULL is fine. */
+void kc_joint_run_free(struct kc_joint_run *run);
+
+#endif
