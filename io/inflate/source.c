@@ -38,6 +38,7 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
         s->chunk_nbytes = chunk_nbytes;
         s->memory_nbytes = SIZE_MAX;
         s->nworkers = nworkers;
+        s->part.end = UINT64_MAX;
         s->inflates = container != KC_CONTAINER_PLAIN;
         s->serial = (s->ops->decode == NULL && s->ops->fill == NULL) ||
                     (container == KC_CONTAINER_PLAIN && !in->regular);

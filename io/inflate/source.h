@@ -15,12 +15,20 @@
 
 #include <pthread.h>
 
+/* The part of a BGZF file that is read: from the byte `skip` of the text of the block where the input
+ * begins to the byte `kept` of the text of the block at `end`. */
+struct kc_source_part {
+        uint64_t end; /* UINT64_MAX: up to the end of the file */
+        uint32_t skip, kept;
+};
+
 struct kc_source {
         const struct kc_source_ops *ops;
         struct kc_input input;
         size_t chunk_nbytes;
         size_t memory_nbytes; /* about what inflating may take; initially SIZE_MAX: unlimited */
         int nworkers;
+        struct kc_source_part part; /* initially all */
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;

@@ -140,6 +140,11 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
         enum kc_status status = KC_OK;
         if (have < KC_BGZF_USUAL_NBYTES && first == 0x1f)
                 return truncated(source, offset, err);
+        if (source->part.end != UINT64_MAX)
+                return kc_fail(err, KC_EINPUT,
+                               "%s cannot be shared among processes: it is not BGZF from byte %llu "
+                               "on; count it with one",
+                               source->input.name, (unsigned long long)offset);
         if (bgzf->alone)
                 return kc_damage_trailing(
                         &(struct kc_trailing){ source->input.name, "BGZF", offset,
@@ -155,6 +160,34 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
                             chunk->packed + chunk->packed_nbytes, taken, err);
 }
 
+/* The part that is read ends with the beginning of the next block's text. That block's bytes count as
+ * input of the part that follows. */
+static enum kc_status end_part(struct bgzf_source *bgzf, struct kc_chunk *chunk,
+                               struct kc_error *err)
+{
+        struct kc_source *source = &bgzf->base;
+        const struct kc_source_part *part = &source->part;
+        struct kc_bgzf_header header = { 0 };
+        enum kc_status status = KC_OK;
+        size_t have = 0;
+        chunk->last = true;
+        chunk->input_nbytes = chunk->packed_nbytes;
+        if (part->kept > 0 && source->input.offset == part->end)
+                KC_TRY(next_header(source, chunk, &have, &header, err));
+        if (source->input.offset > part->end || (part->kept > 0 && header.block_nbytes == 0))
+                return kc_fail(err, KC_EINPUT,
+                               "%s cannot be shared among processes: no BGZF block begins at byte "
+                               "%llu; count it with one",
+                               source->input.name, (unsigned long long)part->end);
+        if (part->kept == 0)
+                return KC_OK;
+        chunk->is_cut = true;
+        chunk->nkept = part->kept;
+        KC_TRY(take_block(bgzf, chunk, have, header.block_nbytes, err));
+out:
+        return status;
+}
+
 static enum kc_status take(struct kc_source *source, struct kc_chunk *chunk, struct kc_error *err)
 {
         struct bgzf_source *bgzf = (struct bgzf_source *)source;
@@ -164,8 +197,11 @@ static enum kc_status take(struct kc_source *source, struct kc_chunk *chunk, str
         if (bgzf->rest != NULL)
                 return kc_gzip_fill(bgzf->rest, chunk, source->chunk_nbytes, err);
         chunk->packed_offset = source->input.offset;
+        chunk->nskip = chunk->seq == 0 ? source->part.skip : 0;
         for (size_t i = 0; i < nblocks || i == 0; i++) {
                 size_t have;
+                if (source->input.offset >= source->part.end)
+                        return end_part(bgzf, chunk, err);
                 KC_TRY(next_header(source, chunk, &have, &header, err));
                 if (have == 0) {
                         chunk->last = true;
@@ -244,14 +280,19 @@ static enum kc_status decode(struct kc_source *source, struct kc_chunk *chunk, s
         KC_TRY(kc_chunk_reserve_packed(chunk, chunk->packed_nbytes, err));
         if (source->input.regular)
                 KC_TRY(read_blocks(source, chunk, err));
+        size_t before = chunk->end;
         for (size_t at = 0; at < chunk->packed_nbytes;) {
                 struct kc_bgzf_header header;
+                before = chunk->end;
                 if (!kc_bgzf_parse(chunk->packed + at, chunk->packed_nbytes - at, &header) ||
                     header.block_nbytes > chunk->packed_nbytes - at)
                         return corrupt(source, chunk->packed_offset + at, "a damaged header", err);
                 KC_TRY(inflate_block(source, chunk, chunk->packed + at, &header, err));
                 at += header.block_nbytes;
         }
+        if (chunk->is_cut && chunk->end - before > chunk->nkept)
+                chunk->end = before + chunk->nkept;
+        chunk->start = chunk->text += chunk->nskip;
 out:
         return status;
 }

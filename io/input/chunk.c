@@ -62,6 +62,8 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->last = false;
         chunk->input_nbytes = 0;
         chunk->packed_nbytes = 0;
+        chunk->nskip = chunk->nkept = 0;
+        chunk->is_cut = false;
         chunk->error = (struct kc_error){ 0 };
 }
 

@@ -62,6 +62,9 @@ struct kc_chunk {
         uint8_t *packed;
         size_t packed_nbytes, packed_cap;
         uint64_t packed_offset;
+        uint32_t nskip; /* bytes of the first block's text that are left out */
+        bool is_cut;    /* of the last block's text, only the first nkept bytes are taken */
+        uint32_t nkept;
         struct libdeflate_decompressor *inflater;
 };
 

@@ -1,5 +1,7 @@
 #include "io/parse/file.h"
 
+#include "io/parse/cut.h"
+
 enum { MAX_HTS_THREADS = 4 };
 
 /* What may be held of a record: its share of the memory. */
@@ -33,7 +35,7 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
-                                  const struct kc_detected *found, bool is_last,
+                                  const struct kc_detected *found,
                                   const struct kc_file_options *options, struct kc_error *err)
 {
         struct kc_limits limits = limits_of(options);
@@ -44,7 +46,7 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
         limit_text(&file->text, &limits, options);
-        file->source->must_not_grow = is_last && (found->first == '>' || found->first == ';');
+        file->source->must_not_grow = found->first == '>' || found->first == ';';
         if (found->container != KC_CONTAINER_BAM)
                 return KC_OK;
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
@@ -65,21 +67,51 @@ static const char *checker(enum kc_container container)
         }
 }
 
-/* Limit the input to the piece.
- *   is_last  out: it has the end of the file */
-static enum kc_status cut_out(struct kc_input *in, const struct kc_detected *found,
-                              const struct kc_input_piece *piece, bool *is_last,
-                              struct kc_error *err)
+/* Where the piece begins and ends, at records. */
+struct ends {
+        struct kc_cut begin, end;
+        bool is_last;
+};
+
+static enum kc_status find_ends(const struct kc_input *in, const struct kc_detected *found,
+                                const struct kc_input_piece *piece, struct ends *ends,
+                                struct kc_error *err)
 {
-        struct kc_input_piece aligned = *piece;
-        *is_last = true;
-        if (piece->from == 0 && piece->to == UINT64_MAX)
-                return KC_OK;
-        const enum kc_status status = kc_input_piece_align(&aligned, in, found->first, err);
-        *is_last = aligned.to == in->size;
-        in->offset = aligned.from;
-        in->size = aligned.to;
+        const bool bgzf = found->container == KC_CONTAINER_BGZF;
+        enum kc_status status = KC_OK;
+        *ends = (struct ends){ .end.at = in->size, .is_last = true };
+        if (piece->from > 0)
+                KC_TRY(kc_cut_find(in, bgzf, found->first, piece->from, &ends->begin, err));
+        if (piece->to < in->size)
+                KC_TRY(kc_cut_find(in, bgzf, found->first, piece->to, &ends->end, err));
+        ends->is_last = ends->end.at == in->size;
+out:
         return status;
+}
+
+static bool is_part(const struct kc_input_piece *piece)
+{
+        return piece->from > 0 || piece->to < UINT64_MAX;
+}
+
+static bool is_empty(const struct kc_input_piece *piece, const struct ends *ends)
+{
+        return piece->from > 0 && ends->begin.at == ends->end.at &&
+               ends->begin.skip == ends->end.skip;
+}
+
+/* Limit what is read of the file to the piece. */
+static void cut_out(struct kc_file *file, const struct kc_detected *found, const struct ends *ends)
+{
+        struct kc_source *source = file->source;
+        source->input.offset = ends->begin.at;
+        if (found->container == KC_CONTAINER_PLAIN)
+                source->input.size = ends->end.at;
+        else if (!ends->is_last)
+                source->part.end = ends->end.at;
+        source->part.skip = ends->begin.skip;
+        source->part.kept = ends->end.skip;
+        source->must_not_grow &= ends->is_last;
 }
 
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
@@ -89,7 +121,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
 {
         struct kc_input in;
         struct kc_detected found;
-        bool is_last;
+        struct ends ends;
         *empty = false;
         *file = (struct kc_file){ 0 };
         kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
@@ -97,15 +129,19 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         if (status == KC_OK)
                 status = kc_detect(&in, false, &found, err);
         if (status == KC_OK)
-                status = cut_out(&in, &found, piece, &is_last, err);
-        *empty = status == KC_OK && piece->from > 0 && in.offset >= in.size;
+                status = find_ends(&in, &found, piece, &ends, err);
+        *empty = status == KC_OK && is_empty(piece, &ends);
         if (status != KC_OK || *empty) {
                 kc_input_close(&in);
                 return status;
         }
         file->text.checker = checker(found.container);
-        if (found.container != KC_CONTAINER_ALIGNMENTS)
-                return open_source(file, &in, &found, is_last, options, err);
+        if (found.container != KC_CONTAINER_ALIGNMENTS) {
+                status = open_source(file, &in, &found, options, err);
+                if (status == KC_OK && is_part(piece))
+                        cut_out(file, &found, &ends);
+                return status;
+        }
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);

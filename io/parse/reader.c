@@ -330,8 +330,9 @@ static enum kc_status inspect(struct kc_reader *reader, size_t i, struct kc_size
         if (status == KC_OK) {
                 sized->nbytes = in.size;
                 sized->nbases = (double)in.size * found.bases_per_byte;
-                sized->plain = found.container == KC_CONTAINER_PLAIN && sized->nbases > 0 &&
-                               (found.first == '@' || found.first == '>');
+                sized->cuttable = (found.container == KC_CONTAINER_PLAIN ||
+                                   found.container == KC_CONTAINER_BGZF) &&
+                                  sized->nbases > 0 && (found.first == '@' || found.first == '>');
                 reader->expected_nbases += (uint64_t)sized->nbases;
                 kc_stored_note(&reader->stored, i, in.size, &found);
         }

@@ -15,7 +15,7 @@ import sys
 import time
 
 from session import KCOUNT, Session, expect
-from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
+from tools import SKIPPED, Failure, bam_text, bgzf, bgzf_block, fasta, fastq, gzip_members, main
 
 MPIRUN = sys.argv[3]
 VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
@@ -67,7 +67,7 @@ def make_inputs(s):
     s.write("x.fa", fasta(some, 60))
     s.write("one.fa", fasta([(b"".join(bases for bases, _ in some), b"")], 80))
     s.write("x.fq.gz", gzip_members(text, 200000))
-    s.write("bgzf.fq.gz", bgzf(text))
+    s.write("bgzf.fq.gz", bgzf(text, 5000))
     s.write("x.bam", bgzf(bam_text(some)))
 
 
@@ -77,6 +77,7 @@ def test_bytes():
     make_inputs(s)
     compare(s, "plain FASTQ", ["x.fq"], "-k", 31)
     compare(s, "CRLF, no line end at the end", ["crlf.fq"], "-k", 21, "--stranded", nranks=(3,))
+    compare(s, "BGZF", ["bgzf.fq.gz"], "-k", 31)
     compare(s, "FASTA", ["x.fa"], "-k", 5, nranks=(4,))
     compare(s, "one sequence", ["one.fa"], "-k", 101, "-t", 2, nranks=(2,))
     compare(s, "gzip: a rank without input", ["x.fq.gz"], "-k", 31, "--min", 2, nranks=(2,))
@@ -111,6 +112,29 @@ def test_cuts():
     s.write("wrapped.fq", fastq(reads(2000, 6), 70))
     compare(s, "FASTQ of many lines a record", ["wrapped.fq", "odd.fq"], "-k", 15, nranks=(3,))
     compare(s, "long records", ["long.fq"], "-k", 15, nranks=(4,))
+
+
+def test_cuts_of_bgzf():
+    """Blocks shorter than records and longer than a part, empty ones, and FASTA."""
+    s = Session()
+    some = reads(400, 7)
+    s.write("tiny.fq.gz", bgzf(fastq(some), 37))
+    s.write("large.fq.gz", bgzf(fastq(some * 5), 65000))
+    s.write("x.fa.gz", bgzf(fasta(some, 60), 1000))
+    gap = bgzf_block(b"")
+    s.write("gaps.fq.gz", b"".join(bgzf_block(fastq([read])) + gap for read in some) + gap)
+    s.write("long.fq.gz", bgzf(fastq([(b"ACGT" * 60000, b"@" * 240000)] * 3 + some), 60000))
+    for name in "tiny.fq.gz", "large.fq.gz", "x.fa.gz", "gaps.fq.gz", "long.fq.gz":
+        compare(s, name, [name], "-k", 21, nranks=(3, 4))
+    blocks, members = bgzf(fastq(some * 5), 3000), gzip_members(fastq(some), 100000)
+    s.write("two.fq.gz", blocks + members)
+    compare(s, "gzip after BGZF", ["two.fq.gz"], "-k", 21, nranks=(3,))
+    s.write("three.fq.gz", blocks + members + blocks)
+    fails(s, 4, "cannot be shared among processes", "count", "three.fq.gz", "-k", 21, "-o", "new.kc")
+    out, _ = launch(s, 3, "count", "large.fq.gz", "tiny.fq.gz", "-k", 21, "-o", "out.kc", "--quiet", "--json")
+    for rank in json.loads(out)["ranks"]:
+        if rank["reads"] == 0:
+            raise Failure("a rank has read nothing of large.fq.gz and tiny.fq.gz")
 
 
 def test_several_k_and_histogram():
@@ -253,6 +277,6 @@ def test_killed_rank():
         expect(s.names(), before, "files after a rank was killed")
 
 
-main([test_bytes, test_more_ranks_than_records, test_skew, test_cuts, test_several_k_and_histogram,
+main([test_bytes, test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
       test_report, test_failures, test_input_that_one_rank_cannot_see, test_different_command_lines,
       test_standard_input, test_killed_rank])
