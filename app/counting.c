@@ -178,7 +178,7 @@ static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
         struct writing *w = &count->writing;
-        const uint64_t messages = ranks_nbytes(count->ranks);
+        const uint64_t messages = ranks_nbytes(count->ranks, w->nthreads);
         const uint64_t rest = count->memory_nbytes > 2 * messages ? count->memory_nbytes - messages
                                                                   : count->memory_nbytes / 2;
         count->plan = memory_plan_count(rest, w->nthreads, w->device.cuda);

@@ -1,5 +1,6 @@
 #include "app/ranks.h"
 
+#include "kmer/joint_run.h"
 #include "ranks/exchange.h"
 #include "ranks/ranks.h"
 
@@ -88,9 +89,12 @@ enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, st
                        what);
 }
 
-uint64_t ranks_nbytes(const struct ranks *ranks)
+uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads)
 {
-        return ranks == NULL ? 0 : kc_ranks_exchange_nbytes(ranks->exchange.nranks);
+        if (ranks == NULL)
+                return 0;
+        const int n = ranks->exchange.nranks;
+        return kc_ranks_exchange_nbytes(n) + kc_joint_run_nbytes(ranks->exchange.rank, n, nthreads);
 }
 
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads)

@@ -47,8 +47,8 @@ int ranks_local(const struct ranks *ranks);
 /* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads);
 
-/* Bytes that a rank takes for messages. */
-uint64_t ranks_nbytes(const struct ranks *ranks);
+/* Bytes that a rank with so many threads takes for what it exchanges with others. */
+uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
 
 /*
  * Go on together, or not at all: returns KC_OK if status is KC_OK on every rank. Otherwise one of

@@ -11,7 +11,7 @@
 
 enum {
         WORDS_NBYTES = 128 << 10,    /* of blocks in a frame, about; see KC_PART_MAX_BLOCKS */
-        QUEUE_NBYTES = 4 << 20,      /* of a rank: beyond that, its frames wait where they are */
+        QUEUE_NBYTES = 2 << 20,      /* of a rank: beyond that, its frames wait where they are */
         CHECK_NS = 20 * 1000 * 1000, /* between looks whether a rank has failed */
 };
 
@@ -387,6 +387,15 @@ enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err)
 }
 
 /* ---- the run ---- */
+
+/* A queue may be too long by the frames of a message; a sender has a frame, and what it is made
+ * of. */
+uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
+{
+        if (rank == 0)
+                return (uint64_t)(nranks - 1) * (QUEUE_NBYTES + 2 * KC_EXCHANGE_MAX_NBYTES);
+        return (uint64_t)nthreads * 2 * KC_EXCHANGE_MAX_NBYTES;
+}
 
 struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run)
 {

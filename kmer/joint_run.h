@@ -14,6 +14,9 @@
 
 struct kc_joint_run;
 
+/* Bytes that it takes at most, on rank 0 or on another. */
+uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads);
+
 struct kc_joint_run_setup {
         const struct kc_exchange *exchange;
         const struct kc_run_sink *sink; /* rank 0's */
