@@ -57,6 +57,7 @@ struct counting {
         struct kc_width_setup setup;
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
+        uint32_t stripe;     /* in which lists of pairs are dealt to the ranks */
         uint64_t *starts;    /* [pairs.nlists + 1] pairs before each list, of all ranks; or NULL */
         atomic_uint_fast64_t nkmers;
         struct kc_counter_totals counted; /* in the end, by all ranks */
@@ -185,6 +186,28 @@ static enum kc_status agree_on_lists(const struct cpu_engine *e, uint32_t *nlist
         return status;
 }
 
+/*
+ * Ranks order stripes of lists in turn, and rank 0 writes these one after the other. So that threads
+ * need not wait for each other after every list, a stripe has some; so that what the other ranks
+ * have ready fits in their queues (kmer/joint_run.h), it is at most about half a MiB.
+ */
+static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
+{
+        enum { STRIPE_PAIRS = 1 << 16, MAX_STRIPE = 16 };
+        struct counting *c = current(e);
+        const struct kc_exchange *exchange = e->params->exchange;
+        if (exchange == NULL)
+                return KC_OK;
+        const uint64_t nlocal = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
+        const uint64_t npairs = nlocal * (uint64_t)exchange->nranks;
+        uint64_t stripe = MAX_STRIPE;
+        while (stripe > 1 && npairs / nlists * stripe > STRIPE_PAIRS)
+                stripe /= 2;
+        const enum kc_status status = kc_exchange_least(exchange, &stripe, 1, err);
+        c->stripe = (uint32_t)stripe;
+        return status;
+}
+
 /* Run the workers; meanwhile, take what other ranks send. */
 static enum kc_status run_phase(struct cpu_engine *e,
                                 enum kc_status (*run)(void *ctx, int worker, struct kc_error *err),
@@ -299,6 +322,7 @@ static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct
         if (p->exchange != NULL)
                 kc_lists_connect(&c->bins,
                                  &(struct kc_lists_outlet){ .exchange = p->exchange,
+                                                            .stripe = 1,
                                                             .first = (uint32_t)(c - e->countings) *
                                                                      MAX_BINS });
 out:
@@ -493,13 +517,15 @@ static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
         const size_t held = pairs_quota(e) * nwriters(e) + held_by_bins(e);
         enum kc_status status;
         KC_TRY(agree_on_lists(e, &nlists, err));
+        KC_TRY(agree_on_stripe(e, nlists, err));
         atomic_store(&e->pool, e->nchunks - held);
         c->setup.pairs = &c->pairs;
         c->setup.prefix_bits = __builtin_ctz(nlists);
         KC_TRY(kc_lists_init(&c->pairs, nlists, (int)nwriters(e), &e->arena, pairs_quota(e),
                              &e->pool, p->tmp_dir, err));
         if (p->exchange != NULL)
-                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange });
+                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange,
+                                                                       .stripe = c->stripe });
 out:
         return status;
 }
@@ -562,7 +588,7 @@ static bool next_list(struct cpu_engine *e, uint32_t *list)
         const struct kc_exchange *exchange = e->params->exchange;
         *list = atomic_fetch_add(&e->next, 1);
         if (exchange != NULL)
-                *list = *list * (uint32_t)exchange->nranks + (uint32_t)exchange->rank;
+                *list = (uint32_t)kc_exchange_own(exchange, *list, current(e)->stripe);
         return *list < current(e)->pairs.nlists;
 }
 
@@ -672,6 +698,7 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
                                                   .sink = c->sink,
                                                   .nwords = kc_kmer_nwords(c->k),
                                                   .nparts = c->pairs.nlists,
+                                                  .stripe = c->stripe,
                                                   .starts = c->starts };
         KC_TRY(kc_joint_run_new(&e->joint, &setup, err));
         const struct kc_exchange_taker taker = kc_joint_run_taker(e->joint);

@@ -97,8 +97,9 @@ void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outl
 
 static bool is_foreign(const struct kc_lists *lists, uint32_t list)
 {
-        const struct kc_exchange *exchange = lists->outlet.exchange;
-        return exchange != NULL && list % (uint32_t)exchange->nranks != (uint32_t)exchange->rank;
+        const struct kc_lists_outlet *outlet = &lists->outlet;
+        return outlet->exchange != NULL &&
+               kc_exchange_owner(outlet->exchange, list, outlet->stripe) != outlet->exchange->rank;
 }
 
 /* Send what the list has, and keep its chunk. A list of another rank never has more than one. */
@@ -113,7 +114,7 @@ static enum kc_status send_list(struct kc_lists *lists, struct kc_lists_worker *
                 return KC_OK;
         const size_t nbytes = chunk->nbytes;
         w->nbytes[list] = chunk->nbytes = 0;
-        return exchange->send(exchange->ctx, (int)(list % (uint32_t)exchange->nranks),
+        return exchange->send(exchange->ctx, kc_exchange_owner(exchange, list, outlet->stripe),
                               outlet->first + list, chunk->data, nbytes, err);
 }
 

@@ -41,10 +41,11 @@ struct kc_spill {
         uint64_t offsets_at; /* position of the array offset[nlists + 1] in the file */
 };
 
-/* Where the records of other ranks' lists go. List i belongs to rank i % nranks. */
+/* Where the records of other ranks' lists go. */
 struct kc_lists_outlet {
         const struct kc_exchange *exchange;
-        uint32_t first; /* the number that list 0 has in the exchange */
+        uint32_t stripe; /* kc_exchange_owner says who owns a list */
+        uint32_t first;  /* the number that list 0 has in the exchange */
 };
 
 struct kc_lists_worker {

@@ -66,6 +66,21 @@ struct kc_exchange {
         void (*fail)(void *ctx);
 };
 
+/* Lists, and parts of a run, are dealt to the ranks in stripes of so many: who owns this one. */
+static inline int kc_exchange_owner(const struct kc_exchange *exchange, uint64_t number,
+                                    uint32_t stripe)
+{
+        return (int)(number / stripe % (uint64_t)exchange->nranks);
+}
+
+/* The number of the i-th one that this rank owns. */
+static inline uint64_t kc_exchange_own(const struct kc_exchange *exchange, uint64_t i,
+                                       uint32_t stripe)
+{
+        const uint64_t before = i / stripe * (uint64_t)exchange->nranks + (uint64_t)exchange->rank;
+        return before * stripe + i % stripe;
+}
+
 /* Replace each value by its sum over all ranks, or by the smallest. Fail as gather does, and with
  * KC_ENOMEM. */
 enum kc_status kc_exchange_sum(const struct kc_exchange *exchange, uint64_t *values, size_t n,

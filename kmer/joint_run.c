@@ -71,9 +71,16 @@ static size_t rounded(size_t nbytes)
         return (nbytes + 7) / 8 * 8;
 }
 
-static uint64_t nranks(const struct kc_joint_run *run)
+static int owner(const struct kc_joint_run *run, uint64_t part)
 {
-        return (uint64_t)run->setup.exchange->nranks;
+        return kc_exchange_owner(run->setup.exchange, part, run->setup.stripe);
+}
+
+/* How many parts before this one belong to the same rank. */
+static uint64_t turn_of(const struct kc_joint_run *run, uint64_t part)
+{
+        const uint64_t stripe = run->setup.stripe;
+        return part / stripe / (uint64_t)run->setup.exchange->nranks * stripe + part % stripe;
 }
 
 /* ---- other ranks: encode and send ---- */
@@ -90,7 +97,7 @@ static enum kc_status send_frame(struct sender *s, const struct frame_header *he
                                  const uint8_t *end, struct kc_error *err)
 {
         const struct kc_exchange *exchange = s->run->setup.exchange;
-        if (!s->has_turn && !kc_turn_wait(&s->run->turn, s->part / nranks(s->run)))
+        if (!s->has_turn && !kc_turn_wait(&s->run->turn, turn_of(s->run, s->part)))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         s->has_turn = true;
         memcpy(s->buffer, header, sizeof *header);
@@ -249,7 +256,7 @@ static enum kc_status take(void *ctx, uint32_t part, const uint8_t *data, size_t
                            struct kc_error *err)
 {
         struct kc_joint_run *run = ctx;
-        struct queue *queue = &run->queues[part % nranks(run)];
+        struct queue *queue = &run->queues[owner(run, part)];
         struct frame *frame = malloc(sizeof *frame + nbytes);
         if (frame == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the blocks of other ranks");
@@ -286,7 +293,7 @@ static struct frame *pop(struct queue *queue)
 }
 
 /* Wait for the next frame of a rank. A rank that fails does not show in the queue. */
-static enum kc_status next_frame(struct kc_joint_run *run, uint64_t rank, struct frame **frame,
+static enum kc_status next_frame(struct kc_joint_run *run, int rank, struct frame **frame,
                                  struct kc_error *err)
 {
         const struct kc_exchange *exchange = run->setup.exchange;
@@ -365,7 +372,7 @@ static enum kc_status feed_part(struct kc_joint_run *run, uint64_t part, struct 
         bool ended = false;
         while (status == KC_OK && !ended) {
                 struct frame *frame;
-                status = next_frame(run, part % nranks(run), &frame, err);
+                status = next_frame(run, owner(run, part), &frame, err);
                 if (status != KC_OK)
                         break;
                 if (frame->part != part)
@@ -381,7 +388,7 @@ enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint64_t part = 0; part < run->setup.nparts && status == KC_OK; part++)
-                if (part % nranks(run) != 0)
+                if (owner(run, part) != 0)
                         status = feed_part(run, part, err);
         return status;
 }

@@ -22,6 +22,7 @@ struct kc_joint_run_setup {
         const struct kc_run_sink *sink; /* rank 0's */
         int nwords;                     /* of a k-mer */
         uint64_t nparts;                /* of all ranks */
+        uint32_t stripe;                /* kc_exchange_owner says which rank makes a part */
         const uint64_t *starts;         /* [nparts + 1] k-mers of the run before each part */
 };
 

@@ -9,7 +9,7 @@
 enum {
         MESSAGE_NBYTES = 1 << 20,
         SPARE_MESSAGES = 4,
-        BUSY_NAP_NS = 100 * 1000,       /* between looks for messages, in a phase or a gather */
+        BUSY_NAP_NS = 1000 * 1000,      /* between looks for messages, in a phase or a gather */
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
 };
 
