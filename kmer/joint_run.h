@@ -1,7 +1,8 @@
 /*
- * One run made by all ranks: part p comes from rank p mod n, so that all ranks work at about the
- * same place of the key space and rank 0, whose sink gets the run, need not keep much. The other
- * ranks encode their parts (kmer/part_encoder.h) and send them in the order of their numbers.
+ * One run made by all ranks. The parts are dealt to the ranks in stripes (kc_exchange_owner), so that
+ * all ranks work at about the same place of the key space and rank 0, whose sink gets the run, need
+ * not keep much. The other ranks encode their parts (kmer/part_encoder.h) and send them in ascending
+ * order.
  *
  *      rank 0:  sorters ──▶ sink ◀── feed ◀── a queue for each rank ◀── take
  *      others:  sorters ──▶ encode ──▶ in turn: send

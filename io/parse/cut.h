@@ -6,23 +6,22 @@
 
 #include "io/input/input.h"
 
-/* A place in a file: the byte at which a record begins or, in BGZF, the byte at which a block begins
- * and how many bytes of its text come before the record, fewer than it has. */
+/* A place in a file. */
 struct kc_cut {
-        uint64_t at;
-        uint32_t skip;
+        uint64_t at;   /* the byte at which a record begins; in BGZF, at which its block begins */
+        uint32_t skip; /* in BGZF, the bytes of the block's text before the record */
 };
 
 /*
- * The first place where a record begins, from a byte of the file on; the end of the file if none is
- * found. From the same byte, the same place is found.
+ * Find the first place at or after byte `from` of the file at which a record begins; the end of the
+ * file if none is found. The result depends only on the file and on `from`.
  *
- * In plain text it is certain in FASTA, and in FASTQ of four lines a record: a line of qualities may
- * look like a header, but then the second line after it would be a sequence, which does not begin
- * with '+'. FASTQ of more lines is not cut, as a rule; were it cut in the wrong place, then the
- * part before would end within a record, which is an error. In BGZF, several blocks must follow one
- * another; were they not the file's, then reading the part before, which follows the blocks from
- * their beginning, would not come to the cut, which is an error, too.
+ * The place is certain in FASTA, and in FASTQ with four lines a record: a line of qualities can look
+ * like a header, but the second line after it is then a sequence, which does not begin with '+'.
+ * FASTQ with longer records is usually not cut. If it is cut in the wrong place, the part before
+ * ends within a record, which is an error when it is read. A BGZF block is recognized by the headers
+ * of several blocks in a row. If these are not blocks of the file, the reader of the part before,
+ * which goes from block to block, does not come to the cut, which is an error, too.
  *   first  the first letter of the file's text: '@' or '>'
  * KC_EIO, KC_ENOMEM.
  */
