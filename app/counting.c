@@ -366,6 +366,32 @@ static bool reads_on_device(const struct count *count, const struct kc_stored_so
         return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
 }
 
+/* How much of the files a device reads at a time, if several devices do: little enough that all are
+ * busy until the end, but so much that it is worth it. */
+static uint64_t part_nbytes(const struct count *count, const struct kc_stored_source *source)
+{
+        enum { LEAST_MIB = 256, PARTS_EACH = 8 };
+        const uint64_t nparts = (uint64_t)count->writing.device.ndevices * PARTS_EACH;
+        const uint64_t small = count->settings->gpu_batch_nkmers;
+        const uint64_t least = small != 0 ? small : LEAST_MIB * MEMORY_MIB;
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        return nbytes / nparts > least ? nbytes / nparts : least;
+}
+
+/* The files, if the device should read them. */
+static const struct kc_stored_source *choose_reader(const struct count *count,
+                                                    struct kc_stored_source *source)
+{
+        if (!kc_reader_stored(count->reader, UINT64_MAX, source) || !reads_on_device(count, source))
+                return NULL;
+        if (count->writing.device.ndevices > 1 &&
+            !kc_reader_stored(count->reader, part_nbytes(count, source), source))
+                return NULL;
+        return source;
+}
+
 /* What is counted, for an engine. */
 static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
 {
@@ -390,7 +416,6 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
         struct kc_count_task tasks[OPTION_NUMBERS_MAX];
         struct kc_gpu_report reports[OPTION_NUMBERS_MAX];
         struct kc_stored_source stored;
-        const bool fit = kc_reader_stored(count->reader, &stored);
         const struct kc_batch_source source = kc_reader_source(count->reader);
         const struct kc_count_params params = engine_params(count);
         struct kc_gpu_params gpu = {
@@ -401,7 +426,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
                 .read_ahead = count->rereadable,
-                .stored = fit && reads_on_device(count, &stored) ? &stored : NULL,
+                .stored = choose_reader(count, &stored),
                 .trace = s->gpu_trace,
         };
         memcpy(gpu.others, w->device.indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);

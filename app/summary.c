@@ -80,11 +80,14 @@ static void put_parts(struct text_out *out, const struct summary *s)
 {
         for (int i = 0; i < s->gpu.nparts && s->gpu.nparts > 1; i++) {
                 const struct kc_gpu_part_report *part = &s->gpu.parts[i];
-                char peak[FORMATTED_NBYTES], reads[FORMATTED_NBYTES], runs[FORMATTED_NBYTES];
+                char peak[FORMATTED_NBYTES], text[FORMATTED_NBYTES], reads[FORMATTED_NBYTES],
+                        runs[FORMATTED_NBYTES];
                 text_out_printf(out, "cuda:%d counted %llu k-mers, peak device memory %s",
                                 part->device, (unsigned long long)part->nkmers,
                                 format_size(part->peak_nbytes, peak));
-                if (i > 0)
+                if (part->text_nbytes > 0)
+                        text_out_printf(out, ", parsed %s", format_size(part->text_nbytes, text));
+                if (i > 0 || part->reads_nbytes > 0)
                         text_out_printf(out, "; it received %s of reads and sent %s of runs",
                                         format_size(part->reads_nbytes, reads),
                                         format_size(part->runs_nbytes, runs));
@@ -194,6 +197,7 @@ static void put_json_parts(struct json *json, const struct summary *s)
                 json_number(json, "passes", part->npasses);
                 json_number(json, "peak_memory_bytes", part->peak_nbytes);
                 json_number(json, "merged_kmers", part->nmerged);
+                json_number(json, "text_bytes", part->text_nbytes);
                 json_number(json, "received_reads_bytes", part->reads_nbytes);
                 json_number(json, "sent_runs_bytes", part->runs_nbytes);
                 json_end(json, '}');

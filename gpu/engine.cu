@@ -48,9 +48,9 @@ static enum kc_status keep(struct gpu_engine<Key> *e, const struct kc_gpu_reads 
         KC_TRY(kc_gpu_kept_put(e->in->kept, reads, err));
         kc_gpu_trace_end(e->crew.trace, trace, e->crew.gpu->stream);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu->stream)));
-        e->nkmers += reads->nkmers;
+        __atomic_fetch_add(&e->nkmers, reads->nkmers, __ATOMIC_RELAXED);
         if (kc_gpu_kept_where(e->in->kept).file_nbytes == 0)
-                expect_pairs(e, e->nkmers);
+                expect_pairs(e, __atomic_load_n(&e->nkmers, __ATOMIC_RELAXED));
 out:
         return status;
 }
@@ -72,8 +72,8 @@ out:
         return status;
 }
 
-/* Keep the reads of files that the device inflates and parses. If the intake gives up, start again
- * with batches. */
+/* Keep the reads of files that the devices inflate and parse. If an intake gives up, start again with
+ * batches. */
 template <class Key>
 static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -86,10 +86,12 @@ static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *er
                         break;
                 KC_TRY(keep(e, &reads, i, err));
         }
-        if (!foreign)
-                return kc_gpu_intake_end(e->in->intake, false, &e->in->text_nbytes, err);
-        KC_TRY(turn_to_batches(e, err));
-        KC_TRY(keep_batches(e, err));
+        KC_TRY(end_intakes(e, err));
+        if (!e->in->takes_files) {
+                drop_files(e);
+                KC_TRY(prepare_batches(e, err));
+                KC_TRY(keep_batches(e, err));
+        }
 out:
         return status;
 }
@@ -127,26 +129,109 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
         return make_counter(e, &e->own, err);
 }
 
+/* No more reads follow: decide where these stay, and add up the k-mers that they have. */
+template <class Key>
+static enum kc_status end_reads(const struct gpu_engine<Key> *e, struct kc_gpu_kept *kept,
+                                uint64_t *nkmers, struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t own = 0;
+        kc_gpu_kept_end(kept);
+        if (kc_gpu_kept_pass_nbytes(kept) > 0)
+                KC_TRY(kc_gpu_kept_leave_device(kept, err));
+        KC_TRY(kc_gpu_kept_nkmers(kept, e->number, &own, err));
+        *nkmers += own;
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status end_all_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        uint64_t nkmers = 0;
+        const enum kc_status status = for_all_reads(
+                e->in, [&](struct kc_gpu_kept *kept) { return end_reads(e, kept, &nkmers, err); },
+                err);
+        if (e->in->nks > 1) /* otherwise they were counted as they were read */
+                e->nkmers = nkmers;
+        return status;
+}
+
+/* From here on, reads stay where they are. */
+static void settle_reads(struct gpu_input *in)
+{
+        in->where = {};
+        for (int i = 0; i <= in->gpu_params->nothers; i++) {
+                struct kc_gpu_kept *kept = reads_of(in, i);
+                if (kept == NULL)
+                        continue;
+                const struct kc_gpu_kept_where own = kc_gpu_kept_where(kept);
+                in->where.device_nbytes += own.device_nbytes;
+                in->where.host_nbytes += own.host_nbytes;
+                in->where.file_nbytes += own.file_nbytes;
+                kc_gpu_kept_settle(kept);
+        }
+}
+
+/* The first device's memory, if it has read all reads itself. */
+template <class Key>
+static enum kc_status prepare_alone(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_load most = sum_loads(e->loads, &e->shares.shares[0]);
+        KC_TRY(grow_counter(e, &most, err));
+        settle_reads(e->in);
+        e->own.kept = e->in->kept;
+        KC_TRY(make_lsm(e, &e->own, err));
+out:
+        return status;
+}
+
+/* Move a chunk of the first device's own reads off it, and forget what it had for counting. */
+template <class Key>
+static enum kc_status give_reads(struct gpu_engine<Key> *e, bool *gave, struct kc_error *err)
+{
+        end_counting(&e->own);
+        kc_gpu_lsm_free(e->own.lsm);
+        e->own.lsm = NULL;
+        kc_gpu_forget_refusals(e->crew.gpu);
+        kc_gpu_kept_unsettle(e->in->kept);
+        return kc_gpu_kept_give(e->in->kept, gave, err);
+}
+
+/* The first device's memory, if other devices have reads, too. It gets its memory as a follower
+ * does, but cannot leave its share to another device: rather, its own reads leave it. */
+template <class Key>
+static enum kc_status prepare_together(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_error refusal = {};
+        bool gave = true;
+        kc_gpu_counter_free(e->own.counter);
+        e->own.counter = NULL;
+        settle_reads(e->in);
+        while ((status = prepare_share(e, &e->own, &e->shares.shares[0], &refusal)) == KC_ENOMEM) {
+                KC_TRY(give_reads(e, &gave, err));
+                if (!gave)
+                        break;
+                settle_reads(e->in);
+                refusal = {};
+        }
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &refusal);
+out:
+        return status;
+}
+
 /* Decide where reads stay, and which device counts what. */
 template <class Key>
 static enum kc_status prepare_counting(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_load most;
         size_t nshares;
-        kc_gpu_kept_end(e->in->kept);
-        if (kc_gpu_kept_pass_nbytes(e->in->kept) > 0)
-                KC_TRY(kc_gpu_kept_leave_device(e->in->kept, err));
-        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, e->loads, err));
-        if (e->in->nks > 1)
-                KC_TRY(kc_gpu_kept_nkmers(e->in->kept, e->number, &e->nkmers, err));
+        KC_TRY(end_all_reads(e, err));
+        KC_TRY(read_loads(e, err));
         nshares = plan_shares(e);
-        most = sum_loads(e->loads, &e->shares.shares[0]);
-        KC_TRY(grow_counter(e, &most, err));
-        e->in->where = kc_gpu_kept_where(e->in->kept);
-        kc_gpu_kept_settle(e->in->kept);
-        e->own.kept = e->in->kept;
-        KC_TRY(make_lsm(e, &e->own, err));
+        KC_TRY(have_read_together(e->in) ? prepare_together(e, err) : prepare_alone(e, err));
         kc_gpu_shares_open(&e->shares, nshares);
 out:
         return status;
@@ -160,11 +245,11 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), KC_NLOADS);
         KC_TRY(count_shares(e, &e->own, 0, err));
         e->spilled_nbytes = e->in->where.file_nbytes;
-        kc_gpu_counter_free(e->own.counter);
-        e->own.counter = NULL;
+        end_counting(&e->own);
         if (e->number + 1 == e->in->nks) {
                 kc_gpu_kept_free(e->in->kept);
                 e->in->kept = NULL;
+                free_other_reads(e->in);
         }
 out:
         return status;
@@ -216,7 +301,7 @@ template <class Key> static enum kc_status read_batches(void *ctx, int reader, s
         enum kc_status status = KC_OK;
         bool batches = true;
         if (e->in->intake != NULL)
-                KC_TRY(kc_gpu_intake_read(e->in->intake, &batches, err));
+                KC_TRY(kc_gpu_intakes_read(&e->in->intakes, reader, &batches, err));
         if (batches)
                 KC_TRY(kc_gpu_feed_read(e->in->feed, reader, err));
 out:
@@ -272,18 +357,26 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
 template <class Key>
 static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
 {
+        enum kc_status status;
         const struct kc_gpu_params *params = e->crew.params;
+        struct gpu_input *in = e->in;
         if (params->stored == NULL)
                 return KC_OK;
-        e->in->stored.source = params->stored;
-        e->in->stored.k = e->in->min_k;
-        e->in->stored.max_k = e->in->max_k;
-        e->in->stored.text_nbytes =
+        in->intakes.gate = e->crew.gate;
+        in->intakes.source = params->stored;
+        in->intakes.n = 1 + params->nothers;
+        in->stored.all = &in->intakes;
+        in->stored.k = in->min_k;
+        in->stored.max_k = in->max_k;
+        in->stored.text_nbytes =
                 plan_rounds(e, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX);
-        e->in->takes_files = e->in->stored.text_nbytes != 0;
-        if (!e->in->takes_files)
+        in->takes_files = in->stored.text_nbytes != 0;
+        if (!in->takes_files)
                 return KC_OK;
-        return kc_gpu_intake_new(&e->in->intake, &e->in->stored, e->crew.gate, e->crew.trace, err);
+        KC_TRY(kc_gpu_intake_new(&in->intake, &in->stored, err));
+        (void)kc_gpu_intake_join(in->intake);
+out:
+        return status;
 }
 
 template <class Key>
@@ -317,7 +410,8 @@ out:
 }
 
 template <class Key>
-static void report_part(struct kc_gpu_report *report, const struct gpu_counting<Key> *c)
+static void report_part(struct kc_gpu_report *report, const struct gpu_counting<Key> *c,
+                        uint64_t text_nbytes)
 {
         struct kc_gpu_part_report *part = &report->parts[report->nparts++];
         part->device = c->device;
@@ -327,18 +421,25 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting<
         part->reads_nbytes = c->reads_nbytes;
         part->nmerged = c->nmerged;
         part->runs_nbytes = c->runs_nbytes;
+        part->text_nbytes = text_nbytes;
         report->npasses += c->npasses;
+}
+
+/* The text that a device parsed, and that was of use. */
+static uint64_t parsed_by(const struct gpu_input *in, const struct kc_gpu_intake *intake)
+{
+        return in->takes_files && intake != NULL ? kc_gpu_intake_text_nbytes(intake) : 0;
 }
 
 template <class Key>
 static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *report)
 {
         const struct gpu_input *in = e->in;
-        report_part(report, &e->own);
+        report_part(report, &e->own, parsed_by(in, in->intake));
         for (int i = 0; i < e->crew.nfollowers; i++)
-                report_part(report, &e->others[i]);
+                report_part(report, &e->others[i], parsed_by(in, in->others[i].intake));
         report->npartial = e->counted.npartial;
-        report->text_nbytes = in->text_nbytes;
+        report->text_nbytes = in->takes_files ? in->intakes.totals.text_nbytes : 0;
         report->kept_device_nbytes = in->where.device_nbytes;
         report->kept_host_nbytes = in->where.host_nbytes;
         report->kept_file_nbytes = in->where.file_nbytes;
@@ -356,7 +457,7 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
         for (int i = 0; i < params->nothers; i++) {
                 e->others[i].engine = e;
                 e->others[i].device = params->others[i];
-                e->others[i].gpu = &e->in->others[i];
+                e->others[i].gpu = &e->in->others[i].gpu;
         }
 }
 
@@ -368,8 +469,8 @@ template <class Key> static void end_devices(struct gpu_engine<Key> *e)
                 end_follower(&e->others[i]);
         if (e->crew.nfollowers > 0)
                 (void)cudaSetDevice(e->crew.gpu->device);
+        end_counting(&e->own);
         kc_gpu_lsm_free(e->own.lsm);
-        kc_gpu_counter_free(e->own.counter);
 }
 
 template <class Key>
@@ -438,10 +539,11 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
 static void close_others(struct gpu_input *in)
 {
         for (int i = 0; i < in->gpu_params->nothers; i++) {
-                if (in->others[i].pool == NULL)
+                if (in->others[i].gpu.pool == NULL)
                         continue;
-                (void)cudaSetDevice(in->others[i].device);
-                kc_gpu_close(&in->others[i]);
+                (void)cudaSetDevice(in->others[i].gpu.device);
+                kc_gpu_intake_free(in->others[i].intake);
+                kc_gpu_close(&in->others[i].gpu);
         }
         if (in->gpu_params->nothers > 0)
                 (void)cudaSetDevice(in->gpu_params->device);
@@ -485,6 +587,7 @@ enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
         kc_gpu_session_begin(&in.session, gpu_params, job);
         status = count_each(&in, tasks, reports, err);
         kc_gpu_kept_free(in.kept);
+        free_other_reads(&in);
         kc_gpu_feed_free(in.feed);
         kc_gpu_intake_free(in.intake);
         close_others(&in);

@@ -16,6 +16,16 @@
 
 #include <algorithm>
 
+static_assert((int)KC_MAX_INTAKES == (int)KC_GPU_MAX_DEVICES, "an intake for each device");
+
+/* A further device, for all k. */
+struct gpu_other {
+        struct kc_gpu gpu;
+        bool is_open;
+        struct kc_gpu_intake *intake; /* or NULL */
+        struct kc_gpu_kept *kept;     /* the reads that it has read; NULL: none */
+};
+
 /* The reads, which the engines of all k share. */
 struct gpu_input {
         const struct kc_count_params *params; /* k is not used */
@@ -25,16 +35,18 @@ struct gpu_input {
         struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
         int nks, min_k, max_k;
         struct kc_gpu_session session;
-        struct kc_gpu_intake_setup stored; /* of the intake */
-        struct kc_gpu_intake *intake;      /* or NULL */
-        bool takes_files;                  /* from the intake; otherwise reads come in batches */
+        struct kc_gpu_intakes intakes;
+        struct kc_gpu_intake_setup stored; /* of the first device's intake */
+        struct kc_gpu_intake *intake;      /* the first device's, or NULL */
+        bool takes_files;                  /* from the intakes; otherwise reads come in batches */
         struct kc_gpu_feed *feed;
-        struct kc_gpu_kept *kept;
+        struct kc_gpu_kept *kept; /* the reads that the first device has read */
         struct kc_gpu_kept_where where;
-        uint64_t text_nbytes;                         /* that the device parsed */
-        double reading_seconds;                       /* that reading took */
-        struct kc_gpu others[KC_GPU_MAX_DEVICES - 1]; /* further devices, for all k */
-        bool other_is_open[KC_GPU_MAX_DEVICES - 1];
+        double reading_seconds; /* that reading took */
+        struct gpu_other others[KC_GPU_MAX_DEVICES - 1];
+        /* guarded by the gate */
+        bool may_read;           /* the first device has its memory, so others may read, too */
+        size_t kept_host_nbytes; /* most pinned host memory for the reads of one device */
 };
 
 template <class Key> struct gpu_engine;
@@ -44,18 +56,17 @@ template <class Key> struct gpu_counting {
         struct gpu_engine<Key> *engine;
         int device; /* index, as listed */
         struct kc_gpu *gpu;
-        struct kc_gpu_kept *kept;
+        struct kc_gpu_kept *kept; /* all reads: in->kept, or a share in those of all devices */
         struct kc_gpu_counter<Key> *counter;
         struct kc_gpu_counter_caps caps; /* of the counter */
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_counted counted;
         uint64_t npasses;
-        uint64_t nmerged;                    /* pairs of the run that it merged */
-        uint64_t nsaturated, spilled_nbytes; /* of its LSM, in the end */
-        uint64_t runs_nbytes;                /* pairs that it sent to other devices */
-        /* of a follower */
-        struct kc_gpu_link link; /* from the first device */
-        uint64_t reads_nbytes;   /* sent to this device */
+        uint64_t nmerged;                             /* pairs of the run that it merged */
+        uint64_t nsaturated, spilled_nbytes;          /* of its LSM, in the end */
+        uint64_t runs_nbytes;                         /* pairs that it sent to other devices */
+        uint64_t reads_nbytes;                        /* sent to this device */
+        struct kc_gpu_link links[KC_GPU_MAX_DEVICES]; /* from other devices, for reads */
 };
 
 template <class Key> struct gpu_engine {
@@ -72,13 +83,76 @@ template <class Key> struct gpu_engine {
         struct gpu_counting<Key> own; /* the first device */
         struct gpu_counting<Key> others[KC_GPU_MAX_DEVICES - 1];
         double start, order_start;
-        uint64_t nkmers;
-        uint64_t expected_npairs;      /* the last estimate that the sink was given */
+        uint64_t nkmers;          /* in the reads; while they are read, each device adds its own */
+        uint64_t expected_npairs; /* the last estimate that the sink was given */
         struct kc_gpu_counted counted; /* by all devices; at the end, nsaturated includes what the
                                           LSMs cut off */
         uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
 };
+
+/* ---- the devices' reads ---- */
+
+/* Device 0 is the first one. */
+static const struct kc_gpu *device_of(const struct gpu_input *in, int device)
+{
+        return device == 0 ? &in->session.gpu : &in->others[device - 1].gpu;
+}
+
+static struct kc_gpu_kept *reads_of(const struct gpu_input *in, int device)
+{
+        return device == 0 ? in->kept : in->others[device - 1].kept;
+}
+
+/* Whether devices other than the first one have read some of the input. */
+static bool have_read_together(const struct gpu_input *in)
+{
+        for (int i = 0; i < in->gpu_params->nothers; i++)
+                if (in->others[i].kept != NULL)
+                        return true;
+        return false;
+}
+
+/* Call `work` for the reads of each device, with the device current. The first device is current
+ * afterwards. */
+template <class Work>
+static enum kc_status for_all_reads(const struct gpu_input *in, Work work, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i <= in->gpu_params->nothers; i++) {
+                if (reads_of(in, i) == NULL)
+                        continue;
+                KC_TRY(KC_CUDA(cudaSetDevice(device_of(in, i)->device)));
+                KC_TRY(work(reads_of(in, i)));
+        }
+out:
+        if (in->gpu_params->nothers > 0)
+                (void)cudaSetDevice(in->session.gpu.device);
+        return status;
+}
+
+/* Free the reads of the further devices. None of their threads may use them. */
+static void free_other_reads(struct gpu_input *in)
+{
+        for (int i = 0; i < in->gpu_params->nothers; i++) {
+                if (in->others[i].kept == NULL)
+                        continue;
+                (void)cudaSetDevice(in->others[i].gpu.device);
+                kc_gpu_kept_free(in->others[i].kept);
+                in->others[i].kept = NULL;
+        }
+        if (in->gpu_params->nothers > 0)
+                (void)cudaSetDevice(in->session.gpu.device);
+}
+
+static size_t pinned_for_reads(const struct gpu_input *in)
+{
+        size_t nbytes = 0;
+        for (int i = 0; i <= in->gpu_params->nothers; i++)
+                if (reads_of(in, i) != NULL)
+                        nbytes += kc_gpu_kept_pinned_nbytes(reads_of(in, i));
+        return nbytes;
+}
 
 static struct kc_load sum_loads(const struct kc_load *loads, const struct kc_gpu_share *share)
 {
@@ -88,6 +162,26 @@ static struct kc_load sum_loads(const struct kc_load *loads, const struct kc_gpu
                 sum.nkmers += loads[i].nkmers;
         }
         return sum;
+}
+
+/* Add up the loads of all reads. */
+template <class Key>
+static enum kc_status read_loads(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        std::fill(e->loads, e->loads + KC_NLOADS, kc_load{});
+        return for_all_reads(
+                e->in,
+                [&](struct kc_gpu_kept *kept) {
+                        struct kc_load loads[KC_NLOADS];
+                        const enum kc_status status =
+                                kc_gpu_kept_loads(kept, e->number, loads, err);
+                        for (int i = 0; i < KC_NLOADS && status == KC_OK; i++) {
+                                e->loads[i].nrecords += loads[i].nrecords;
+                                e->loads[i].nkmers += loads[i].nkmers;
+                        }
+                        return status;
+                },
+                err);
 }
 
 /* Plan a share for each device; returns the number of shares. */
@@ -102,7 +196,7 @@ static enum kc_status make_lsm(const struct gpu_engine<Key> *e, struct gpu_count
                                struct kc_error *err)
 {
         struct kc_gpu_lsm_setup lsm = {};
-        const size_t pinned = kc_gpu_kept_pinned_nbytes(e->in->kept);
+        const size_t pinned = pinned_for_reads(e->in);
         lsm.host_nbytes = (e->plan.host_nbytes - std::min(e->plan.host_nbytes, pinned)) /
                           (1 + (size_t)e->crew.nfollowers);
         lsm.tmp_dir = e->params.tmp_dir;
@@ -132,29 +226,55 @@ out:
         return status;
 }
 
+/* How a device keeps its reads.
+ *   buffers  of the feed, or NULL
+ *   intake   setup, or NULL */
 template <class Key>
-static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+static struct kc_gpu_kept_setup kept_setup(const struct gpu_engine<Key> *e, size_t device_nbytes,
+                                           const struct kc_gpu_feed_caps *buffers,
+                                           const struct kc_gpu_intake_setup *intake)
 {
-        enum kc_status status;
-        const struct kc_count_params *p = &e->params;
         struct kc_gpu_kept_setup kept = {};
         kept.superkmers = e->superkmers;
         kept.others = e->in->superkmers + 1;
         kept.nothers = e->in->nks - 1;
-        kept.max_nbases = e->plan.buffers.nbases;
-        kept.max_nspans = e->plan.buffers.nspans;
-        if (e->in->takes_files) {
-                kept.max_nbases =
-                        std::max(kept.max_nbases, kc_gpu_intake_most_bases(&e->in->stored));
-                kept.max_nspans =
-                        std::max(kept.max_nspans, kc_gpu_intake_most_spans(&e->in->stored));
+        if (buffers != NULL) {
+                kept.max_nbases = buffers->nbases;
+                kept.max_nspans = buffers->nspans;
         }
-        kept.device_nbytes = e->plan.kept_nbytes;
-        KC_TRY(least_host_memory(e, &kept.host_nbytes, err));
-        kept.tmp_dir = p->tmp_dir;
-        kept.nthreads = p->nthreads;
+        if (intake != NULL) {
+                kept.max_nbases = std::max(kept.max_nbases, kc_gpu_intake_most_bases(intake));
+                kept.max_nspans = std::max(kept.max_nspans, kc_gpu_intake_most_spans(intake));
+        }
+        kept.device_nbytes = device_nbytes;
+        kept.tmp_dir = e->params.tmp_dir;
+        kept.nthreads = e->params.nthreads;
         kept.gate = e->crew.gate;
+        return kept;
+}
+
+/* Let the followers read, too. */
+static void let_others_read(struct gpu_input *in, size_t kept_host_nbytes)
+{
+        kc_gate_enter(&in->session.gate);
+        in->may_read = true;
+        in->kept_host_nbytes = kept_host_nbytes;
+        kc_gate_wake(&in->session.gate, KC_GATE_FOLLOWERS);
+        kc_gate_leave(&in->session.gate);
+}
+
+template <class Key>
+static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_kept_setup kept = kept_setup(e, e->plan.kept_nbytes, &e->plan.buffers,
+                                                   e->in->takes_files ? &e->in->stored : NULL);
+        KC_TRY(least_host_memory(e, &kept.host_nbytes, err));
+        if (e->in->takes_files)
+                kept.host_nbytes /= 1 + (size_t)e->crew.nfollowers;
         KC_TRY(kc_gpu_kept_new(&e->in->kept, e->crew.gpu, &kept, err));
+        if (e->in->takes_files)
+                let_others_read(e->in, kept.host_nbytes);
 out:
         return status;
 }
@@ -236,12 +356,12 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
         return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
 }
 
-/* How much text a round of the intake may have. On the host, portions may take the quarter of the
- * memory that the plan sets aside for reading. */
+/* How much text a round of an intake may have. On the host, the portions of all intakes may take the
+ * quarter of the memory that the plan sets aside for reading. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
-        return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
-                                  (size_t)e->params.memory_nbytes / 4,
+        return kc_gpu_intake_plan(e->in->intakes.source, limit_nbytes,
+                                  (size_t)e->params.memory_nbytes / 4 / (size_t)e->in->intakes.n,
                                   (size_t)e->crew.params->batch_nkmers);
 }
 
@@ -262,24 +382,45 @@ static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struc
         return status == KC_OK || !*fits ? KC_OK : kc_fail_as(err, &refusal);
 }
 
-/* Let the workers read the files from the beginning, as batches: drop the reads that the intake has
- * found, and free the memory that was planned for use with the intake. */
+/* End the first device's intake, then all. */
 template <class Key>
-static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status end_intakes(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_stored_source *source = e->in->stored.source;
+        bool foreign;
+        KC_TRY(kc_gpu_intake_end(e->in->intake, err));
+        KC_TRY(kc_gpu_intakes_wait(&e->in->intakes, &foreign, err));
+        e->in->takes_files = !foreign;
+        kc_gpu_intakes_end(&e->in->intakes);
+out:
+        return status;
+}
+
+/* The workers read the files from the beginning, as batches: drop the reads that the intakes have
+ * found, and free the memory that was planned for use with them. */
+template <class Key> static void drop_files(struct gpu_engine<Key> *e)
+{
+        const struct kc_stored_source *source = e->in->intakes.source;
         uint64_t nbytes = 0;
         for (size_t i = 0; i < source->nfiles; i++)
                 nbytes += source->files[i].nbytes;
-        KC_TRY(kc_gpu_intake_end(e->in->intake, true, &e->in->text_nbytes, err));
         kc_job_expect(e->crew.job, nbytes); /* now: with read_ahead, workers are already reading */
-        e->in->takes_files = false;
         e->nkmers = 0;
         kc_gpu_counter_free(e->own.counter);
         e->own.counter = NULL;
         kc_gpu_kept_free(e->in->kept);
         e->in->kept = NULL;
+        free_other_reads(e->in);
+}
+
+/* Leave the files to the workers. */
+template <class Key>
+static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_gpu_intakes_give_up(&e->in->intakes);
+        KC_TRY(end_intakes(e, err));
+        drop_files(e);
 out:
         return status;
 }
@@ -315,12 +456,11 @@ out:
         return status;
 }
 
-/* Drop what the intake has found, and prepare for batches. */
+/* Prepare for batches instead of files. */
 template <class Key>
-static enum kc_status turn_to_batches(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status prepare_batches(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(leave_files(e, err));
         KC_TRY(attach_early(e, err));
         KC_TRY(divide_memory(e, err));
 out:
@@ -339,10 +479,12 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
         status = divide_memory(e, &refusal);
-        if (status == KC_ENOMEM && e->in->takes_files)
-                status = turn_to_batches(e, err);
-        else if (status != KC_OK)
+        if (status == KC_ENOMEM && e->in->takes_files) {
+                KC_TRY(leave_files(e, err));
+                KC_TRY(prepare_batches(e, err));
+        } else if (status != KC_OK) {
                 status = kc_fail_as(err, &refusal);
+        }
 out:
         return status;
 }
@@ -379,7 +521,7 @@ static enum kc_status take_next_counter(struct gpu_engine<Key> *e, struct kc_err
 {
         enum kc_status status;
         struct kc_load total;
-        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, e->loads, err));
+        KC_TRY(read_loads(e, err));
         (void)plan_shares(e);
         total = sum_loads(e->loads, &e->shares.shares[0]);
         KC_TRY(plan_next_counter(e, &total, err));
@@ -397,7 +539,8 @@ template <class Key> static enum kc_status take_next_memory(void *ctx, struct kc
         kc_gpu_kept_unsettle(e->in->kept);
         KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
-        KC_TRY(take_next_counter(e, err));
+        if (!have_read_together(e->in)) /* otherwise with the share in all reads */
+                KC_TRY(take_next_counter(e, err));
 out:
         return status;
 }

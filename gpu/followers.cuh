@@ -2,13 +2,14 @@
  * Private to engine.cu: counting shares, on the first device and on further ones.
  *
  *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──┐
- *                   │                                              ├─▶ merging (gpu/merging.cuh)
- *                   ▼ over a link (gpu/device/link.cuh)            │
+ *                   ▲                                              ├─▶ merging (gpu/merging.cuh)
+ *                   ▼ over links (gpu/device/link.cuh)             │
  *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──┘
  *
  * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
  * counted by one device, and its count is final there. Every device needs all reads, but packed
- * reads are much smaller than anything that is made of them.
+ * reads are much smaller than anything that is made of them. If the devices read files themselves
+ * (gpu/intake/intake.cuh), each keeps what it has read; otherwise the first one keeps all.
  */
 #ifndef KC_GPU_FOLLOWERS_CUH
 #define KC_GPU_FOLLOWERS_CUH
@@ -97,13 +98,13 @@ static enum kc_status open_follower(struct gpu_engine<Key> *e, int follower, str
 {
         enum kc_status status;
         struct gpu_input *in = e->in;
-        struct kc_gpu *gpu = &in->others[follower];
+        struct kc_gpu *gpu = &in->others[follower].gpu;
         const int device = e->others[follower].device;
-        if (in->other_is_open[follower])
+        if (in->others[follower].is_open)
                 return KC_CUDA(cudaSetDevice(device)); /* the current device is per thread */
         KC_TRY(kc_gpu_wake(device, err));
         KC_TRY(kc_gpu_open(gpu, device, in->gpu_params->memory_nbytes, err));
-        in->other_is_open[follower] = true;
+        in->others[follower].is_open = true;
         hold_ahead(e, gpu);
 out:
         return status;
@@ -111,14 +112,35 @@ out:
 
 /* Plan a counter for a share. KC_ENOMEM if there is too little room for any work. */
 template <class Key>
-static enum kc_status plan_follower(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                    const struct kc_load *total, struct kc_error *err)
+static enum kc_status plan_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                 const struct kc_load *total, struct kc_error *err)
 {
         struct kc_gpu_plan_input input = plan_input(e, total);
         const size_t streaming = kc_gpu_kept_pass_nbytes(c->kept);
         const size_t room = kc_gpu_room(c->gpu);
         input.copies = streaming > 0;
         return kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &c->caps, err);
+}
+
+/* Take a share in the reads of all devices. */
+template <class Key>
+static enum kc_status share_reads(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  size_t device_nbytes, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_kept_source sources[KC_GPU_MAX_DEVICES];
+        int n = 0;
+        for (int i = 0; i <= e->crew.nfollowers; i++) {
+                const struct kc_gpu *gpu = device_of(e->in, i);
+                if (reads_of(e->in, i) == NULL)
+                        continue;
+                if (gpu != c->gpu)
+                        KC_TRY(kc_gpu_link_open(&c->links[i], gpu, c->gpu, err));
+                sources[n++] = { reads_of(e->in, i), gpu != c->gpu ? &c->links[i] : NULL };
+        }
+        KC_TRY(kc_gpu_kept_share(&c->kept, c->gpu, sources, n, device_nbytes, err));
+out:
+        return status;
 }
 
 /* Take the reads, at most device_nbytes of them into device memory, and a counter for a share. */
@@ -128,8 +150,8 @@ static enum kc_status take_share_memory(struct gpu_engine<Key> *e, struct gpu_co
                                         struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_kept_share(&c->kept, c->gpu, e->in->kept, &c->link, device_nbytes, err));
-        KC_TRY(plan_follower(e, c, total, err));
+        KC_TRY(share_reads(e, c, device_nbytes, err));
+        KC_TRY(plan_share(e, c, total, err));
         KC_TRY(make_counter(e, c, err));
         KC_TRY(make_lsm(e, c, err));
 out:
@@ -141,32 +163,31 @@ template <class Key> static void end_counting(struct gpu_counting<Key> *c)
 {
         kc_gpu_counter_free(c->counter);
         c->counter = NULL;
-        kc_gpu_kept_free(c->kept);
+        if (c->kept != c->engine->in->kept)
+                kc_gpu_kept_free(c->kept);
         c->kept = NULL;
-        c->reads_nbytes += c->link.nbytes;
-        kc_gpu_link_close(&c->link);
+        for (struct kc_gpu_link &link : c->links) {
+                c->reads_nbytes += link.nbytes;
+                kc_gpu_link_close(&link);
+        }
 }
 
-/* Like the first device, keep all reads in device memory if they take at most about two thirds
- * of it; if counting then has too little, keep none there. */
+/* Keep all reads in device memory if they take at most about two thirds of it; if counting then has
+ * too little, copy those of other devices in each pass. */
 template <class Key>
-static enum kc_status prepare_follower(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                       const struct kc_gpu_share *share, struct kc_error *err)
+static enum kc_status prepare_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                    const struct kc_gpu_share *share, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_error refusal = {};
         const struct kc_load total = sum_loads(e->loads, share);
-        KC_TRY(kc_gpu_link_open(&c->link, e->crew.gpu, c->gpu, err));
         status = take_share_memory(e, c, &total, kc_gpu_plan_kept_nbytes(c->gpu->limit_nbytes),
                                    &refusal);
         if (status != KC_ENOMEM)
                 return status == KC_OK ? KC_OK : kc_fail_as(err, &refusal);
         end_counting(c);
         kc_gpu_forget_refusals(c->gpu);
-        KC_TRY(kc_gpu_link_open(&c->link, e->crew.gpu, c->gpu, err));
-        KC_TRY(take_share_memory(e, c, &total, 0, err));
-out:
-        return status;
+        return take_share_memory(e, c, &total, 0, err);
 }
 
 /* Take shares and count them, as long as there are any for this device. The first device has its
@@ -182,7 +203,7 @@ static enum kc_status count_shares(struct gpu_engine<Key> *e, struct gpu_countin
                 if (number < 0)
                         break;
                 if (c->counter == NULL)
-                        KC_TRY(prepare_follower(e, c, &e->shares.shares[number], err));
+                        KC_TRY(prepare_share(e, c, &e->shares.shares[number], err));
                 KC_TRY(count_share(e, c, &e->shares.shares[number], err));
         }
 out:
@@ -219,13 +240,101 @@ out:
         return status;
 }
 
+/* ---- reading ---- */
+
+/* Wait until the first device has its memory. *may: the files are read by devices. */
+template <class Key>
+static enum kc_status wait_to_read(struct gpu_engine<Key> *e, bool *may, struct kc_error *err)
+{
+        const struct gpu_input *in = e->in;
+        kc_gate_enter(e->crew.gate);
+        enum kc_status status = kc_gate_check(e->crew.gate, err);
+        while (status == KC_OK && !in->may_read && !in->intakes.over)
+                status = kc_gate_wait(e->crew.gate, KC_GATE_FOLLOWERS, err);
+        *may = !in->intakes.over;
+        kc_gate_leave(e->crew.gate);
+        return status;
+}
+
+/* Memory for reading. KC_ENOMEM: the device has too little. */
+template <class Key>
+static enum kc_status take_reading_memory(struct gpu_engine<Key> *e, struct kc_gpu *gpu, int number,
+                                          struct kc_gpu_intake **intake, struct kc_gpu_kept **kept,
+                                          struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_intake_setup setup = e->in->stored;
+        struct kc_gpu_kept_setup keeping;
+        setup.number = number;
+        setup.text_nbytes = plan_rounds(e, gpu->limit_nbytes);
+        if (setup.text_nbytes == 0)
+                return kc_fail(err, KC_ENOMEM, "too little device memory to read files");
+        keeping = kept_setup(e, kc_gpu_plan_kept_nbytes(gpu->limit_nbytes), NULL, &setup);
+        keeping.host_nbytes = e->in->kept_host_nbytes;
+        KC_TRY(kc_gpu_kept_new(kept, gpu, &keeping, err));
+        KC_TRY(kc_gpu_intake_new(intake, &setup, err));
+        KC_TRY(kc_gpu_intake_attach(*intake, gpu, setup.text_nbytes, err));
+out:
+        return status;
+}
+
+/* Keep the reads of some parts of the files. */
+template <class Key>
+static enum kc_status keep_parts(struct gpu_engine<Key> *e, struct gpu_other *other,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_reads reads;
+        bool foreign;
+        for (;;) {
+                KC_TRY(kc_gpu_intake_take(other->intake, &reads, &foreign, err));
+                if (reads.nkmers == 0)
+                        break;
+                KC_TRY(kc_gpu_kept_put(other->kept, &reads, err));
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(other->gpu.stream)));
+                __atomic_fetch_add(&e->nkmers, reads.nkmers, __ATOMIC_RELAXED);
+        }
+        KC_TRY(kc_gpu_intake_end(other->intake, err));
+out:
+        return status;
+}
+
+/* Read along with the first device, if devices read and this one has the memory. The reads belong to
+ * the driver's thread when the intake has ended. */
+template <class Key>
+static enum kc_status follow_reading(struct gpu_engine<Key> *e, int follower, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_error refusal = {};
+        struct gpu_other *other = &e->in->others[follower];
+        struct kc_gpu_intake *intake = NULL;
+        struct kc_gpu_kept *kept = NULL;
+        status = take_reading_memory(e, &other->gpu, follower + 1, &intake, &kept, &refusal);
+        if (status == KC_OK && kc_gpu_intake_join(intake)) {
+                other->intake = intake;
+                other->kept = kept;
+                return keep_parts(e, other, err);
+        }
+        kc_gpu_intake_free(intake);
+        kc_gpu_kept_free(kept);
+        if (status != KC_OK && status != KC_ENOMEM)
+                return kc_fail_as(err, &refusal);
+        kc_gpu_forget_refusals(&other->gpu);
+        return KC_OK;
+}
+
 /* A follower's thread. */
 template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         struct kc_error failure = {};
+        bool may_read = false;
         KC_TRY(open_follower(e, follower, &failure));
+        if (e->number == 0 && e->in->intake != NULL)
+                KC_TRY(wait_to_read(e, &may_read, &failure));
+        if (may_read)
+                KC_TRY(follow_reading(e, follower, &failure));
         KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
         KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
 out:

@@ -81,7 +81,8 @@ struct kc_gpu_part_report {
         uint64_t nkmers, npasses; /* that it counted */
         size_t peak_nbytes;
         uint64_t nmerged; /* pairs that it merged and put, before the last filter */
-        uint64_t reads_nbytes, runs_nbytes; /* sent to it by the first device, and by it to any */
+        uint64_t reads_nbytes, runs_nbytes; /* sent to it by other devices, and by it to any */
+        uint64_t text_nbytes;               /* that it parsed */
 };
 
 /* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */
@@ -95,7 +96,7 @@ struct kc_gpu_report {
         uint64_t npasses;  /* over the reads */
         uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
-        uint64_t text_nbytes; /* parsed by the device; 0: all reads came in batches */
+        uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */
         /* kc_gpu_combine */
         uint64_t nranges;
 };

@@ -81,9 +81,13 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader);
 /*
  * The inputs as they are stored, in place of the batches: use one or the other, though batches may
  * follow if the engine gave up. False if some input is a pipe, or is neither plain or BGZF text
- * that begins like FASTQ or FASTA, nor BAM with a sound header. Valid until kc_reader_close.
+ * that begins like FASTQ or FASTA, nor BAM with a sound header. Valid until the next call, or
+ * kc_reader_close.
+ *   part_nbytes  files of text are cut into parts of about so many bytes, if records can be found
+ *                there; UINT64_MAX: they are not cut
  */
-bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source);
+bool kc_reader_stored(struct kc_reader *reader, uint64_t part_nbytes,
+                      struct kc_stored_source *source);
 
 /* Totals of what was read so far, from any thread; final once every worker has seen the end. */
 void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals);

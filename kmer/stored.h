@@ -30,6 +30,20 @@ struct kc_stored_file {
         uint32_t nrefs;
 };
 
+/*
+ * Some of a file's records: what an engine reads at a time. The records lie within a stretch of the
+ * file; in BGZF it consists of whole blocks, the first and the last of which may have text of other
+ * parts, too.
+ */
+struct kc_stored_part {
+        size_t file;
+        uint64_t offset, nbytes; /* of the stretch */
+        uint64_t skip;           /* bytes of text before the first record */
+        uint32_t kept;           /* bytes of the last block's text that belong to the part;
+                                    UINT32_MAX: all of them */
+        bool ends_file;
+};
+
 /* What the files held, in the terms of struct kc_reader_totals (io/reader.h). If the engine gave
  * them up, only the last two fields are set. */
 struct kc_stored_totals {
@@ -43,12 +57,14 @@ struct kc_stored_source {
         void *ctx;
         const struct kc_stored_file *files; /* [nfiles] */
         size_t nfiles;
+        const struct kc_stored_part *parts; /* [nparts] every record is in one of them */
+        size_t nparts;
         int min_quality;
         /* Read n bytes of a file, in any thread. *got < n only if the file has become shorter, or if
          * it has grown so that its end may be missing. KC_EINPUT, KC_EIO. */
         enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                size_t *got, struct kc_error *err);
-        /* Called when the file will not be read any more. */
+        /* Called when the file will not be read any more, perhaps more than once. */
         void (*close)(void *ctx, size_t file);
         /* Called when all files have been read and parsed, or when the engine gives them up. */
         void (*report)(void *ctx, const struct kc_stored_totals *totals);

@@ -1,5 +1,5 @@
 /*
- * The driver's side: from portions to rounds of text, and from rounds to reads.
+ * The device's side: from portions to rounds of text, and from rounds to reads.
  */
 #include "gpu/intake/intake_internal.cuh"
 
@@ -82,9 +82,9 @@ static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *set
         text.min_k = setup->k;
         text.max_k = setup->max_k;
         text.marks = setup->max_k > setup->k;
-        text.min_quality = setup->source->min_quality;
-        text.fasta = has_fasta(setup->source);
-        text.bam = has_bam(setup->source);
+        text.min_quality = setup->all->source->min_quality;
+        text.fasta = has_fasta(setup->all->source);
+        text.bam = has_bam(setup->all->source);
         return text;
 }
 
@@ -94,7 +94,8 @@ enum { GATHERED_ROUNDS = 2 };
 
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup)
 {
-        const uint64_t nbases = most_bases(setup->source, GATHERED_ROUNDS * setup->text_nbytes);
+        const uint64_t nbases =
+                most_bases(setup->all->source, GATHERED_ROUNDS * setup->text_nbytes);
         return nbases < KC_CHUNK_NBASES ? nbases : (uint64_t)KC_CHUNK_NBASES;
 }
 
@@ -107,16 +108,17 @@ size_t kc_gpu_intake_most_spans(const struct kc_gpu_intake_setup *setup)
 /* ---- life ---- */
 
 enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
-                                 const struct kc_gpu_intake_setup *setup, struct kc_gate *gate,
-                                 struct kc_gpu_trace *trace, struct kc_error *err)
+                                 const struct kc_gpu_intake_setup *setup, struct kc_error *err)
 {
         struct kc_gpu_intake *intake = (struct kc_gpu_intake *)calloc(1, sizeof *intake);
         *out = intake;
         if (intake == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         intake->setup = *setup;
-        intake->gate = gate;
-        intake->trace = trace;
+        intake->all = setup->all;
+        intake->source = setup->all->source;
+        intake->gate = setup->all->gate;
+        intake->bell = setup->number == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;
         intake->portion_nbytes = portion_share(setup->text_nbytes);
         intake->slice_nbytes = intake->portion_nbytes < MAX_SLICE_NBYTES ? intake->portion_nbytes
                                                                          : (size_t)MAX_SLICE_NBYTES;
@@ -126,6 +128,18 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
                 *out = NULL;
         }
         return status;
+}
+
+bool kc_gpu_intake_join(struct kc_gpu_intake *intake)
+{
+        struct kc_gpu_intakes *all = intake->all;
+        kc_gate_enter(all->gate);
+        const bool open = !all->over;
+        if (open)
+                all->reading[intake->setup.number] = intake;
+        kc_gate_wake(all->gate, KC_GATE_WORKERS);
+        kc_gate_leave(all->gate);
+        return open;
 }
 
 static size_t portion_memory(const struct kc_gpu_intake *intake)
@@ -266,6 +280,12 @@ void kc_gpu_intake_free(struct kc_gpu_intake *intake)
 
 /* ---- rounds of text ---- */
 
+static const struct kc_stored_file *file_of(const struct kc_gpu_intake *intake,
+                                            const struct kc_stored_part *part)
+{
+        return &intake->source->files[part->file];
+}
+
 /* The last n bytes of the portion are the beginning of a block: put them in front of the next
  * portion. */
 static enum kc_status move_tail(struct kc_gpu_intake *intake, const struct intake_portion *from,
@@ -279,7 +299,7 @@ static enum kc_status move_tail(struct kc_gpu_intake *intake, const struct intak
                                        cudaMemcpyHostToDevice, intake->inflating));
 }
 
-/* Take the next portion, and have the inflating stream wait for its copies. */
+/* Take the next portion, if there is one, and have the inflating stream wait for its copies. */
 static enum kc_status begin_portion(struct kc_gpu_intake *intake, bool *foreign,
                                     struct kc_error *err)
 {
@@ -318,11 +338,26 @@ out:
         return status;
 }
 
-/*
- * Find the next blocks of the portion, and inflate them. *ends: the portion has no more; a block
- * that continues in the next portion does not count. At the end of a file there must be nothing
- * left, and the last block must be the empty one that marks the end.
- */
+/* Whether the blocks of a part are all there, at its end: nothing must be left. The last block of a
+ * file must be the empty one that marks the end; that of another part must have the text that
+ * belongs to the part, and what it has beyond that is dropped. */
+static bool end_blocks(const struct kc_gpu_intake *intake, struct intake_round *round,
+                       size_t nblocks, enum kc_bgzf_stop stop)
+{
+        const struct kc_stored_part *part = intake->portion->part;
+        const uint64_t last = intake->last_block_text_nbytes;
+        if (stop != KC_BGZF_END || (part->ends_file && last != 0))
+                return false;
+        if (part->kept == UINT32_MAX)
+                return true;
+        if (nblocks == 0 || part->kept > last)
+                return false;
+        round->nbytes -= last - part->kept;
+        return true;
+}
+
+/* Find the next blocks of the portion, and inflate them. *ends: the portion has no more; a block
+ * that continues in the next portion does not count. */
 static enum kc_status begin_bgzf(struct kc_gpu_intake *intake, struct intake_round *round,
                                  bool *ends, bool *foreign, struct kc_error *err)
 {
@@ -340,8 +375,8 @@ static enum kc_status begin_bgzf(struct kc_gpu_intake *intake, struct intake_rou
         *foreign |= stop == KC_BGZF_FOREIGN || stop == KC_BGZF_TOO_LONG;
         *foreign |= stop == KC_BGZF_FULL && table.n == 0; /* a block that no round can hold */
         *foreign |= stop == KC_BGZF_PARTIAL && end - intake->at > MARGIN_NBYTES;
-        if (*ends && portion->ends_file)
-                *foreign |= stop != KC_BGZF_END || intake->last_block_text_nbytes != 0;
+        if (*ends && portion->ends_part)
+                *foreign |= !end_blocks(intake, round, table.n, stop);
         return *foreign ? KC_OK : inflate(intake, round, &table, err);
 }
 
@@ -368,13 +403,14 @@ static enum kc_status end_portion(struct kc_gpu_intake *intake, struct intake_ro
         enum kc_status status = KC_OK;
         struct intake_portion *portion = intake->portion;
         round->portion = portion;
-        round->ends_file = portion->ends_file;
+        round->ends_part = portion->ends_part;
         intake->portion = NULL;
         intake->ntail = 0;
-        if (!portion->ends_file) {
+        if (!portion->ends_part) {
                 intake->ntail = MARGIN_NBYTES + portion->nbytes - intake->at;
                 KC_TRY(begin_portion(intake, foreign, err));
-                KC_TRY(move_tail(intake, portion, intake->ntail, intake->portion, err));
+                if (intake->portion != NULL) /* otherwise another intake gave up */
+                        KC_TRY(move_tail(intake, portion, intake->ntail, intake->portion, err));
         }
 out:
         return status;
@@ -390,11 +426,11 @@ static enum kc_status begin_round(struct kc_gpu_intake *intake, bool *foreign, s
                 KC_TRY(begin_portion(intake, foreign, err));
         if (intake->portion == NULL || *foreign)
                 return KC_OK;
-        round->file = intake->portion->file;
+        round->part = intake->portion->part;
         round->portion = NULL;
-        round->ends_file = false;
+        round->ends_part = false;
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(intake->inflating, round->parsed, 0)));
-        if (intake->setup.source->files[round->file].bgzf)
+        if (file_of(intake, round->part)->bgzf)
                 KC_TRY(begin_bgzf(intake, round, &ends, foreign, err));
         else
                 KC_TRY(begin_plain(intake, round, &ends, err));
@@ -416,17 +452,33 @@ static void add_totals(struct kc_gpu_intake *intake, const struct kc_gpu_text_re
         intake->totals.nlow_quality += result->nlow_quality;
 }
 
+/* All text of the part has been parsed. */
+static void end_part(struct kc_gpu_intake *intake, const struct kc_stored_part *part)
+{
+        const struct kc_stored_source *source = intake->source;
+        const bool is_whole = part->offset == 0 && part->ends_file;
+        intake->noverlap = 0;
+        intake->skipped = 0;
+        if (part->offset > 0) { /* the beginning of the block is another part's */
+                intake->totals.text_nbytes -= part->skip;
+                intake->totals.inflated_nbytes -= part->skip;
+        }
+        if (part->ends_file)
+                intake->totals.input_nbytes += file_of(intake, part)->nbytes;
+        if (is_whole)
+                source->close(source->ctx, part->file);
+}
+
 /* All of the round's text that can be parsed has been parsed: keep the rest for the next round, or
- * end the file. */
+ * end the part. */
 static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_round *round,
                                 const uint8_t *rest, size_t nrest, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu *gpu = intake->gpu;
-        const struct kc_stored_source *source = intake->setup.source;
         struct intake_round *next = &intake->rounds[(intake->nparsed + 1) % NROUNDS];
         intake->totals.text_nbytes += round->nbytes;
-        intake->totals.inflated_nbytes += source->files[round->file].bgzf ? round->nbytes : 0;
+        intake->totals.inflated_nbytes += file_of(intake, round->part)->bgzf ? round->nbytes : 0;
         if (nrest > 0)
                 KC_TRY(KC_CUDA(cudaMemcpyAsync(next->text - nrest, rest, nrest,
                                                cudaMemcpyDeviceToDevice, gpu->stream)));
@@ -434,26 +486,22 @@ static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_roun
         intake->carry = nrest;
         intake->done = 0;
         intake->nparsed++;
-        if (round->ends_file) {
-                intake->noverlap = 0;
-                intake->header_done = 0;
-                intake->totals.input_nbytes += source->files[round->file].nbytes;
-                source->close(source->ctx, round->file);
-        }
+        if (round->ends_part)
+                end_part(intake, round->part);
         if (round->portion != NULL)
                 kc_intake_give_back(intake, round->portion);
 out:
         return status;
 }
 
-/* Skip the rest of the BAM header, which the source has checked. */
-static void skip_header(struct kc_gpu_intake *intake, const struct intake_round *round)
+/* Skip the rest of what comes before the part's first record: the header of BAM, which the source has
+ * checked, or text of the part before. */
+static void skip_others(struct kc_gpu_intake *intake, const struct intake_round *round)
 {
-        const uint64_t more =
-                intake->setup.source->files[round->file].header_nbytes - intake->header_done;
+        const uint64_t more = round->part->skip - intake->skipped;
         const size_t left = intake->carry + round->nbytes - intake->done;
         const size_t n = more < left ? (size_t)more : left;
-        intake->header_done += n;
+        intake->skipped += n;
         intake->done += n;
 }
 
@@ -470,7 +518,7 @@ static size_t piece_share(const struct kc_gpu_intake *intake)
 {
         const struct kc_gpu_text_out *out = &intake->out;
         const size_t usual = 64 * MIB, least = intake->setup.text_nbytes / 32;
-        const size_t by_bases = most_text(intake->setup.source, out->max_nbases - out->nbases);
+        const size_t by_bases = most_text(intake->source, out->max_nbases - out->nbases);
         const size_t by_words = kc_gpu_text_fitting(out->words_cap - out->nwords);
         const size_t fits = by_bases < by_words ? by_bases : by_words;
         return fits < least || fits > usual ? usual : fits;
@@ -483,12 +531,12 @@ static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
         struct kc_gpu_text_input input = {};
         const size_t left = intake->carry + round->nbytes - intake->done;
         const size_t most = intake->takes_all ? left : piece_share(intake);
-        const struct kc_stored_file *file = &intake->setup.source->files[round->file];
+        const struct kc_stored_file *file = file_of(intake, round->part);
         input.format = format_of(file);
         input.nrefs = file->nrefs;
         input.bytes = round->text - intake->carry + intake->done;
         input.nbytes = left < most ? left : most;
-        input.last = round->ends_file && input.nbytes == left;
+        input.last = round->ends_part && input.nbytes == left;
         input.noverlap = intake->noverlap;
         return input;
 }
@@ -516,7 +564,7 @@ static enum kc_status parse(struct kc_gpu_intake *intake, bool *full, bool *fore
 {
         enum kc_status status;
         struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
-        skip_header(intake, round);
+        skip_others(intake, round);
         const struct kc_gpu_text_input piece = next_piece(intake, round);
         struct kc_gpu_text_result result = {};
         KC_TRY(kc_gpu_text_parse(intake->text, &piece, &intake->out, &result, err));
@@ -566,6 +614,17 @@ static void empty(struct kc_gpu_text_out *out)
         out->nbases = out->nkmers = out->nmarks = 0;
 }
 
+/* Whether any intake gave up, this one included. */
+static bool some_gave_up(struct kc_gpu_intake *intake, bool foreign)
+{
+        if (foreign)
+                kc_gpu_intakes_give_up(intake->all);
+        kc_gate_enter(intake->gate);
+        foreign = intake->all->foreign;
+        kc_gate_leave(intake->gate);
+        return foreign;
+}
+
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
                                   bool *foreign, struct kc_error *err)
 {
@@ -586,6 +645,7 @@ enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_re
                         KC_TRY(parse(intake, &full, foreign, err));
                 *foreign |= full && out->nwords == 0; /* not even one piece fits */
         }
+        *foreign = some_gave_up(intake, *foreign);
         *reads = *foreign ? kc_gpu_reads{} : kc_gpu_text_reads(out);
 out:
         return status;
@@ -593,37 +653,89 @@ out:
 
 /* ---- the end ---- */
 
-static struct kc_stored_totals totals_of(const struct kc_gpu_intake *intake, bool foreign)
+uint64_t kc_gpu_intake_text_nbytes(const struct kc_gpu_intake *intake)
 {
-        struct kc_stored_totals totals = intake->totals;
-        if (!foreign)
-                return totals;
-        totals = {};
-        totals.gave_up = true;
-        totals.wasted_nbytes = intake->totals.text_nbytes - intake->carry + intake->done;
-        return totals;
+        return intake->totals.text_nbytes;
 }
 
-enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
-                                 struct kc_error *err)
+/* Add what the intake has read to the totals of all. The caller is inside the gate. */
+static void add_to_all(const struct kc_gpu_intake *intake)
 {
-        const struct kc_stored_source *source = intake->setup.source;
+        const struct kc_stored_totals *own = &intake->totals;
+        struct kc_stored_totals *all = &intake->all->totals;
+        all->nreads += own->nreads;
+        all->nbases += own->nbases;
+        all->nskipped += own->nskipped;
+        all->nlow_quality += own->nlow_quality;
+        all->input_nbytes += own->input_nbytes;
+        all->text_nbytes += own->text_nbytes;
+        all->inflated_nbytes += own->inflated_nbytes;
+        all->wasted_nbytes += own->text_nbytes - intake->carry + intake->done;
+}
+
+enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, struct kc_error *err)
+{
         enum kc_status status = KC_OK;
         kc_gate_enter(intake->gate);
         intake->over = true;
-        intake->foreign = foreign;
         kc_gate_wake(intake->gate, KC_GATE_WORKERS);
         while (status == KC_OK && intake->nreading > 0)
-                status = kc_gate_wait(intake->gate, KC_GATE_DRIVER, err);
+                status = kc_gate_wait(intake->gate, intake->bell, err);
         kc_gate_leave(intake->gate);
         if (status != KC_OK)
                 return status;
         detach(intake);
         kc_intake_unmap(intake);
-        for (size_t i = 0; foreign && i < source->nfiles; i++)
-                source->close(source->ctx, i);
-        const struct kc_stored_totals totals = totals_of(intake, foreign);
-        *text_nbytes = totals.text_nbytes;
-        source->report(source->ctx, &totals);
+        kc_gate_enter(intake->gate);
+        add_to_all(intake);
+        intake->all->reading[intake->setup.number] = NULL;
+        kc_gate_wake(intake->gate, KC_GATE_DRIVER);
+        kc_gate_leave(intake->gate);
         return KC_OK;
+}
+
+void kc_gpu_intakes_give_up(struct kc_gpu_intakes *all)
+{
+        kc_gate_enter(all->gate);
+        all->foreign = all->over = true;
+        kc_gate_wake(all->gate, KC_GATE_WORKERS);
+        kc_gate_wake(all->gate, KC_GATE_DRIVER);
+        kc_gate_wake(all->gate, KC_GATE_FOLLOWERS);
+        kc_gate_leave(all->gate);
+}
+
+static bool are_reading(const struct kc_gpu_intakes *all)
+{
+        for (int i = 0; i < all->n; i++)
+                if (all->reading[i] != NULL)
+                        return true;
+        return false;
+}
+
+enum kc_status kc_gpu_intakes_wait(struct kc_gpu_intakes *all, bool *foreign, struct kc_error *err)
+{
+        kc_gate_enter(all->gate);
+        enum kc_status status = kc_gate_check(all->gate, err);
+        while (status == KC_OK && are_reading(all))
+                status = kc_gate_wait(all->gate, KC_GATE_DRIVER, err);
+        all->over = true;
+        *foreign = all->foreign;
+        kc_gate_wake(all->gate, KC_GATE_WORKERS);
+        kc_gate_leave(all->gate);
+        return status;
+}
+
+void kc_gpu_intakes_end(struct kc_gpu_intakes *all)
+{
+        const struct kc_stored_source *source = all->source;
+        struct kc_stored_totals totals = all->totals;
+        totals.wasted_nbytes = 0;
+        if (all->foreign) {
+                totals = {};
+                totals.gave_up = true;
+                totals.wasted_nbytes = all->totals.wasted_nbytes;
+        }
+        for (size_t i = 0; i < source->nfiles; i++)
+                source->close(source->ctx, i);
+        source->report(source->ctx, &totals);
 }

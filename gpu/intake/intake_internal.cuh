@@ -19,16 +19,17 @@ enum {
 
 /* Where the next portion begins. */
 struct intake_place {
-        size_t file;
-        uint64_t offset;
+        const struct kc_stored_part *part; /* NULL: take the next part */
+        uint64_t offset;                   /* in it */
 };
 
-/* A stretch of a file. In memory: | margin | stretch | padding |. */
+/* A stretch of a part. In memory: | margin | stretch | padding |. */
 struct intake_portion {
         uint8_t *host, *device; /* [MARGIN_NBYTES + portion_nbytes + KC_INFLATE_PADDING] */
-        size_t file, nbytes;
+        const struct kc_stored_part *part;
+        size_t nbytes;
         uint64_t offset; /* in the file */
-        bool ends_file;
+        bool ends_part;
         bool filling; /* from the first slice until the driver is done with it */
         size_t nslices, nclaimed, ncopied;
         bool is_short; /* the file ended early */
@@ -40,8 +41,8 @@ struct intake_round {
         uint8_t *text;                  /* device: where this round's text begins */
         size_t nbytes;                  /* of this round's text */
         struct intake_portion *portion; /* to be given back after the round; or NULL */
-        size_t file;
-        bool ends_file;
+        const struct kc_stored_part *part;
+        bool ends_part;
         /* BGZF */
         struct kc_bgzf_block *host_blocks, *blocks; /* [MAX_BLOCKS] pinned, device */
         uint32_t *status;                           /* [MAX_BLOCKS] device */
@@ -51,9 +52,11 @@ struct intake_round {
 
 struct kc_gpu_intake {
         struct kc_gpu_intake_setup setup;
+        struct kc_gpu_intakes *all;
+        const struct kc_stored_source *source;
         struct kc_gate *gate;
-        struct kc_gpu_trace *trace;
-        struct kc_gpu *gpu; /* NULL: not attached */
+        enum kc_gate_bell bell; /* of the device's thread */
+        struct kc_gpu *gpu;     /* NULL: not attached */
         size_t portion_nbytes, slice_nbytes, carry_nbytes;
         uint8_t *memory; /* all portions on the host */
         bool pinned;
@@ -62,8 +65,8 @@ struct kc_gpu_intake {
         struct intake_place next;                  /* of the workers */
         uint64_t nbegun;                           /* portions that workers began */
         int nreading;                              /* workers that have a slice */
-        bool attached, over, foreign;
-        /* the driver's */
+        bool attached, over;
+        /* the device's thread's */
         cudaStream_t inflating;
         cudaEvent_t copied;
         uint64_t ntaken;                 /* portions */
@@ -75,7 +78,7 @@ struct kc_gpu_intake {
         uint64_t nrounds, nparsed; /* begun, finished */
         size_t carry;              /* bytes that the last parse left */
         size_t done;               /* of carry and round, parsed already */
-        uint64_t header_done;      /* BAM: bytes of the header passed over */
+        uint64_t skipped;          /* bytes of text before the part's first record passed over */
         bool takes_all; /* the next piece is all that is left: its first record is long */
         uint32_t noverlap;
         struct kc_gpu_text *text;
@@ -89,12 +92,12 @@ struct kc_gpu_intake {
 enum kc_status kc_intake_map(struct kc_gpu_intake *intake, struct kc_error *err);
 void kc_intake_unmap(struct kc_gpu_intake *intake);
 
-/* Driver: take the next portion, once its copies are enqueued; *portion = NULL if there are no
- * more. KC_ECANCELED. */
+/* The device's thread: take the next portion, once its copies are enqueued; *portion = NULL if there
+ * are no more, or if an intake gave up. KC_ECANCELED. */
 enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intake_portion **portion,
                                       struct kc_error *err);
 
-/* Driver: the workers may use the portion's memory again. */
+/* The device's thread: the workers may use the portion's memory again. */
 void kc_intake_give_back(struct kc_gpu_intake *intake, struct intake_portion *portion);
 
 #endif

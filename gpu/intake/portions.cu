@@ -1,6 +1,6 @@
 /*
- * Portions of files. Workers claim them slice by slice, in the order of the files, and copy them to
- * the device.
+ * Portions of files. Workers claim them slice by slice, in the order of the parts, and copy them to
+ * the devices.
  */
 #include "gpu/intake/intake_internal.cuh"
 
@@ -46,35 +46,49 @@ namespace
 {
 
 struct intake_slice {
-        struct intake_portion *portion; /* NULL: there are no more */
-        size_t at, n;                   /* in the portion */
+        struct kc_gpu_intake *intake; /* NULL: there are no more */
+        struct intake_portion *portion;
+        size_t at, n; /* in the portion */
 };
 
 } // namespace
 
-/* Let workers fill the next portion. False if no file is left. */
+/* Take the next part. With the last one, other intakes learn that there are no more. */
+static bool begin_part(struct kc_gpu_intake *intake)
+{
+        struct kc_gpu_intakes *all = intake->all;
+        if (all->next_part == all->source->nparts)
+                return false;
+        intake->next = { &all->source->parts[all->next_part++], 0 };
+        if (all->next_part == all->source->nparts) {
+                kc_gate_wake(all->gate, KC_GATE_DRIVER);
+                kc_gate_wake(all->gate, KC_GATE_FOLLOWERS);
+        }
+        return true;
+}
+
+/* Let workers fill the next portion. False if no part is left. */
 static bool begin_portion(struct kc_gpu_intake *intake, struct intake_portion *portion)
 {
-        const struct kc_stored_source *source = intake->setup.source;
         struct intake_place *next = &intake->next;
-        if (next->file == source->nfiles)
+        if (next->part == NULL && !begin_part(intake))
                 return false;
-        const uint64_t left = source->files[next->file].nbytes - next->offset;
-        portion->file = next->file;
-        portion->offset = next->offset;
+        const uint64_t left = next->part->nbytes - next->offset;
+        portion->part = next->part;
+        portion->offset = next->part->offset + next->offset;
         portion->nbytes = left < intake->portion_nbytes ? left : intake->portion_nbytes;
-        portion->ends_file = portion->nbytes == left;
+        portion->ends_part = portion->nbytes == left;
         portion->nslices = kc_ceil_div(portion->nbytes, intake->slice_nbytes);
         portion->nclaimed = portion->ncopied = 0;
         portion->is_short = false;
         portion->filling = true;
         next->offset += portion->nbytes;
-        if (portion->ends_file)
-                *next = { next->file + 1, 0 };
+        if (portion->ends_part)
+                next->part = NULL;
         return true;
 }
 
-/* Claim a slice, if there is one. The caller is inside the gate. */
+/* Claim a slice for the intake, if there is one. The caller is inside the gate. */
 static struct intake_slice claim(struct kc_gpu_intake *intake)
 {
         struct intake_slice slice = {};
@@ -82,6 +96,7 @@ static struct intake_slice claim(struct kc_gpu_intake *intake)
         const bool busy = portion->filling && portion->nclaimed == portion->nslices;
         if (busy || (!portion->filling && !begin_portion(intake, portion)))
                 return slice;
+        slice.intake = intake;
         slice.portion = portion;
         slice.at = portion->nclaimed++ * intake->slice_nbytes;
         slice.n = portion->nbytes - slice.at;
@@ -89,25 +104,37 @@ static struct intake_slice claim(struct kc_gpu_intake *intake)
                 slice.n = intake->slice_nbytes;
         if (portion->nclaimed == portion->nslices)
                 intake->nbegun++;
+        intake->nreading++;
+        return slice;
+}
+
+/* Claim a slice for any intake. Each worker begins with a different one, so that all are served. */
+static struct intake_slice claim_any(const struct kc_gpu_intakes *all, int worker)
+{
+        struct intake_slice slice = {};
+        for (int i = 0; i < all->n && slice.intake == NULL; i++) {
+                struct kc_gpu_intake *intake = all->reading[(worker + i) % all->n];
+                if (intake != NULL && !intake->over)
+                        slice = claim(intake);
+        }
         return slice;
 }
 
 /* Wait for a slice, or for the end. */
-static enum kc_status take_slice(struct kc_gpu_intake *intake, struct intake_slice *slice,
+static enum kc_status take_slice(struct kc_gpu_intakes *all, int worker, struct intake_slice *slice,
                                  struct kc_error *err)
 {
         enum kc_status status;
         *slice = {};
-        kc_gate_enter(intake->gate);
-        status = kc_gate_check(intake->gate, err);
-        while (status == KC_OK && !intake->over) {
-                *slice = claim(intake);
-                if (slice->portion != NULL)
+        kc_gate_enter(all->gate);
+        status = kc_gate_check(all->gate, err);
+        while (status == KC_OK && !all->over) {
+                *slice = claim_any(all, worker);
+                if (slice->intake != NULL)
                         break;
-                status = kc_gate_wait(intake->gate, KC_GATE_WORKERS, err);
+                status = kc_gate_wait(all->gate, KC_GATE_WORKERS, err);
         }
-        intake->nreading += slice->portion != NULL;
-        kc_gate_leave(intake->gate);
+        kc_gate_leave(all->gate);
         return status;
 }
 
@@ -124,16 +151,17 @@ static enum kc_status wait_for_device(struct kc_gpu_intake *intake, bool *ready,
         return status == KC_OK && *ready ? KC_CUDA(cudaSetDevice(intake->gpu->device)) : status;
 }
 
-static enum kc_status copy_slice(struct kc_gpu_intake *intake, const struct intake_slice *slice,
-                                 bool *is_short, struct kc_error *err)
+static enum kc_status copy_slice(const struct intake_slice *slice, bool *is_short,
+                                 struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_stored_source *source = intake->setup.source;
+        struct kc_gpu_intake *intake = slice->intake;
+        const struct kc_stored_source *source = intake->source;
         struct intake_portion *portion = slice->portion;
         const size_t at = MARGIN_NBYTES + slice->at;
         bool ready = false;
         size_t got;
-        KC_TRY(source->read(source->ctx, portion->file, portion->offset + slice->at,
+        KC_TRY(source->read(source->ctx, portion->part->file, portion->offset + slice->at,
                             portion->host + at, slice->n, &got, err));
         *is_short = got < slice->n;
         KC_TRY(wait_for_device(intake, &ready, err));
@@ -144,49 +172,60 @@ out:
         return status;
 }
 
-static void done(struct kc_gpu_intake *intake, const struct intake_slice *slice, bool is_short)
+static void done(const struct intake_slice *slice, bool is_short)
 {
+        struct kc_gpu_intake *intake = slice->intake;
         kc_gate_enter(intake->gate);
         intake->nreading--;
         slice->portion->is_short |= is_short;
         if (++slice->portion->ncopied == slice->portion->nslices || intake->over)
-                kc_gate_wake(intake->gate, KC_GATE_DRIVER);
+                kc_gate_wake(intake->gate, intake->bell);
         kc_gate_leave(intake->gate);
 }
 
-enum kc_status kc_gpu_intake_read(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
+enum kc_status kc_gpu_intakes_read(struct kc_gpu_intakes *all, int worker, bool *foreign,
+                                   struct kc_error *err)
 {
         enum kc_status status;
         struct intake_slice slice;
         for (;;) {
                 bool is_short = false;
-                KC_TRY(take_slice(intake, &slice, err));
-                if (slice.portion == NULL)
+                KC_TRY(take_slice(all, worker, &slice, err));
+                if (slice.intake == NULL)
                         break;
-                status = copy_slice(intake, &slice, &is_short, err);
-                done(intake, &slice, is_short);
+                status = copy_slice(&slice, &is_short, err);
+                done(&slice, is_short);
                 if (status != KC_OK)
                         goto out;
         }
-        *foreign = intake->foreign;
+        *foreign = all->foreign;
 out:
         return status;
 }
 
-/* ---- the driver ---- */
+/* ---- the device's thread ---- */
+
+/* Whether the next portion is yet to come. */
+static bool is_coming(const struct kc_gpu_intake *intake, const struct intake_portion *next)
+{
+        const struct kc_gpu_intakes *all = intake->all;
+        if (all->foreign)
+                return false;
+        if (next->filling)
+                return next->ncopied < next->nslices;
+        return intake->next.part != NULL || all->next_part < all->source->nparts;
+}
 
 enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intake_portion **portion,
                                       struct kc_error *err)
 {
         struct intake_portion *next = &intake->portions[intake->ntaken % NPORTIONS];
-        const struct kc_stored_source *source = intake->setup.source;
         kc_gate_enter(intake->gate);
         enum kc_status status = kc_gate_check(intake->gate, err);
-        while (status == KC_OK && (!next->filling || next->ncopied < next->nslices) &&
-               (next->filling || intake->next.file < source->nfiles))
-                status = kc_gate_wait(intake->gate, KC_GATE_DRIVER, err);
-        *portion = next->filling ? next : NULL;
-        intake->ntaken += next->filling;
+        while (status == KC_OK && is_coming(intake, next))
+                status = kc_gate_wait(intake->gate, intake->bell, err);
+        *portion = next->filling && !intake->all->foreign ? next : NULL;
+        intake->ntaken += *portion != NULL;
         kc_gate_leave(intake->gate);
         return status;
 }

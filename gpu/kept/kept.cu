@@ -3,17 +3,25 @@
 #include "gpu/kept/pack.cuh"
 #include "gpu/runs/host_bytes.cuh"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace
 {
 
 struct kept_chunk {
-        unsigned char *device; /* words, marks, groups, padding; NULL: on the host */
+        unsigned char *device; /* words, marks, groups, padding; NULL: not on this device */
         struct kc_host_bytes host;
         const unsigned char *source; /* on the source's device; NULL: on the host, or no source */
+        struct kept_origin *origin;  /* NULL: this one's own chunk */
         size_t nbytes, nwords, nmarks;
         uint32_t nspans;
+};
+
+/* A source, as the device that shares its chunks sees it. */
+struct kept_origin {
+        struct kc_gpu_link *link;   /* NULL: on the same device */
+        struct kc_host_store store; /* reads the source's */
 };
 
 /* Device memory for a chunk that is copied there for a pass. */
@@ -28,19 +36,20 @@ enum {
         NSLOTS = 2,
         PADDING_NBYTES = 64,  /* lanes without a span read on past the last base */
         NCOPIES_CHUNKS = 128, /* chunks set aside for copies of bases: at least 4 GiB */
+        MOST_ON_DEVICE = KC_MAX_CHUNKS - NCOPIES_CHUNKS,
 };
 
 } // namespace
 
 struct kc_gpu_kept {
         struct kc_gpu *gpu;
-        struct kc_gpu_link *link; /* from the source's device; NULL: there is no source, and the
-                                     chunks on the host belong to this one */
+        struct kept_origin *origins; /* [norigins] of shared chunks */
+        int norigins;
         struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
         int nks;
         size_t max_device_nbytes;
-        struct kc_host_store store;
-        struct kept_chunk *chunks; /* [nchunks] */
+        struct kc_host_store store; /* of its own chunks */
+        struct kept_chunk *chunks;  /* [nchunks] */
         size_t nchunks, cap, nhost;
         size_t device_nbytes, host_nbytes, largest_nbytes; /* largest: of those on the host */
         struct kc_packer packer;
@@ -154,6 +163,20 @@ static void free_slots(struct kc_gpu_kept *kept)
                 free_slot(kept, &slot);
 }
 
+/* Whether the chunk's device memory is the source's own. */
+static bool is_borrowed(const struct kept_chunk *chunk)
+{
+        return chunk->origin != NULL && chunk->origin->link == NULL;
+}
+
+static void free_chunk(struct kc_gpu_kept *kept, struct kept_chunk *chunk)
+{
+        if (!is_borrowed(chunk))
+                kc_gpu_delete(kept->gpu, chunk->device, chunk->nbytes);
+        if (chunk->origin == NULL)
+                kc_host_bytes_free(&kept->store, &chunk->host);
+}
+
 void kc_gpu_kept_free(struct kc_gpu_kept *kept)
 {
         if (kept == NULL)
@@ -161,11 +184,11 @@ void kc_gpu_kept_free(struct kc_gpu_kept *kept)
         kc_gpu_kept_end(kept);
         kc_gpu_kept_settle(kept);
         free_slots(kept);
-        for (size_t i = 0; i < kept->nchunks; i++) {
-                kc_gpu_delete(kept->gpu, kept->chunks[i].device, kept->chunks[i].nbytes);
-                if (kept->link == NULL)
-                        kc_host_bytes_free(&kept->store, &kept->chunks[i].host);
-        }
+        for (size_t i = 0; i < kept->nchunks; i++)
+                free_chunk(kept, &kept->chunks[i]);
+        for (int i = 0; i < kept->norigins; i++)
+                kc_host_store_close(&kept->origins[i].store);
+        free(kept->origins);
         kc_gpu_delete(kept->gpu, kept->loads, (size_t)kept->nks * KC_NLOADS);
         kc_gpu_delete(kept->gpu, kept->nkmers, (size_t)kept->nks);
         kc_gpu_delete(kept->gpu, kept->table, KC_MAX_CHUNKS);
@@ -305,7 +328,7 @@ static enum kc_status keep_on_device(struct kc_gpu_kept *kept, struct kept_chunk
         struct kc_error refusal = {};
         *done = false;
         if (kept->device_nbytes + chunk->nbytes > kept->max_device_nbytes ||
-            kept->nchunks - kept->nhost > KC_MAX_CHUNKS - NCOPIES_CHUNKS)
+            kept->nchunks - kept->nhost > MOST_ON_DEVICE)
                 return KC_OK;
         struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
         enum kc_status status = kc_gpu_new(gpu, &chunk->device, chunk->nbytes, &refusal);
@@ -388,52 +411,69 @@ size_t kc_gpu_kept_pinned_nbytes(const struct kc_gpu_kept *kept)
 
 /* ---- sharing ---- */
 
-/* The source's chunks, none of them on this device yet. */
-static enum kc_status list_chunks(struct kc_gpu_kept *kept, const struct kc_gpu_kept *source,
-                                  struct kc_error *err)
+/* Make room for the sources and all their chunks. */
+static enum kc_status make_lists(struct kc_gpu_kept *kept, const struct kc_gpu_kept_source *sources,
+                                 int nsources, struct kc_error *err)
 {
-        kept->chunks = (struct kept_chunk *)calloc(source->nchunks + 1, sizeof *kept->chunks);
-        if (kept->chunks == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        kept->nchunks = kept->nhost = source->nchunks;
-        for (size_t i = 0; i < kept->nchunks; i++) {
-                struct kept_chunk *chunk = &kept->chunks[i];
-                *chunk = source->chunks[i];
-                chunk->source = chunk->device;
-                chunk->device = NULL;
-                if (chunk->nbytes > kept->largest_nbytes)
-                        kept->largest_nbytes = chunk->nbytes;
-        }
-        return KC_OK;
+        size_t nchunks = 0;
+        for (int i = 0; i < nsources; i++)
+                nchunks += sources[i].kept->nchunks;
+        kept->chunks = (struct kept_chunk *)calloc(nchunks + 1, sizeof *kept->chunks);
+        kept->origins = (struct kept_origin *)calloc((size_t)nsources, sizeof *kept->origins);
+        return kept->chunks != NULL && kept->origins != NULL
+                       ? KC_OK
+                       : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-/* Take the chunks off this device again. */
+/* Append the source's chunks. Those that are on this device are there for good. */
+static enum kc_status list_chunks(struct kc_gpu_kept *kept, const struct kc_gpu_kept_source *source,
+                                  struct kc_error *err)
+{
+        const struct kc_gpu_kept *from = source->kept;
+        struct kept_origin *origin = &kept->origins[kept->norigins++];
+        origin->link = source->link;
+        for (size_t i = 0; i < from->nchunks; i++) {
+                struct kept_chunk *chunk = &kept->chunks[kept->nchunks++];
+                *chunk = from->chunks[i];
+                chunk->origin = origin;
+                chunk->source = chunk->device;
+                if (origin->link != NULL)
+                        chunk->device = NULL;
+                if (chunk->device != NULL)
+                        continue;
+                kept->nhost++;
+                kept->largest_nbytes = std::max(kept->largest_nbytes, chunk->nbytes);
+        }
+        return kc_host_store_share(&origin->store, kept->gpu, &from->store, err);
+}
+
+/* Take copies of chunks off this device again. */
 static void leave_chunks(struct kc_gpu_kept *kept)
 {
         for (size_t i = 0; i < kept->nchunks; i++) {
                 struct kept_chunk *chunk = &kept->chunks[i];
+                if (chunk->device == NULL || is_borrowed(chunk))
+                        continue;
                 kc_gpu_delete(kept->gpu, chunk->device, chunk->nbytes);
                 chunk->device = NULL;
+                kept->nhost++;
         }
-        kept->nhost = kept->nchunks;
-        kept->device_nbytes = 0;
 }
 
-/* Make the chunks on the source's device chunks of this device, too. KC_ENOMEM if it has no room for
- * one of them. */
+/* Make the chunks on the sources' devices chunks of this device, too. KC_ENOMEM if it has no room
+ * for one of them. */
 static enum kc_status fetch_chunks(struct kc_gpu_kept *kept, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         cudaStream_t stream = kept->gpu->stream;
         for (size_t i = 0; i < kept->nchunks; i++) {
                 struct kept_chunk *chunk = &kept->chunks[i];
-                if (chunk->source == NULL)
+                if (chunk->source == NULL || chunk->device != NULL)
                         continue;
                 KC_TRY(kc_gpu_new(kept->gpu, &chunk->device, chunk->nbytes, err));
-                KC_TRY(kc_gpu_link_copy(kept->link, chunk->device, chunk->source, chunk->nbytes,
-                                        stream, err));
-                kept->device_nbytes += chunk->nbytes;
                 kept->nhost--;
+                KC_TRY(kc_gpu_link_copy(chunk->origin->link, chunk->device, chunk->source,
+                                        chunk->nbytes, stream, err));
         }
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
@@ -450,8 +490,20 @@ static enum kc_status fetch_if_fit(struct kc_gpu_kept *kept, struct kc_error *er
         return status == KC_OK || status == KC_ENOMEM ? KC_OK : kc_fail_as(err, &refusal);
 }
 
+/* Whether this device can hold all chunks. */
+static bool can_fetch(const struct kc_gpu_kept *kept, size_t device_nbytes)
+{
+        size_t nbytes = 0;
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                if (kept->chunks[i].source == NULL)
+                        return false;
+                nbytes += kept->chunks[i].nbytes;
+        }
+        return nbytes <= device_nbytes && kept->nchunks <= MOST_ON_DEVICE;
+}
+
 enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **out, struct kc_gpu *gpu,
-                                 const struct kc_gpu_kept *source, struct kc_gpu_link *link,
+                                 const struct kc_gpu_kept_source *sources, int nsources,
                                  size_t device_nbytes, struct kc_error *err)
 {
         enum kc_status status;
@@ -460,11 +512,11 @@ enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **out, struct kc_gpu *gpu,
         if (kept == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kept->gpu = gpu;
-        kept->link = link;
-        KC_TRY(kc_host_store_share(&kept->store, gpu, &source->store, err));
         KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
-        KC_TRY(list_chunks(kept, source, err));
-        if (source->device_nbytes <= device_nbytes && source->nhost == 0)
+        KC_TRY(make_lists(kept, sources, nsources, err));
+        for (int i = 0; i < nsources; i++)
+                KC_TRY(list_chunks(kept, &sources[i], err));
+        if (can_fetch(kept, device_nbytes))
                 KC_TRY(fetch_if_fit(kept, err));
         *out = kept;
         kept = NULL;
@@ -551,15 +603,16 @@ static enum kc_status copy_next(struct kc_gpu_kept *kept, struct kc_error *err)
         while (kept->chunks[kept->next].device != NULL)
                 kept->next++;
         const struct kept_chunk *chunk = &kept->chunks[kept->next++];
+        struct kc_host_store *store = chunk->origin != NULL ? &chunk->origin->store : &kept->store;
         slot->ngroups = ngroups_of(chunk);
-        KC_TRY(kc_host_store_check(&kept->store, err));
+        KC_TRY(kc_host_store_check(store, err));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(upload, slot->used, 0)));
         if (chunk->source != NULL)
-                KC_TRY(kc_gpu_link_copy(kept->link, slot->memory, chunk->source, chunk->nbytes,
-                                        upload, err));
+                KC_TRY(kc_gpu_link_copy(chunk->origin->link, slot->memory, chunk->source,
+                                        chunk->nbytes, upload, err));
         else
-                KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, 0, chunk->nbytes,
-                                          slot->memory, err));
+                KC_TRY(kc_host_bytes_read(store, &chunk->host, 0, chunk->nbytes, slot->memory,
+                                          err));
         KC_TRY(show_one(chunk, slot->memory, slot->chunk, upload, err));
         KC_TRY(KC_CUDA(cudaEventRecord(slot->copied, upload)));
         kept->ncopied++;

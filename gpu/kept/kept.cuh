@@ -44,17 +44,25 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
                                const struct kc_gpu_kept_setup *setup, struct kc_error *err);
 void kc_gpu_kept_free(struct kc_gpu_kept *kept); /* NULL is fine */
 
+/* Reads that a device shares. */
+struct kc_gpu_kept_source {
+        const struct kc_gpu_kept *kept;
+        struct kc_gpu_link *link; /* from its device to the one that counts them; NULL: the same */
+};
+
 /*
- * The same reads, to be counted on another device as well. Chunks that `source` keeps on its device
- * are copied to gpu now if all of them fit in device_nbytes; otherwise each pass copies them there,
- * as it does with chunks on the host. For these reads, only functions that passes need may be
- * called. From this call until they are freed, the source must exist and be settled; both may be in
- * passes at the same time, on different threads.
- *   link  from the source's device to gpu, whose thread uses it until the reads are freed
+ * The reads of all sources, to be counted on one device. Chunks that a source keeps on its device
+ * are copied to gpu now if all chunks on devices fit in device_nbytes and no chunk is on the host;
+ * otherwise each pass copies them there, as it does with chunks on the host. Chunks that are on gpu
+ * itself stay where they are. For these reads, only functions that passes need may be called. From
+ * this call until they are freed, the sources must exist and be settled; several devices may be in
+ * passes over the same sources at the same time, on different threads.
+ *   sources  [nsources], at least one; the thread that counts uses the links until the reads are
+ *            freed
  * KC_ENOMEM, KC_EDEVICE, KC_EIO.
  */
 enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
-                                 const struct kc_gpu_kept *source, struct kc_gpu_link *link,
+                                 const struct kc_gpu_kept_source *sources, int nsources,
                                  size_t device_nbytes, struct kc_error *err);
 
 /* About how many bytes of device memory kc_gpu_kept_new allocates. */

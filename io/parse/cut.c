@@ -202,7 +202,7 @@ static enum kc_status find_in_blocks(const struct kc_input *in, uint64_t block, 
                         break;
                 KC_TRY(kc_input_read_at(in, isize, 4, block + header.block_nbytes - 4, &got, err));
                 if (got == 4 && at < kc_bgzf_u32(isize)) {
-                        *cut = (struct kc_cut){ block, (uint32_t)at };
+                        *cut = (struct kc_cut){ block, (uint32_t)at, header.block_nbytes };
                         return KC_OK;
                 }
                 at -= kc_bgzf_u32(isize);

@@ -10,6 +10,7 @@
 struct kc_cut {
         uint64_t at;   /* the byte at which a record begins; in BGZF, at which its block begins */
         uint32_t skip; /* in BGZF, the bytes of the block's text before the record */
+        uint32_t block_nbytes; /* in BGZF, the size of the block; 0 at the end of the file */
 };
 
 /*

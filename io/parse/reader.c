@@ -463,9 +463,10 @@ out:
         return status;
 }
 
-bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source)
+bool kc_reader_stored(struct kc_reader *reader, uint64_t part_nbytes,
+                      struct kc_stored_source *source)
 {
-        const bool fit = kc_stored_source(&reader->stored, source);
+        const bool fit = kc_stored_source(&reader->stored, part_nbytes, source);
         source->min_quality = reader->file_options.min_quality;
         return fit;
 }

@@ -2,6 +2,7 @@
 
 #include "base/job.h"
 #include "io/parse/bam_header.h"
+#include "io/parse/cut.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ void kc_stored_free(struct kc_stored *stored)
         for (size_t i = 0; stored->opened != NULL && i < stored->n; i++)
                 close_file(stored, i);
         free(stored->files);
+        free(stored->parts);
         free(stored->inputs);
         free(stored->opened);
         pthread_mutex_destroy(&stored->opening);
@@ -117,12 +119,87 @@ static bool measure_headers(struct kc_stored *stored)
         return true;
 }
 
-bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source)
+/* ---- parts ---- */
+
+static uint64_t count_parts(const struct kc_stored_file *file, uint64_t part_nbytes)
 {
-        stored->unfit = stored->unfit || !measure_headers(stored);
+        const bool cuttable = !file->bam && file->nbytes > part_nbytes;
+        return cuttable ? file->nbytes / part_nbytes + (file->nbytes % part_nbytes != 0) : 1;
+}
+
+/* The part of a file between two cuts. */
+static struct kc_stored_part part_between(const struct kc_stored_file *file, size_t number,
+                                          const struct kc_cut *begin, const struct kc_cut *end)
+{
+        const uint64_t last = end->skip > 0 ? end->block_nbytes : 0;
+        return (struct kc_stored_part){ .file = number,
+                                        .offset = begin->at,
+                                        .nbytes = end->at + last - begin->at,
+                                        .skip = begin->at == 0 ? file->header_nbytes : begin->skip,
+                                        .kept = end->skip > 0 ? end->skip : UINT32_MAX,
+                                        .ends_file = end->at == file->nbytes };
+}
+
+/* Append the parts of file i. A part in which no record begins is left out. Once a cut is far away,
+ * the file is cut no more: its records are long, and to look for their beginnings takes long. */
+static enum kc_status cut_file(struct kc_stored *stored, size_t i, uint64_t nparts,
+                               struct kc_error *err)
+{
+        enum { FAR_NBYTES = 1 << 20 };
+        const struct kc_stored_file *file = &stored->files[i];
+        const char first = file->fasta ? '>' : '@';
+        const struct kc_cut end_of_file = { .at = file->nbytes };
+        struct kc_cut begin = { 0 }, end = { 0 };
+        enum kc_status status = KC_OK;
+        uint64_t from = 0;
+        for (uint64_t part = 1; part < nparts && end.at <= from + FAR_NBYTES; part++) {
+                from = file->nbytes / nparts * part;
+                KC_TRY(kc_cut_find(&stored->inputs[i], file->bgzf, first, from, &end, err));
+                if (end.at >= file->nbytes)
+                        break;
+                if (end.at == begin.at && end.skip == begin.skip)
+                        continue;
+                stored->parts[stored->nparts++] = part_between(file, i, &begin, &end);
+                begin = end;
+        }
+        stored->parts[stored->nparts++] = part_between(file, i, &begin, &end_of_file);
+out:
+        return status;
+}
+
+static enum kc_status cut_files(struct kc_stored *stored, uint64_t part_nbytes,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t nparts = 0;
+        for (size_t i = 0; i < stored->n; i++)
+                nparts += count_parts(&stored->files[i], part_nbytes);
+        free(stored->parts);
+        stored->nparts = 0;
+        stored->parts = calloc(nparts, sizeof *stored->parts);
+        if (stored->parts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        for (size_t i = 0; i < stored->n; i++) {
+                const uint64_t n = count_parts(&stored->files[i], part_nbytes);
+                if (n > 1)
+                        KC_TRY(open_file(stored, i, err));
+                KC_TRY(cut_file(stored, i, n, err));
+        }
+out:
+        return status;
+}
+
+bool kc_stored_source(struct kc_stored *stored, uint64_t part_nbytes,
+                      struct kc_stored_source *source)
+{
+        struct kc_error ignored = { 0 }; /* batches come from the same files: reading reports it */
+        stored->unfit = stored->unfit || !measure_headers(stored) ||
+                        cut_files(stored, part_nbytes, &ignored) != KC_OK;
         *source = (struct kc_stored_source){ .ctx = stored,
                                              .files = stored->files,
                                              .nfiles = stored->n,
+                                             .parts = stored->parts,
+                                             .nparts = stored->nparts,
                                              .read = read_file,
                                              .close = close_file,
                                              .report = report };

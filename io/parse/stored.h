@@ -14,9 +14,11 @@ struct kc_job;
 /* A zeroed one is empty. */
 struct kc_stored {
         struct kc_stored_file *files; /* [n] */
-        struct kc_input *inputs;      /* [n] opened when they are first read */
-        bool *opened;                 /* [n] */
-        char *const *names;           /* [n] */
+        struct kc_stored_part *parts; /* [nparts] */
+        size_t nparts;
+        struct kc_input *inputs; /* [n] opened when they are first read */
+        bool *opened;            /* [n] */
+        char *const *names;      /* [n] */
         size_t n;
         bool unfit; /* some input is of a kind that a device cannot read */
         struct kc_job *job;
@@ -35,7 +37,10 @@ void kc_stored_free(struct kc_stored *stored);
 void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found);
 
-/* The source. Returns false if not all inputs are fit for it. Valid until kc_stored_free. */
-bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source);
+/* The source, its files cut into parts of about part_nbytes where that is possible (io/parse/cut.h);
+ * UINT64_MAX: a part for each file. Returns false if not all inputs are fit for it. Valid until the
+ * next call, or kc_stored_free. */
+bool kc_stored_source(struct kc_stored *stored, uint64_t part_nbytes,
+                      struct kc_stored_source *source);
 
 #endif

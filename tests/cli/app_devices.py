@@ -6,6 +6,7 @@ Counting on several devices: the .kc file is the CPU's, to the byte, and every d
 Devices are named repeatedly if the machine has fewer than a test wants.
 """
 import json
+import os
 import random
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import time
 
 from session import SOURCE, Session, expect
-from tools import SKIPPED, fasta, fastq, main
+from tools import SKIPPED, bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
 
@@ -40,8 +41,9 @@ def sequences(seed, n):
     return reads_of(*(genome[i:i + 150] for i in starts))
 
 
-def check(s, n, *options, on_device=(), counts=True):
-    """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON."""
+def check(s, n, *options, on_device=(), counts=True, together=False):
+    """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON.
+    together: several devices read, so the first one may receive reads, too."""
     s.kcount("count", *options, "--device", "cpu", "-o", "cpu.kc", "--force", "--quiet")
     report = json.loads(s.kcount("count", *options, *on_device, "--device", devices(n), "-o", "cuda.kc",
                                  "--gpu-memory", "1G", "--force", "--quiet", "--json"))
@@ -54,6 +56,7 @@ def check(s, n, *options, on_device=(), counts=True):
     if counts:
         expect([i for i, part in enumerate(parts) if part["counted_kmers"] == 0], [],
                f"devices that counted nothing, of {n} with {options}")
+    if counts and not together:
         expect([part["received_reads_bytes"] > 0 for part in parts], [i > 0 for i in range(n)],
                "reads received")
     return report
@@ -120,6 +123,32 @@ def test_another_beginning():
     expect(report["host_fallback_bytes"] > 0, True, "the device gave up")
 
 
+def test_reading_together():
+    """Each device reads some parts of the files, keeps their reads, and receives those of the others.
+    A real first device has read everything before the others are open."""
+    s = Session()
+    reads = sequences(9, 300000)
+    s.write("x.fq", fastq(reads))
+    s.write("x.fq.gz", bgzf(fastq(reads)))
+    s.write("y.fa", fasta(reads[:2000]))
+    for n, options, on_device in (
+            (2, ["x.fq", "-k", 31], []),
+            (3, ["x.fq.gz", "y.fa", "-k", 31, "--min", 2], []),
+            (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"])):
+        report = check(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device],
+                       together=True)
+        texts = [part["text_bytes"] for part in report["devices"]]
+        expect(sum(texts), report["text_bytes"], "text that the devices parsed")
+        if "KC_EMULATOR_DEVICES" in os.environ:
+            expect(texts.count(0) < n - 1, True, f"several devices read: {texts}")
+    s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "cpu.kc", "--device", "cpu")
+    s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "gpu.kc", "--device", devices(3),
+             "--reader", "device", "--gpu-batch", 30000)
+    for k in (21, 55):
+        expect((s.path / f"cpu.k{k}.kc").read_bytes() == (s.path / f"gpu.k{k}.kc").read_bytes(),
+               True, f"same file for k = {k} of several")
+
+
 def test_few_and_skewed():
     """One letter, one read many times, a single k-mer, no k-mer."""
     s = Session()
@@ -174,5 +203,5 @@ def test_interrupted():
     expect(s.names(), ["a.fq"], "files after SIGINT")
 
 
-main([test_same_file, test_merging, test_another_beginning, test_few_and_skewed, test_several_k_and_histogram, test_summary,
+main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_few_and_skewed, test_several_k_and_histogram, test_summary,
       test_wrong_device, test_interrupted])

@@ -62,16 +62,25 @@ struct intake_reads {
         struct kc_error error;
 };
 
-/* What the threads of one intake share. */
+/* A device that reads. */
+struct intake_device {
+        struct kc_gpu gpu;
+        struct kc_gpu_intake *intake;
+        std::vector<std::string> segments;
+};
+
+enum { MOST_INTAKES = 3 };
+
+/* What the threads of all intakes share. */
 struct intake_run {
         struct kc_gate gate;
-        struct kc_gpu_trace trace;
-        struct kc_gpu_intake *intake;
+        struct kc_gpu_intakes all;
+        struct intake_device devices[MOST_INTAKES]; /* [all.n] */
         struct kc_gpu_intake_setup setup;
         struct intake_reads *reads;
 };
 
-static void keep_segments(const struct kc_gpu_reads *reads, int k,
+static void keep_segments(struct kc_gpu *on, const struct kc_gpu_reads *reads, int k,
                           std::vector<std::string> *segments)
 {
         struct kc_gpu_text_out out = {};
@@ -81,36 +90,56 @@ static void keep_segments(const struct kc_gpu_reads *reads, int k,
         out.nspans = reads->nspans;
         out.nbases = reads->nbases;
         out.nkmers = reads->nkmers;
-        read_segments(&out, k, segments);
+        read_segments(on, &out, k, segments);
 }
 
-static enum kc_status drive_intake(struct intake_run *run, struct kc_error *err)
+/* Take the reads of one intake. */
+static enum kc_status take_reads(struct intake_run *run, struct intake_device *device,
+                                 struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_reads reads;
-        uint64_t text_nbytes;
         bool foreign;
-        KC_TRY(kc_gpu_intake_attach(run->intake, &gpu, run->setup.text_nbytes, err));
-        run->reads->most_bases = kc_gpu_intake_most_bases(&run->setup);
+        KC_TRY(KC_CUDA(cudaSetDevice(device->gpu.device)));
+        KC_TRY(kc_gpu_intake_attach(device->intake, &device->gpu, run->setup.text_nbytes, err));
         for (;;) {
-                KC_TRY(kc_gpu_intake_take(run->intake, &reads, &foreign, err));
+                KC_TRY(kc_gpu_intake_take(device->intake, &reads, &foreign, err));
                 if (reads.nkmers == 0)
                         break;
+                kc_gate_enter(&run->gate);
                 run->reads->chunks.push_back(reads.nbases);
-                keep_segments(&reads, run->setup.k, &run->reads->segments);
+                kc_gate_leave(&run->gate);
+                keep_segments(&device->gpu, &reads, run->setup.k, &device->segments);
         }
-        run->reads->accepted = !foreign;
-        KC_TRY(kc_gpu_intake_end(run->intake, foreign, &text_nbytes, err));
+        KC_TRY(kc_gpu_intake_end(device->intake, err));
 out:
         return status;
 }
 
+/* The first device's thread ends the reading of all. */
+static enum kc_status drive_intakes(struct intake_run *run, struct kc_error *err)
+{
+        enum kc_status status;
+        bool foreign;
+        run->reads->most_bases = kc_gpu_intake_most_bases(&run->setup);
+        KC_TRY(take_reads(run, &run->devices[0], err));
+        KC_TRY(kc_gpu_intakes_wait(&run->all, &foreign, err));
+        kc_gpu_intakes_end(&run->all);
+        run->reads->accepted = !foreign;
+out:
+        return status;
+}
+
+/* The devices' threads, then the workers. */
 static enum kc_status run_thread(void *ctx, int thread, struct kc_error *err)
 {
         struct intake_run *run = (struct intake_run *)ctx;
         bool foreign;
-        return thread == 0 ? drive_intake(run, err)
-                           : kc_gpu_intake_read(run->intake, &foreign, err);
+        if (thread == 0)
+                return drive_intakes(run, err);
+        if (thread < run->all.n)
+                return take_reads(run, &run->devices[thread], err);
+        return kc_gpu_intakes_read(&run->all, thread - run->all.n, &foreign, err);
 }
 
 static void stop(void *ctx)
@@ -118,22 +147,49 @@ static void stop(void *ctx)
         kc_gate_stop(&((struct intake_run *)ctx)->gate);
 }
 
-static void run_intake(const struct kc_stored_source *source, int k, size_t text_nbytes,
-                       struct intake_reads *reads)
+static void open_intake(struct intake_run *run, int number)
 {
-        enum { NTHREADS = 3 }; /* the driver and two workers */
+        struct kc_error err = {};
+        struct intake_device *device = &run->devices[number];
+        int ndevices;
+        expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
+        expect_ok(kc_gpu_open(&device->gpu, number % ndevices, (size_t)1 << 30, &err), &err);
+        run->setup.number = number;
+        expect_ok(kc_gpu_intake_new(&device->intake, &run->setup, &err), &err);
+        assert_true(kc_gpu_intake_join(device->intake));
+}
+
+static void close_intake(struct intake_run *run, int number)
+{
+        struct intake_device *device = &run->devices[number];
+        std::vector<std::string> *all = &run->reads->segments;
+        all->insert(all->end(), device->segments.begin(), device->segments.end());
+        assert_int_equal(cudaSetDevice(device->gpu.device), cudaSuccess);
+        kc_gpu_intake_free(device->intake);
+        assert_int_equal(device->gpu.used_nbytes, 0);
+        kc_gpu_close(&device->gpu);
+        assert_int_equal(cudaSetDevice(gpu.device), cudaSuccess);
+}
+
+static void run_intakes(const struct kc_stored_source *source, int n, int k, size_t text_nbytes,
+                        struct intake_reads *reads)
+{
+        enum { NWORKERS = 2 };
         struct intake_run run = {};
         struct kc_error err = {};
         run.reads = reads;
-        run.setup.source = source;
+        run.all.gate = &run.gate;
+        run.all.source = source;
+        run.all.n = n;
+        run.setup.all = &run.all;
         run.setup.k = run.setup.max_k = k;
         run.setup.text_nbytes = text_nbytes;
         kc_gate_init(&run.gate, NULL);
-        kc_gpu_trace_open(&run.trace, NULL);
-        expect_ok(kc_gpu_intake_new(&run.intake, &run.setup, &run.gate, &run.trace, &err), &err);
-        expect_ok(kc_parallel(NTHREADS, run_thread, stop, &run, &err), &err);
-        kc_gpu_intake_free(run.intake);
-        kc_gpu_trace_close(&run.trace);
+        for (int i = 0; i < n; i++)
+                open_intake(&run, i);
+        expect_ok(kc_parallel(n + NWORKERS, run_thread, stop, &run, &err), &err);
+        for (int i = 0; i < n; i++)
+                close_intake(&run, i);
         kc_gate_destroy(&run.gate);
 }
 
@@ -146,63 +202,78 @@ static void read_batches(struct kc_reader *reader, struct intake_reads *reads)
         reads->error = batches.error;
 }
 
-/* Rounds have text_nbytes. */
+/* How devices read: rounds have text_nbytes; a device reads parts of about part_nbytes. */
+struct reading_way {
+        size_t text_nbytes;
+        int ndevices;
+        uint64_t part_nbytes;
+};
+
+static struct reading_way alone(size_t text_nbytes)
+{
+        return { text_nbytes, 1, UINT64_MAX };
+}
+
 static struct intake_reads read_by_intake(const std::vector<const char *> &paths,
-                                          const struct rules *rules, size_t text_nbytes)
+                                          const struct rules *rules, const struct reading_way &way)
 {
         struct intake_reads reads = {};
         struct kc_reader *reader;
         struct kc_stored_source source;
         const struct kc_reader_options options = reader_options(rules, 0);
-        const size_t used = gpu.used_nbytes;
         if (kc_reader_open(&reader, paths.data(), paths.size(), &options, &reads.error) != KC_OK)
                 return reads;
-        const bool offered = kc_reader_stored(reader, &source);
+        const bool offered = kc_reader_stored(reader, way.part_nbytes, &source);
         if (offered)
-                run_intake(&source, rules->k, text_nbytes, &reads);
+                run_intakes(&source, way.ndevices, rules->k, way.text_nbytes, &reads);
         if (!reads.accepted)
                 read_batches(reader, &reads);
         kc_reader_totals(reader, &reads.totals);
         assert_int_equal(reads.totals.stored.gave_up, offered && !reads.accepted);
         kc_reader_close(reader);
-        assert_int_equal(gpu.used_nbytes, used);
         return reads;
 }
 
 /* ---- comparing ---- */
 
-/* The k-mers, totals and message are those of the host alone, whether the intake accepted the files
- * or gave up; and one side has read all text. */
+/* The k-mers, totals and message are those of the host alone, whether the intakes accepted the files
+ * or gave up; and one side has read all text. in_order: so are the k-mers. */
 static void check_same(const struct intake_reads &got, const struct host_reads &want,
-                       const struct rules *rules)
+                       const struct rules *rules, bool in_order)
 {
+        std::vector<std::string> kmers = kmers_of(got.segments, rules->k);
+        std::vector<std::string> wanted = kmers_of(want.segments, rules->k);
+        if (!in_order) {
+                std::sort(kmers.begin(), kmers.end());
+                std::sort(wanted.begin(), wanted.end());
+        }
         const struct kc_reader_totals *t = &got.totals;
         const struct totals totals = { t->nreads, t->nbases, t->nskipped, t->nlow_quality };
         assert_string_equal(got.error.message, want.error.message);
         assert_int_equal(got.error.status, want.error.status);
-        check_segments(kmers_of(got.segments, rules->k), kmers_of(want.segments, rules->k));
+        check_segments(kmers, wanted);
         check_totals(&totals, &want.totals);
         assert_int_equal(t->stored.text_nbytes, got.accepted ? t->text_nbytes : 0);
 }
 
 /* Read on both sides; returns whether the intake accepted the files. */
 static bool check_paths(const std::vector<const char *> &paths, const struct rules *rules,
-                        size_t text_nbytes, struct host_reads *host = NULL)
+                        const struct reading_way &way, struct host_reads *host = NULL)
 {
-        const struct intake_reads got = read_by_intake(paths, rules, text_nbytes);
+        const struct intake_reads got = read_by_intake(paths, rules, way);
         const struct host_reads want = read_paths_on_host(paths, rules, 0);
-        check_same(got, want, rules);
+        check_same(got, want, rules, way.ndevices == 1);
         if (host != NULL)
                 *host = want;
         return got.accepted;
 }
 
-static bool check_content(const std::string &content, const struct rules *rules, size_t text_nbytes,
-                          struct host_reads *host = NULL)
+static bool check_content(const std::string &content, const struct rules *rules,
+                          const struct reading_way &way, struct host_reads *host = NULL)
 {
         struct files_in_memory files;
         open_files(&files, { content });
-        const bool accepted = check_paths(files.paths, rules, text_nbytes, host);
+        const bool accepted = check_paths(files.paths, rules, way, host);
         close_files(&files);
         return accepted;
 }

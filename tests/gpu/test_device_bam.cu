@@ -345,7 +345,7 @@ static void several_k(void **state)
                 expect_ok(kc_gpu_text_cut(d.text, k, &out, &full, &err), &err);
                 assert_false(full);
                 out.nwords = d.out.nwords;
-                read_segments(&out, k, &got);
+                read_segments(&gpu, &out, k, &got);
                 rules.k = rules.max_k = k;
                 check_segments(got, read_on_host(text, &rules).segments);
         }

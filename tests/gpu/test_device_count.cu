@@ -292,9 +292,42 @@ static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
 
 /* Count all passes for one of the k that the reads are kept for; returns their number.
  *   source  if kept is a share of it; otherwise kept itself */
+namespace
+{
+
+struct kept_on {
+        struct kc_gpu *gpu;
+        struct kc_gpu_kept *kept;
+};
+
+} // namespace
+
+/* Their loads, and how many k-mers they say they have. */
+static uint64_t settle(const std::vector<kept_on> &sources, int number, struct kc_load *loads)
+{
+        struct kc_error err = {};
+        uint64_t nkmers = 0;
+        std::fill(loads, loads + KC_NLOADS, kc_load{});
+        for (const kept_on &source : sources) {
+                struct kc_load own[KC_NLOADS];
+                uint64_t n;
+                assert_int_equal(cudaSetDevice(source.gpu->device), cudaSuccess);
+                expect_ok(kc_gpu_kept_loads(source.kept, number, own, &err), &err);
+                expect_ok(kc_gpu_kept_nkmers(source.kept, number, &n, &err), &err);
+                kc_gpu_kept_settle(source.kept);
+                nkmers += n;
+                for (int i = 0; i < KC_NLOADS; i++) {
+                        loads[i].nrecords += own[i].nrecords;
+                        loads[i].nkmers += own[i].nkmers;
+                }
+        }
+        return nkmers;
+}
+
 template <class Key>
-static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, struct kc_gpu_kept *source,
-                         int number, const struct kc_superkmer_setup &superkmers,
+static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
+                         const std::vector<kept_on> &sources, int number,
+                         const struct kc_superkmer_setup &superkmers,
                          const std::vector<letters> &segments, const counting &how)
 {
         struct kc_error err = {};
@@ -303,17 +336,16 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, struct kc
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         struct kc_gpu_counted counted = {};
         table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
-        expect_ok(kc_gpu_kept_loads(source, number, loads, &err), &err);
-        kc_gpu_kept_settle(source);
+        uint64_t nkmers = 0;
+        const uint64_t nkept = settle(sources, number, loads);
+        assert_int_equal(cudaSetDevice(gpu->device), cudaSuccess);
         for (const struct kc_load &load : loads) {
                 total.nrecords += load.nrecords;
                 total.nkmers += load.nkmers;
         }
-        uint64_t nkmers = 0, nkept;
         for (const auto &pair : expected)
                 nkmers += pair.second;
         assert_int_equal(total.nkmers, nkmers); /* every group was sampled */
-        expect_ok(kc_gpu_kept_nkmers(source, number, &nkept, &err), &err);
         assert_int_equal(nkept, how.max_k > 0 ? nkmers : 0);
         const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
         const uint64_t nrecords = how.surprise   ? total.nrecords / 3
@@ -375,16 +407,17 @@ static size_t check_how(const std::vector<letters> &segments, const counting &ho
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
         struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
         const size_t npasses = kc_key_choose(how.k, [&](auto key) {
-                return check_kept<decltype(key)>(&gpu, kept, kept, 0, superkmers, segments, how);
+                return check_kept<decltype(key)>(&gpu, kept, { { &gpu, kept } }, 0, superkmers,
+                                                 segments, how);
         });
         close_kept(&gpu, kept);
         return npasses;
 }
 
-/* Count the reads on a device that does not keep them: the last one, which may be the first one,
- * too. */
+/* Count the reads on the last device, which may be the first one, too. It keeps nown of nsegments
+ * itself; the first device keeps the others. */
 static void check_shared(const std::vector<letters> &segments, const counting &how,
-                         size_t share_nbytes)
+                         size_t share_nbytes, size_t nown)
 {
         struct kc_error err = {};
         struct kc_gpu gpu, other;
@@ -392,24 +425,28 @@ static void check_shared(const std::vector<letters> &segments, const counting &h
         struct kc_gpu_link link = {};
         int ndevices;
         const kc_superkmer_setup superkmers = superkmers_for(how.k);
+        const auto cut = segments.begin() + (long)nown;
         expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
         expect_ok(kc_gpu_open(&other, ndevices - 1, (size_t)1 << 30, &err), &err);
+        struct kc_gpu_kept *own = keep(&other, &superkmers, 1, { segments.begin(), cut }, how);
+        kc_gpu_kept_end(own);
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)1 << 30, &err), &err);
-        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
+        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, { cut, segments.end() }, how);
         kc_gpu_kept_end(kept);
-        kc_gpu_kept_settle(kept);
         expect_ok(kc_gpu_link_open(&link, &gpu, &other, &err), &err);
-        expect_ok(kc_gpu_kept_share(&share, &other, kept, &link, share_nbytes, &err), &err);
+        const struct kc_gpu_kept_source sources[] = { { own, NULL }, { kept, &link } };
+        expect_ok(kc_gpu_kept_share(&share, &other, sources, 2, share_nbytes, &err), &err);
         assert_int_equal(kc_gpu_kept_pass_nbytes(share) > 0,
-                         share_nbytes == 0 || kc_gpu_kept_pass_nbytes(kept) > 0);
+                         share_nbytes == 0 || kc_gpu_kept_pass_nbytes(kept) > 0 ||
+                                 kc_gpu_kept_pass_nbytes(own) > 0);
         kc_key_choose(how.k, [&](auto key) {
-                return check_kept<decltype(key)>(&other, share, kept, 0, superkmers, segments, how);
+                return check_kept<decltype(key)>(&other, share, { { &other, own }, { &gpu, kept } },
+                                                 0, superkmers, segments, how);
         });
         assert_int_equal(link.nbytes > 0, kc_gpu_kept_where(kept).device_nbytes > 0);
         kc_gpu_kept_free(share);
         kc_gpu_link_close(&link);
-        assert_int_equal(other.used_nbytes, 0);
-        kc_gpu_close(&other);
+        close_kept(&other, own);
         assert_int_equal(cudaSetDevice(0), cudaSuccess);
         close_kept(&gpu, kept);
 }
@@ -433,8 +470,8 @@ static void check_several(const std::vector<letters> &segments, const std::vecto
                 bool gave;
                 how.k = ks[i];
                 kc_key_choose(ks[i], [&](auto key) {
-                        return check_kept<decltype(key)>(&gpu, kept, kept, (int)i, superkmers[i],
-                                                         segments, how);
+                        return check_kept<decltype(key)>(&gpu, kept, { { &gpu, kept } }, (int)i,
+                                                         superkmers[i], segments, how);
                 });
                 kc_gpu_kept_unsettle(kept);
                 expect_ok(kc_gpu_kept_give(kept, &gave, &err), &err);
@@ -600,7 +637,7 @@ static void reads_are_anywhere(void **state)
                                 }
 }
 
-/* The other device has them all, or none; there are some on the host and in a file, too. */
+/* The other device has them all, or only its own; there are some on the host and in a file, too. */
 static void reads_are_shared(void **state)
 {
         (void)state;
@@ -615,7 +652,8 @@ static void reads_are_shared(void **state)
                                         how.device_nbytes = device;
                                         how.host_nbytes = host;
                                         how.pass_nkmers = 3000;
-                                        check_shared(reads, how, share_nbytes);
+                                        check_shared(reads, how, share_nbytes, 0);
+                                        check_shared(reads, how, share_nbytes, reads.size() / 3);
                                 }
 }
 

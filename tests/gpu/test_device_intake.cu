@@ -62,7 +62,7 @@ static void block_sizes(void **)
                 for (const auto &c : cases)
                         assert_true(check_content(
                                 bgzf(long_text(&seed, fasta, c.text_nbytes), c.sizes, c.ways),
-                                rules_of(fasta), c.round_nbytes));
+                                rules_of(fasta), alone(c.round_nbytes)));
 }
 
 /* Records, blocks and lines across the ends of portions and rounds. */
@@ -73,11 +73,11 @@ static void many_rounds(void **)
                 const std::string text = long_text(&seed, fasta, test_small() ? 200000 : 2000000);
                 for (const std::string &content :
                      { text, bgzf(text, { 3000, 0, 700, 5000 }, all_ways()) })
-                        assert_true(check_content(content, rules_of(fasta), TINY));
+                        assert_true(check_content(content, rules_of(fasta), alone(TINY)));
         }
         const std::string line = any_sequence(&seed, 50000, 50000, "\n");
-        assert_true(check_content(line, &PLAIN_FASTA, TINY));
-        assert_true(check_content(bgzf(line, { 4000 }), &PLAIN_FASTA, TINY));
+        assert_true(check_content(line, &PLAIN_FASTA, alone(TINY)));
+        assert_true(check_content(bgzf(line, { 4000 }), &PLAIN_FASTA, alone(TINY)));
 }
 
 /* Lower case, IUPAC letters, U and blanks, with every line end and several k. */
@@ -91,9 +91,10 @@ static void letters(void **)
                                                              rules_of(fasta)->format };
                                 std::string text = fasta ? fasta_file(&seed, 10, 300, eol)
                                                          : any_file(&seed, 10, 300, eol);
-                                assert_true(check_content(text, &rules, TINY));
+                                assert_true(check_content(text, &rules, alone(TINY)));
                                 text.resize(text.size() - strlen(eol));
-                                assert_true(check_content(bgzf(text, { 333 }), &rules, TINY));
+                                assert_true(
+                                        check_content(bgzf(text, { 333 }), &rules, alone(TINY)));
                         }
 }
 
@@ -112,7 +113,7 @@ static void full_chunks(void **)
         for (const std::string &content : { text, bgzf(text, { 30000 }) }) {
                 struct files_in_memory files;
                 open_files(&files, { content });
-                const struct intake_reads got = read_by_intake(files.paths, &PLAIN, SMALL);
+                const struct intake_reads got = read_by_intake(files.paths, &PLAIN, alone(SMALL));
                 close_files(&files);
                 assert_true(got.accepted);
                 assert_true(got.chunks.size() > 4);
@@ -138,7 +139,7 @@ static void check_many(size_t n)
         open_files(&files, contents);
         for (size_t i = 0; i < n; i++)
                 paths.push_back(files.paths[i * i % files.paths.size()]);
-        assert_true(check_paths(paths, &PLAIN_FASTA, TINY));
+        assert_true(check_paths(paths, &PLAIN_FASTA, alone(TINY)));
         close_files(&files);
 }
 
@@ -164,13 +165,13 @@ static void truncations(void **)
                 const std::string packed = bgzf(text, { 100 }, all_ways());
                 struct host_reads host;
                 for (size_t n = 0; n < packed.size(); n++) {
-                        assert_false(
-                                check_content(packed.substr(0, n), rules_of(fasta), TINY, &host));
+                        assert_false(check_content(packed.substr(0, n), rules_of(fasta),
+                                                   alone(TINY), &host));
                         assert_int_equal(host.error.status, KC_EINPUT);
                 }
                 for (size_t n = 1; n < text.size(); n++) {
-                        const bool accepted =
-                                check_content(text.substr(0, n), rules_of(fasta), TINY, &host);
+                        const bool accepted = check_content(text.substr(0, n), rules_of(fasta),
+                                                            alone(TINY), &host);
                         assert_int_equal(accepted, host.error.status == KC_OK);
                 }
         }
@@ -185,7 +186,7 @@ static void bit_flips(void **)
                 size_t naccepted = 0;
                 for (size_t at = 0; at < packed.size(); at++) {
                         packed[at] ^= (char)(1 << at % 8);
-                        naccepted += check_content(packed, rules_of(fasta), TINY);
+                        naccepted += check_content(packed, rules_of(fasta), alone(TINY));
                         packed[at] ^= (char)(1 << at % 8);
                 }
                 assert_in_range(naccepted, 1, packed.size() / 5);
@@ -204,12 +205,13 @@ static void left_to_the_host(void **)
                bgzf(text, { 3 }), packed + bgzf_block(text, USUAL_WAY),
                text + any_record(&seed, 30000, "\n") + text, text + "@r\nACGT\n-\nIIII\n",
                packed.substr(0, packed.size() - 28) + bgzf(lines, { 5 }) })
-                assert_false(check_content(content, &PLAIN, TINY));
+                assert_false(check_content(content, &PLAIN, alone(TINY)));
         const std::string large = bgzf(long_text(&seed, false, 20000), { 15000 });
-        assert_false(check_content(large, &PLAIN, TINY)); /* no round can hold the first block */
+        assert_false(
+                check_content(large, &PLAIN, alone(TINY))); /* no round can hold the first block */
         const std::string fasta = small_text(true);
         for (const std::string &content : { fasta + "ACGT\n+\n", std::string(";c\n") + fasta })
-                assert_false(check_content(content, &PLAIN_FASTA, TINY));
+                assert_false(check_content(content, &PLAIN_FASTA, alone(TINY)));
 }
 
 /* The last of the files is not clean: the host reads them all. */
@@ -218,12 +220,52 @@ static void clean_and_not(void **)
         struct files_in_memory files;
         const std::string text = small_text(false);
         open_files(&files, { text, bgzf(text, { 100 }), text + "@r\nA\n" });
-        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, TINY);
+        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, alone(TINY));
         assert_false(got.accepted);
         assert_int_equal(got.error.status, KC_EINPUT);
         assert_int_equal(got.totals.stored.wasted_nbytes, 3 * text.size());
         close_files(&files);
 }
+
+/* ---- parts ---- */
+
+/* Parts of all sizes, down to a few records, which one to three devices read. */
+static void parts_of_files(void **)
+{
+        uint64_t seed = 9;
+        for (bool fasta : { false, true }) {
+                const std::string text = long_text(&seed, fasta, 60000);
+                const std::vector<std::string> contents = { text,
+                                                            bgzf(text, { 100, 0, 333 }, all_ways()),
+                                                            bgzf(text, { 5000 }),
+                                                            bgzf(text, { 65280 }) };
+                for (const std::string &content : contents)
+                        for (uint64_t part_nbytes : { 300, 5000, 20000 }) {
+                                const int ndevices = 1 + (int)(next_random(&seed) % MOST_INTAKES);
+                                assert_true(check_content(content, rules_of(fasta),
+                                                          { SMALL, ndevices, part_nbytes }));
+                        }
+        }
+}
+
+/* A part that is damaged, or not strict: all devices give up. */
+static void damaged_parts(void **)
+{
+        uint64_t seed = 10;
+        for (int i = 0; i < (test_small() ? 12 : 60); i++) {
+                const bool fasta = i % 2 != 0;
+                std::string text = long_text(&seed, fasta, 30000);
+                if (i % 4 < 2)
+                        text[next_random(&seed) % text.size()] = '\0';
+                std::string content = bgzf(text, { 3000 });
+                if (i % 4 >= 2)
+                        content[next_random(&seed) % content.size()] ^= 4;
+                (void)check_content(content, rules_of(fasta),
+                                    { SMALL, 1 + i % MOST_INTAKES, 4000 });
+        }
+}
+
+/* ---- reports ---- */
 
 /* What the reader reports: bytes of text, and how many of them were inflated. */
 static void reported_bytes(void **)
@@ -232,13 +274,18 @@ static void reported_bytes(void **)
         const std::string text = small_text(false);
         const std::string packed = bgzf(text, { 100 });
         open_files(&files, { text, packed });
-        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, TINY);
+        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, alone(TINY));
         assert_true(got.accepted);
         assert_int_equal(got.totals.input_nbytes, text.size() + packed.size());
         assert_int_equal(got.totals.stored.text_nbytes, 2 * text.size());
         assert_int_equal(got.totals.stored.inflated_nbytes, text.size());
         assert_int_equal(got.totals.stored.wasted_nbytes, 0);
         assert_int_equal(got.totals.inflated_nbytes, 0);
+        const struct intake_reads cut = read_by_intake(files.paths, &PLAIN, { TINY, 3, 200 });
+        assert_true(cut.accepted);
+        assert_int_equal(cut.totals.input_nbytes, got.totals.input_nbytes);
+        assert_int_equal(cut.totals.stored.text_nbytes, got.totals.stored.text_nbytes);
+        assert_int_equal(cut.totals.stored.inflated_nbytes, got.totals.stored.inflated_nbytes);
         close_files(&files);
 }
 
@@ -250,7 +297,8 @@ int main(void)
                 cmocka_unit_test(letters),       cmocka_unit_test(full_chunks),
                 cmocka_unit_test(many_files),    cmocka_unit_test(truncations),
                 cmocka_unit_test(bit_flips),     cmocka_unit_test(left_to_the_host),
-                cmocka_unit_test(clean_and_not), cmocka_unit_test(reported_bytes),
+                cmocka_unit_test(clean_and_not), cmocka_unit_test(parts_of_files),
+                cmocka_unit_test(damaged_parts), cmocka_unit_test(reported_bytes),
         };
         need_device();
         if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {

@@ -455,7 +455,7 @@ static void gathered(void **state)
                 assert_int_equal(result.consumed, text.size());
                 d.out = own;
         }
-        read_segments(&all, d.rules.k, &got);
+        read_segments(&gpu, &all, d.rules.k, &got);
         check_segments(got, want);
 
         std::string bases, packed_bases;
@@ -500,7 +500,7 @@ static void several_k(void **state)
                         parse(&d, text.substr(at, end - at), end == text.size(), noverlap, at % 16);
                 struct kc_error err = {};
                 assert_false(result.foreign);
-                read_segments(&d.out, rules.k, &got[0]);
+                read_segments(&gpu, &d.out, rules.k, &got[0]);
                 for (int i = 1; i < 4; i++) {
                         struct kc_gpu_text_out out = d.out;
                         bool full;
@@ -508,7 +508,7 @@ static void several_k(void **state)
                         expect_ok(kc_gpu_text_cut(d.text, kmers[i], &out, &full, &err), &err);
                         assert_false(full);
                         out.nwords = d.out.nwords;
-                        read_segments(&out, kmers[i], &got[i]);
+                        read_segments(&gpu, &out, kmers[i], &got[i]);
                 }
                 at += result.consumed;
                 noverlap = result.noverlap;

@@ -262,7 +262,7 @@ static void empty_out(struct kc_gpu_text_out *out)
 }
 
 /* The segments that the spans are cuts of; checks that they are cut evenly. */
-static void read_segments(const struct kc_gpu_text_out *out, int k,
+static void read_segments(struct kc_gpu *on, const struct kc_gpu_text_out *out, int k,
                           std::vector<std::string> *segments)
 {
         struct kc_error err = {};
@@ -271,8 +271,8 @@ static void read_segments(const struct kc_gpu_text_out *out, int k,
         uint64_t nbases = 0, nkmers = 0;
         if (out->nspans == 0)
                 return;
-        expect_ok(kc_gpu_read(&gpu, words.data(), out->words, out->nwords, &err), &err);
-        expect_ok(kc_gpu_read(&gpu, spans.data(), out->spans, out->nspans, &err), &err);
+        expect_ok(kc_gpu_read(on, words.data(), out->words, out->nwords, &err), &err);
+        expect_ok(kc_gpu_read(on, spans.data(), out->spans, out->nspans, &err), &err);
         for (size_t i = 0, first = 0; i < spans.size(); i++) {
                 const struct kc_span *s = &spans[i];
                 const uint64_t begin = spans[first].word * UINT64_C(32) + spans[first].base;
@@ -344,7 +344,7 @@ static struct device_reads read_on_device(struct device *d, const std::string &t
                                 parse(d, text.substr(begin, end - begin), last, reads.noverlap,
                                       begin % 16);
                         assert_false(result.full);
-                        read_segments(&d->out, d->rules.k, &reads.segments);
+                        read_segments(&gpu, &d->out, d->rules.k, &reads.segments);
                         add_totals(&reads.totals, &result);
                         reads.consumed += result.consumed;
                         reads.foreign = result.foreign;

@@ -168,10 +168,13 @@ static void several_k_without_memory(void **state)
 
 static const size_t MIB = (size_t)1 << 20;
 
-/* The reads of the host's work as a file of FASTQ. */
+enum { NPARTS = 7 };
+
+/* The reads of the host's work as a file of FASTQ, in parts. */
 struct file {
         char *bytes;
         struct kc_stored_file is;
+        struct kc_stored_part parts[NPARTS];
         atomic_bool opened;
         bool closed;
         int nreports, ngiven_up;
@@ -195,8 +198,16 @@ static void file_make(struct file *file)
                 memset(file->bytes + n, 'I', segment.nbases);
                 n += segment.nbases;
                 file->bytes[n++] = '\n';
+                file->parts[i * NPARTS / reads.nreads].nbytes = n; /* where it ends */
         }
         file->is.nbytes = n;
+        for (int i = NPARTS; i-- > 0;) {
+                struct kc_stored_part *part = &file->parts[i];
+                part->offset = i > 0 ? part[-1].nbytes : 0;
+                part->nbytes -= part->offset;
+                part->kept = UINT32_MAX;
+                part->ends_file = i == NPARTS - 1;
+        }
 }
 
 static enum kc_status file_read(void *ctx, size_t number, uint64_t offset, void *to, size_t n,
@@ -236,6 +247,7 @@ struct reading {
         uint64_t expected_nbases; /* 0: as many as there are */
         bool is_foreign;          /* the file is not what the device accepts */
         bool large;               /* rounds and batches have their usual sizes */
+        int nothers;              /* further devices */
 };
 
 /* Count the file, or the same reads as batches. Everything is released, and reported once or not at
@@ -250,6 +262,8 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         const struct kc_stored_source stored = { .ctx = &file,
                                                  .files = &file.is,
                                                  .nfiles = 1,
+                                                 .parts = file.parts,
+                                                 .nparts = NPARTS,
                                                  .read = file_read,
                                                  .close = file_close,
                                                  .report = file_report };
@@ -257,6 +271,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         work.gpu.memory_nbytes = reading->memory_nbytes;
         work.params.memory_nbytes = reading->host_nbytes != 0 ? reading->host_nbytes : 64 * MIB;
         work.gpu.stored = &stored;
+        work.gpu.nothers = reading->nothers; /* the same device again */
         work.gpu.batch_nkmers = reading->large ? 0 : BATCH_NKMERS;
         if (reading->expected_nbases != 0)
                 work.params.expected_nbases = reading->expected_nbases;
@@ -293,6 +308,27 @@ static void file_without_memory(void **state)
                 for (long n = 0; try_file(&reading, kind, n, &own); n += 1 + n / 16)
                         nown += own;
         assert_true(nown > 0); /* runs were moved off the device */
+}
+
+/* The same with three devices, each of which may lack the memory to read, or to count, or to hold what
+ * the others have read; one of them may find something foreign while the others read. */
+static void file_on_devices(void **state)
+{
+        int nown = 0;
+        bool own;
+        (void)state;
+        for (int foreign = 0; foreign < 2; foreign++) {
+                const struct reading reading = { .memory_nbytes = 600 * MIB,
+                                                 .host_nbytes = 192 * MIB,
+                                                 .is_foreign = foreign != 0,
+                                                 .nothers = 2 };
+                assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+                assert_int_equal(own, !foreign);
+                for (int kind = KC_SCARCITY_DEVICE; kind <= KC_SCARCITY_PINNED; kind++)
+                        for (long n = 0; try_file(&reading, kind, n, &own); n += 3 + n / 16)
+                                nown += own;
+        }
+        assert_true(nown > 0);
 }
 
 /* The engine plans for a large input, and then turns to batches: these take no more memory than if
@@ -354,12 +390,20 @@ static void failing_files(void **state)
         for (size_t i = 0; i < 2 * NFILES; i++) {
                 struct failing failing = { .job = i % 2 ? &work.job : NULL, .fail_at = i / 2 };
                 struct kc_stored_file files[NFILES];
+                struct kc_stored_part parts[NFILES];
                 file_make(&failing.file);
-                for (size_t f = 0; f < NFILES; f++)
+                for (size_t f = 0; f < NFILES; f++) {
                         files[f] = failing.file.is;
+                        parts[f] = (struct kc_stored_part){ .file = f,
+                                                            .nbytes = files[f].nbytes,
+                                                            .kept = UINT32_MAX,
+                                                            .ends_file = true };
+                }
                 const struct kc_stored_source stored = { .ctx = &failing,
                                                          .files = files,
                                                          .nfiles = NFILES,
+                                                         .parts = parts,
+                                                         .nparts = NFILES,
                                                          .read = failing_read,
                                                          .close = failing_close,
                                                          .report = file_report };
@@ -520,6 +564,7 @@ int main(void)
                 cmocka_unit_test(no_pinned_memory),
                 cmocka_unit_test(several_k_without_memory),
                 cmocka_unit_test(file_without_memory),
+                cmocka_unit_test(file_on_devices),
                 cmocka_unit_test(foreign_file_of_many_reads),
                 cmocka_unit_test(file_and_little_host_memory),
                 cmocka_unit_test(failing_files),
