@@ -179,9 +179,8 @@ static int choose(int argc, char **argv, struct invocation *call)
                 argv[1] = (char *)command_help.name;
                 return dispatch(&command_help, argc - 1, argv + 1, call);
         }
-        if (is_misspelt(argv[1])) {
-                if (ranks_is_first(call->ranks))
-                        fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
+        if (call->ranks == NULL && is_misspelt(argv[1])) { /* other ranks may have the file */
+                fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
                 free(call->line);
                 return EXIT_USAGE;
         }

@@ -175,8 +175,7 @@ static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, str
         const struct kc_exchange *exchange = e->params->exchange;
         if (exchange == NULL)
                 return KC_OK;
-        const uint64_t nlocal = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
-        const uint64_t npairs = nlocal * (uint64_t)exchange->nranks;
+        const uint64_t npairs = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT; /* of all ranks */
         uint64_t stripe = MAX_STRIPE;
         while (stripe > 1 && npairs / nlists * stripe > STRIPE_PAIRS)
                 stripe /= 2;

@@ -93,10 +93,22 @@ static enum kc_status count_lists_worker(void *ctx, int worker, struct kc_error 
         uint32_t list;
         (void)worker;
         kc_list_reader_init(&reader, &c->pairs);
-        while (status == KC_OK && next_list(e, &list))
-                status = count_pairs(&reader, list, key_nbytes, &c->starts[list + 1], err);
+        while (next_list(e, &list)) {
+                KC_TRY(kc_engine_check(e, err));
+                KC_TRY(count_pairs(&reader, list, key_nbytes, &c->starts[list + 1], err));
+        }
+out:
         kc_list_reader_free(&reader);
         return status;
+}
+
+/* The lists of other ranks are empty here. Unless they are dropped, too, the disk space of the groups
+ * of lists that they are in is not given back. */
+static void drop_foreign_lists(struct counting *c, const struct kc_exchange *exchange)
+{
+        for (uint32_t list = 0; list < c->pairs.nlists; list++)
+                if (kc_exchange_owner(exchange, list, c->stripe) != exchange->rank)
+                        kc_lists_drop(&c->pairs, 0, list);
 }
 
 /* Where each list begins in the run of all ranks. */
@@ -124,6 +136,7 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
         const int nworkers = e->params->nthreads + (exchange->rank == 0 && exchange->nranks > 1);
         enum kc_status status;
         KC_TRY(place_lists(e, err));
+        drop_foreign_lists(c, exchange);
         const struct kc_joint_run_setup setup = { .exchange = exchange,
                                                   .sink = c->sink,
                                                   .nwords = kc_kmer_nwords(c->k),
@@ -146,8 +159,11 @@ out:
 
 enum kc_status kc_engine_order(struct cpu_engine *e, struct kc_error *err)
 {
-        kc_engine_begin_stage(e, KC_STAGE_ORDER, kc_engine_current(e)->pairs.nlists);
-        if (e->params->exchange != NULL)
+        const struct kc_exchange *exchange = e->params->exchange;
+        const uint64_t nlists = kc_engine_current(e)->pairs.nlists;
+        const uint64_t nranks = exchange != NULL ? (uint64_t)exchange->nranks : 1;
+        kc_engine_begin_stage(e, KC_STAGE_ORDER, (nlists + nranks - 1) / nranks);
+        if (exchange != NULL)
                 return order_together(e, err);
         return kc_parallel(e->params->nthreads, order_worker, kc_engine_stop, e, err);
 }

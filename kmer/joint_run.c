@@ -298,8 +298,9 @@ static enum kc_status next_frame(struct kc_joint_run *run, int rank, struct fram
 {
         const struct kc_exchange *exchange = run->setup.exchange;
         enum kc_status status = KC_OK;
+        *frame = NULL;
         pthread_mutex_lock(&run->lock);
-        while ((*frame = pop(&run->queues[rank])) == NULL && status == KC_OK) {
+        while (status == KC_OK && (*frame = pop(&run->queues[rank])) == NULL) {
                 struct timespec until;
                 clock_gettime(CLOCK_REALTIME, &until);
                 until.tv_nsec += CHECK_NS;
