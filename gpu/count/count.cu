@@ -3,6 +3,8 @@
  */
 #include "gpu/count/count_internal.cuh"
 
+#include <algorithm>
+
 /* ---- time ---- */
 
 template <class Key>
@@ -149,17 +151,35 @@ static void arrange_records(kc_gpu_counter<Key> *c, const struct kc_gpu_kept *ke
 }
 
 /* Bins of the usual size; bins are at least two points wide. */
+template <class Key>
+static int choose_bin_bits(const kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass,
+                           uint64_t npoints)
+{
+        int bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers);
+        if (bits > c->max_bin_bits)
+                bits = c->max_bin_bits;
+        while (UINT64_C(2) << bits > npoints)
+                bits--;
+        return bits;
+}
+
+static uint64_t points_of(const struct kc_gpu_pass *pass)
+{
+        return pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
+}
+
+template <class Key>
+struct kc_bins kc_gpu_counter_bins(const kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
+{
+        const uint64_t npoints = points_of(pass);
+        const int bits = choose_bin_bits(c, pass, npoints);
+        return { pass->first, pass->width, (uint32_t)((UINT64_C(1) << (32 + bits)) / npoints) };
+}
+
 template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
 {
-        const uint64_t npoints = pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
-        c->bin_bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers);
-        if (c->bin_bits > c->max_bin_bits)
-                c->bin_bits = c->max_bin_bits;
-        while (UINT64_C(2) << c->bin_bits > npoints)
-                c->bin_bits--;
-        c->bins.first = pass->first;
-        c->bins.width = pass->width;
-        c->bins.scale = (uint32_t)((UINT64_C(1) << (32 + c->bin_bits)) / npoints);
+        c->bin_bits = choose_bin_bits(c, pass, points_of(pass));
+        c->bins = kc_gpu_counter_bins(c, pass);
 }
 
 /* Clear the blocks' totals. */
@@ -205,6 +225,22 @@ template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, str
 }
 
 template <class Key>
+static enum kc_status begin_pass(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass,
+                                 const struct kc_gpu_run_taker<Key> *taker,
+                                 struct kc_gpu_counted *counted, struct kc_error *err)
+{
+        enum kc_status status;
+        c->taker = taker;
+        c->counted = counted;
+        c->rounds = false;
+        choose_bins(c, pass);
+        KC_TRY(clear_cells(c, err));
+        KC_TRY(forget_records(c, err));
+out:
+        return status;
+}
+
+template <class Key>
 enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
                                     const struct kc_gpu_pass *pass,
                                     const struct kc_gpu_run_taker<Key> *taker,
@@ -215,17 +251,71 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu
         arrange_records(c, kept);
         ncopies_words =
                 c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
-        c->taker = taker;
-        c->counted = counted;
-        c->rounds = false;
-        choose_bins(c, pass);
-        KC_TRY(clear_cells(c, err));
-        KC_TRY(forget_records(c, err));
+        KC_TRY(begin_pass(c, pass, taker, counted, err));
         KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
                                  err));
         KC_TRY(collect_all(c, kept, err));
         KC_TRY(end_round(c, err));
         KC_TRY(add_cells(c, err));
+out:
+        return status;
+}
+
+/* ---- inboxes ---- */
+
+/* A table of the chunks that an inbox's copies are in. */
+template <class Key>
+static enum kc_status list_copies(kc_gpu_counter<Key> *c, int number, struct kc_error *err)
+{
+        struct kc_gpu_chunk table[KC_MAX_CHUNKS];
+        const uint64_t *copies = c->inboxes[number].copies;
+        for (uint32_t i = 0; i < c->inbox_nchunks; i++)
+                table[i] = { copies + (size_t)i * KC_CHUNK_NWORDS, NULL, 0, UINT32_MAX, NULL, 0 };
+        return KC_CUDA(cudaMemcpy(c->inbox_table + (size_t)number * c->inbox_nchunks, table,
+                                  c->inbox_nchunks * sizeof *table, cudaMemcpyHostToDevice));
+}
+
+template <class Key>
+enum kc_status kc_gpu_counter_inboxes(kc_gpu_counter<Key> *c, struct kc_gpu_inbox *inboxes,
+                                      struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_superkmer_setup *superkmers = &c->setup.superkmers;
+        const uint64_t most = (uint64_t)KC_MAX_CHUNKS * KC_CHUNK_NWORDS;
+        const uint64_t ncopy = (uint64_t)superkmers->copy_nwords;
+        const uint64_t cap =
+                std::min(c->caps.nwords / kc_gpu_counter_sent_nwords(superkmers), most / ncopy);
+        c->max_records = cap;
+        c->inbox_nchunks = kc_ceil_div(cap * ncopy, KC_CHUNK_NWORDS);
+        KC_TRY(kc_gpu_new(c->gpu, &c->inbox_table, KC_COUNT_NINBOXES * (size_t)c->inbox_nchunks,
+                          err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream))); /* it is written elsewhere */
+        for (int i = 0; i < KC_COUNT_NINBOXES; i++) {
+                uint64_t *words = c->words + cap + (uint64_t)i * (1 + ncopy) * cap;
+                c->inboxes[i] = inboxes[i] = { words, words + cap, cap };
+                KC_TRY(list_copies(c, i, err));
+        }
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_counter_count_inbox(kc_gpu_counter<Key> *c, int number, uint64_t nrecords,
+                                          const struct kc_gpu_pass *pass,
+                                          const struct kc_gpu_run_taker<Key> *taker,
+                                          struct kc_gpu_counted *counted, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_gpu_inbox *inbox = &c->inboxes[number];
+        c->found = inbox->records;
+        c->records = c->words;
+        c->chunks = { c->inbox_table + (size_t)number * c->inbox_nchunks, c->inbox_nchunks, 0 };
+        KC_TRY(begin_pass(c, pass, taker, counted, err));
+        KC_TRY(kc_superkmer_place(c->gpu, &c->setup.superkmers, inbox->records, nrecords, 0, err));
+        c->readback->nrecords = nrecords;
+        KC_TRY(end_round(c, err));
+        KC_TRY(add_cells(c, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
 out:
         return status;
 }
@@ -237,6 +327,13 @@ out:
                                                          struct kc_error *); \
         template enum kc_status kc_gpu_counter_count<Key>( \
                 struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \
+                const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
+        template enum kc_status kc_gpu_counter_inboxes<Key>( \
+                struct kc_gpu_counter<Key> *, struct kc_gpu_inbox *, struct kc_error *); \
+        template struct kc_bins kc_gpu_counter_bins<Key>(const struct kc_gpu_counter<Key> *, \
+                                                         const struct kc_gpu_pass *); \
+        template enum kc_status kc_gpu_counter_count_inbox<Key>( \
+                struct kc_gpu_counter<Key> *, int, uint64_t, const struct kc_gpu_pass *, \
                 const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
         template struct kc_gpu_counter_times kc_gpu_counter_get_times<Key>( \
                 const struct kc_gpu_counter<Key> *);
