@@ -339,6 +339,8 @@ enum kc_status kc_gpu_dispatch_send(struct kc_gpu_dispatch *d, int member, struc
         for (int i = 0; i < d->n; i++)
                 KC_TRY(KC_CUDA(cudaStreamSynchronize(m->roads[i].stream)));
         kc_gate_enter(d->gate);
+        for (int i = 0; i < d->n; i++)
+                d->members[i].nbytes += i != member ? m->roads[i].link.nbytes : 0;
         m->has_sent = true;
         kc_gate_wake(d->gate, KC_GATE_DRIVER);
         kc_gate_wake(d->gate, KC_GATE_FOLLOWERS);
@@ -399,19 +401,19 @@ enum kc_status kc_gpu_dispatch_wait(struct kc_gpu_dispatch *d, int member, struc
 {
         kc_gate_enter(d->gate);
         enum kc_status status = kc_gate_check(d->gate, err);
+        d->members[member].has_received = true;
+        kc_gate_wake(d->gate, KC_GATE_DRIVER);
+        kc_gate_wake(d->gate, KC_GATE_FOLLOWERS);
         for (int i = 0; i < d->n; i++)
-                while (status == KC_OK && !d->members[i].has_sent)
+                while (status == KC_OK && !(d->members[i].has_sent && d->members[i].has_received))
                         status = kc_gate_wait(d->gate, d->members[member].bell, err);
         kc_gate_leave(d->gate);
         return status;
 }
 
-uint64_t kc_gpu_dispatch_sent_nbytes(const struct kc_gpu_dispatch *d, int member)
+uint64_t kc_gpu_dispatch_received_nbytes(const struct kc_gpu_dispatch *d, int member)
 {
-        uint64_t nbytes = 0;
-        for (int i = 0; i < d->n; i++)
-                nbytes += i != member ? d->members[member].roads[i].link.nbytes : 0;
-        return nbytes;
+        return d->members[member].nbytes;
 }
 
 void kc_gpu_dispatch_leave(struct kc_gpu_dispatch *d, int member)

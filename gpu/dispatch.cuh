@@ -69,6 +69,8 @@ struct kc_dispatch_member {
         size_t nsteps[KC_GPU_MAX_DEVICES];    /* steps that each member has sent in full */
         bool gave_up;                         /* nothing is sent to it any more */
         bool has_sent;                        /* everything, and all copies have arrived */
+        bool has_received;                    /* everything, or it gave up */
+        uint64_t nbytes;                      /* that others have sent to it */
 };
 
 /* Zero-initialise, and set gate and n. */
@@ -115,13 +117,14 @@ void kc_gpu_dispatch_release(struct kc_gpu_dispatch *dispatch, int member);
 /* The member counts no more; others need not send it anything. */
 void kc_gpu_dispatch_give_up(struct kc_gpu_dispatch *dispatch, int member);
 
-/* The counting thread, at the end, even if it gave up: wait until all members have sent everything.
- * Before that, copies to its inboxes may be under way. KC_ECANCELED. */
+/* The counting thread, at the end, even if it gave up: wait until all members have sent and received
+ * everything. Before that, copies to its inboxes may be under way, and others may be waiting for what
+ * it has sent. KC_ECANCELED. */
 enum kc_status kc_gpu_dispatch_wait(struct kc_gpu_dispatch *dispatch, int member,
                                     struct kc_error *err);
 
-/* Bytes that the member has sent to others. */
-uint64_t kc_gpu_dispatch_sent_nbytes(const struct kc_gpu_dispatch *dispatch, int member);
+/* Bytes that others have sent to the member; after kc_gpu_dispatch_wait. */
+uint64_t kc_gpu_dispatch_received_nbytes(const struct kc_gpu_dispatch *dispatch, int member);
 
 /* Wait for copies under way and free a member's memory. No thread may still use the dispatch. Does
  * nothing if it has not joined. The member's device must be current. */

@@ -17,6 +17,7 @@
  * input for all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
+#include "gpu/dispatching.cuh"
 #include "gpu/engine_memory.cuh"
 #include "gpu/followers.cuh"
 
@@ -222,17 +223,30 @@ out:
         return status;
 }
 
-/* Decide where reads stay, and which device counts what. */
+/* Decide where reads stay, and which device counts what: *nshares. */
 template <class Key>
-static enum kc_status prepare_counting(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status divide_counting(struct gpu_engine<Key> *e, size_t *nshares,
+                                      struct kc_error *err)
 {
         enum kc_status status;
-        size_t nshares;
         KC_TRY(end_all_reads(e, err));
         KC_TRY(read_loads(e, err));
-        nshares = plan_shares(e);
-        KC_TRY(have_read_together(e->in) ? prepare_together(e, err) : prepare_alone(e, err));
-        kc_gpu_shares_open(&e->shares, nshares);
+        *nshares = plan_shares(e);
+out:
+        return status;
+}
+
+/* Several devices have read. If they do not send each other super-k-mers, they will share the reads. */
+template <class Key>
+static enum kc_status prepare_shares(struct gpu_engine<Key> *e, size_t nshares,
+                                     struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool dispatched;
+        settle_reads(e->in);
+        KC_TRY(drive_dispatch(e, nshares, &dispatched, err));
+        if (!dispatched)
+                KC_TRY(prepare_together(e, err));
 out:
         return status;
 }
@@ -241,8 +255,16 @@ template <class Key>
 static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(prepare_counting(e, err));
+        size_t nshares;
+        KC_TRY(divide_counting(e, &nshares, err));
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), KC_NLOADS);
+        if (have_read_together(e->in)) {
+                KC_TRY(prepare_shares(e, nshares, err));
+        } else {
+                kc_gpu_muster_decide(&e->muster, false);
+                KC_TRY(prepare_alone(e, err));
+        }
+        kc_gpu_shares_open(&e->shares, nshares);
         KC_TRY(count_shares(e, &e->own, 0, err));
         e->spilled_nbytes = e->in->where.file_nbytes;
         end_counting(&e->own);
@@ -293,6 +315,28 @@ template <class Key> static enum kc_status drive_next(void *ctx, struct kc_error
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         return count_kept(e, e->start, err);
+}
+
+/* A follower's thread. */
+template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        enum kc_status status;
+        struct kc_error failure = {};
+        bool may_read = false;
+        KC_TRY(open_follower(e, follower, &failure));
+        if (e->number == 0 && e->in->intake != NULL)
+                KC_TRY(wait_to_read(e, &may_read, &failure));
+        if (may_read)
+                KC_TRY(follow_reading(e, follower, &failure));
+        if (e->crew.nsenders > 0)
+                KC_TRY(follow_dispatch(e, &e->others[follower], follower + 1, &failure));
+        KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
+        KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
+out:
+        if (status != KC_OK)
+                return fail_for(&e->others[follower], &failure, err);
+        return KC_OK;
 }
 
 template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)
@@ -422,6 +466,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting<
         part->nmerged = c->nmerged;
         part->runs_nbytes = c->runs_nbytes;
         part->text_nbytes = text_nbytes;
+        part->records_nbytes = c->records_nbytes;
         report->npasses += c->npasses;
 }
 
@@ -450,6 +495,9 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
         e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
+        e->muster.gate = e->dispatch.gate = e->crew.gate;
+        if (params->nothers + 1 >= DISPATCH_LEAST_DEVICES && params->stored != NULL)
+                e->crew.nsenders = params->nothers + 1;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;
         e->own.device = params->device;
@@ -465,6 +513,9 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
 template <class Key> static void end_devices(struct gpu_engine<Key> *e)
 {
         kc_gpu_exchange_free(&e->exchange);
+        leave_dispatch(e, &e->own, 0);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                leave_dispatch(e, &e->others[i], i + 1);
         for (int i = 0; i < e->crew.nfollowers; i++)
                 end_follower(&e->others[i]);
         if (e->crew.nfollowers > 0)
@@ -489,9 +540,11 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.crew.sink = task->sink;
         e.crew.job = in->job;
         if (number == 0)
-                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key>, follow<Key> };
+                e.crew.task = { &e,          take_memory<Key>, drive<Key>, read_batches<Key>,
+                                follow<Key>, send_records<Key> };
         else
-                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL, follow<Key> };
+                e.crew.task = { &e,   take_next_memory<Key>, drive_next<Key>,
+                                NULL, follow<Key>,           send_records<Key> };
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);

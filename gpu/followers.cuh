@@ -153,7 +153,8 @@ static enum kc_status take_share_memory(struct gpu_engine<Key> *e, struct gpu_co
         KC_TRY(share_reads(e, c, device_nbytes, err));
         KC_TRY(plan_share(e, c, total, err));
         KC_TRY(make_counter(e, c, err));
-        KC_TRY(make_lsm(e, c, err));
+        if (c->lsm == NULL) /* otherwise it has the runs of another share */
+                KC_TRY(make_lsm(e, c, err));
 out:
         return status;
 }
@@ -320,26 +321,6 @@ static enum kc_status follow_reading(struct gpu_engine<Key> *e, int follower, st
         if (status != KC_OK && status != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
         kc_gpu_forget_refusals(&other->gpu);
-        return KC_OK;
-}
-
-/* A follower's thread. */
-template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
-{
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        enum kc_status status;
-        struct kc_error failure = {};
-        bool may_read = false;
-        KC_TRY(open_follower(e, follower, &failure));
-        if (e->number == 0 && e->in->intake != NULL)
-                KC_TRY(wait_to_read(e, &may_read, &failure));
-        if (may_read)
-                KC_TRY(follow_reading(e, follower, &failure));
-        KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
-        KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
-out:
-        if (status != KC_OK)
-                return fail_for(&e->others[follower], &failure, err);
         return KC_OK;
 }
 

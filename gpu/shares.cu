@@ -1,5 +1,14 @@
 #include "gpu/shares.cuh"
 
+void kc_gpu_shares_settle(struct kc_gpu_shares *shares, int device, bool counted)
+{
+        kc_gate_enter(shares->gate);
+        shares->taken[device] = counted;
+        shares->takers[device] = device;
+        shares->is_left[device] = !counted;
+        kc_gate_leave(shares->gate);
+}
+
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
 {
         kc_gate_enter(shares->gate);

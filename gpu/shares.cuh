@@ -23,6 +23,9 @@ struct kc_gpu_shares {
         int ngone;                        /* followers that take no more shares */
 };
 
+/* Before that: a device has counted its own share already, or leaves it to the others. */
+void kc_gpu_shares_settle(struct kc_gpu_shares *shares, int device, bool counted);
+
 /* The driver: let devices take shares, once the first n are set and can be counted. */
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
 
