@@ -134,19 +134,27 @@ def test_reading_together():
     for n, options, on_device in (
             (2, ["x.fq", "-k", 31], []),
             (3, ["x.fq.gz", "y.fa", "-k", 31, "--min", 2], []),
-            (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"])):
+            (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"]),
+            (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
+            (6, ["x.fq", "y.fa", "-k", 77], ["--gpu-batch", 100000])):
         report = check(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device],
                        together=True)
         texts = [part["text_bytes"] for part in report["devices"]]
         expect(sum(texts), report["text_bytes"], "text that the devices parsed")
         if "KC_EMULATOR_DEVICES" in os.environ:
             expect(texts.count(0) < n - 1, True, f"several devices read: {texts}")
+            sent = [part["received_superkmers_bytes"] > 0 for part in report["devices"]]
+            expect(sent, [n >= 5] * n, f"super-k-mers are sent to {n} devices")
     s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "cpu.kc", "--device", "cpu")
-    s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "gpu.kc", "--device", devices(3),
-             "--reader", "device", "--gpu-batch", 30000)
-    for k in (21, 55):
-        expect((s.path / f"cpu.k{k}.kc").read_bytes() == (s.path / f"gpu.k{k}.kc").read_bytes(),
-               True, f"same file for k = {k} of several")
+    for n in (3, 5):
+        s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", f"gpu{n}.kc", "--device", devices(n),
+                 "--reader", "device", "--gpu-batch", 30000, "--gpu-memory", "1G")
+        for k in (21, 55):
+            expect((s.path / f"cpu.k{k}.kc").read_bytes() == (s.path / f"gpu{n}.k{k}.kc").read_bytes(),
+                   True, f"same file for k = {k} of several from {n} devices")
+    call = ["hist", "x.fq", "-k", 31]
+    expect(s.kcount(*call, "--device", devices(5), "--reader", "device", "--gpu-batch", 30000,
+                    "--gpu-memory", "1G"), s.kcount(*call, "--device", "cpu"), "hist from 5 devices")
 
 
 def test_few_and_skewed():

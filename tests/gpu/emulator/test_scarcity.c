@@ -168,7 +168,7 @@ static void several_k_without_memory(void **state)
 
 static const size_t MIB = (size_t)1 << 20;
 
-enum { NPARTS = 7 };
+enum { NPARTS = 24 };
 
 /* The reads of the host's work as a file of FASTQ, in parts. */
 struct file {
@@ -176,6 +176,7 @@ struct file {
         struct kc_stored_file is;
         struct kc_stored_part parts[NPARTS];
         atomic_bool opened;
+        bool slow; /* so that several devices read */
         bool closed;
         int nreports, ngiven_up;
 };
@@ -219,6 +220,8 @@ static enum kc_status file_read(void *ctx, size_t number, uint64_t offset, void 
         assert_false(file->closed);
         assert_in_range(offset + n, 0, file->is.nbytes);
         atomic_store(&file->opened, true);
+        if (file->slow)
+                usleep(1000);
         memcpy(to, file->bytes + offset, n);
         *got = n;
         return KC_OK;
@@ -250,6 +253,20 @@ struct reading {
         int nothers;              /* further devices */
 };
 
+/* How often several devices read, and sent each other super-k-mers. */
+static int ntogether, nsent;
+
+static void note_devices(const struct kc_gpu_report *report)
+{
+        int nreading = 0, nreceiving = 0;
+        for (int i = 0; i < report->nparts; i++) {
+                nreading += report->parts[i].text_nbytes > 0;
+                nreceiving += report->parts[i].records_nbytes > 0;
+        }
+        ntogether += nreading > 1;
+        nsent += nreceiving > 1;
+}
+
 /* Count the file, or the same reads as batches. Everything is released, and reported once or not at
  * all. Returns whether the scarcity was met; *own: the device parsed the file. */
 static bool try_file(const struct reading *reading, enum kc_scarcity kind, long n, bool *own)
@@ -267,6 +284,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
                                                  .read = file_read,
                                                  .close = file_close,
                                                  .report = file_report };
+        file.slow = reading->nothers > 0;
         prepare_small(&work, true);
         work.gpu.memory_nbytes = reading->memory_nbytes;
         work.params.memory_nbytes = reading->host_nbytes != 0 ? reading->host_nbytes : 64 * MIB;
@@ -284,6 +302,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         *own = status == KC_OK && work.report.text_nbytes > 0;
         if (status == KC_OK) {
                 expect_same(&work, &host);
+                note_devices(&work.report);
                 assert_int_equal(file.nreports, *own);
                 assert_in_range(file.ngiven_up, reading->is_foreign && !*own, !*own);
                 assert_true(file.closed || !atomic_load(&file.opened));
@@ -310,25 +329,39 @@ static void file_without_memory(void **state)
         assert_true(nown > 0); /* runs were moved off the device */
 }
 
-/* The same with three devices, each of which may lack the memory to read, or to count, or to hold what
- * the others have read; one of them may find something foreign while the others read. */
-static void file_on_devices(void **state)
+static void try_devices(int ndevices, bool is_foreign)
 {
+        const struct reading reading = { .memory_nbytes = 600 * MIB,
+                                         .host_nbytes = (size_t)ndevices * 64 * MIB,
+                                         .is_foreign = is_foreign,
+                                         .nothers = ndevices - 1 };
         int nown = 0;
         bool own;
+        ntogether = nsent = 0;
+        assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+        assert_int_equal(own, !is_foreign);
+        for (int kind = KC_SCARCITY_DEVICE; kind <= KC_SCARCITY_PINNED; kind++)
+                for (long n = 0; try_file(&reading, kind, n, &own); n += 3 + n / 16)
+                        nown += own;
+        assert_true(is_foreign || (nown > 0 && ntogether > 2));
+        assert_true(is_foreign || ndevices < 5 || nsent > 2);
+}
+
+/* The same with several devices, each of which may lack the memory to read, or to count, or to hold
+ * what the others have read; one of them may find something foreign while the others read. */
+static void file_on_devices(void **state)
+{
         (void)state;
-        for (int foreign = 0; foreign < 2; foreign++) {
-                const struct reading reading = { .memory_nbytes = 600 * MIB,
-                                                 .host_nbytes = 192 * MIB,
-                                                 .is_foreign = foreign != 0,
-                                                 .nothers = 2 };
-                assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
-                assert_int_equal(own, !foreign);
-                for (int kind = KC_SCARCITY_DEVICE; kind <= KC_SCARCITY_PINNED; kind++)
-                        for (long n = 0; try_file(&reading, kind, n, &own); n += 3 + n / 16)
-                                nown += own;
-        }
-        assert_true(nown > 0);
+        try_devices(3, false);
+        try_devices(3, true);
+}
+
+/* With so many devices that they send each other super-k-mers. One that lacks the memory leaves its
+ * share to the others. */
+static void file_on_many_devices(void **state)
+{
+        (void)state;
+        try_devices(5, false);
 }
 
 /* The engine plans for a large input, and then turns to batches: these take no more memory than if
@@ -565,6 +598,7 @@ int main(void)
                 cmocka_unit_test(several_k_without_memory),
                 cmocka_unit_test(file_without_memory),
                 cmocka_unit_test(file_on_devices),
+                cmocka_unit_test(file_on_many_devices),
                 cmocka_unit_test(foreign_file_of_many_reads),
                 cmocka_unit_test(file_and_little_host_memory),
                 cmocka_unit_test(failing_files),
