@@ -70,9 +70,11 @@ out:
 void kc_gpu_dispatch_plan(struct kc_gpu_dispatch *d, int member,
                           const struct kc_dispatch_passes *passes, const struct kc_bins *bins)
 {
+        kc_gate_enter(d->gate);
         d->members[member].passes = *passes;
         d->members[member].bins = bins;
         d->nsteps = std::max(d->nsteps, passes->n);
+        kc_gate_leave(d->gate);
 }
 
 /* ---- roads ---- */

@@ -96,6 +96,15 @@ static void leave_dispatch(struct gpu_engine<Key> *e, struct gpu_counting<Key> *
         c->bins = NULL;
 }
 
+/* The same, and forget what it has counted. */
+template <class Key>
+static void forget_dispatch(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c, int number)
+{
+        leave_dispatch(e, c, number);
+        discard(c);
+        kc_gpu_forget_refusals(c->gpu);
+}
+
 template <class Key>
 static enum kc_status take_dispatch_memory(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                            int number, struct kc_error *err)
@@ -129,9 +138,7 @@ static enum kc_status join_dispatch(struct gpu_engine<Key> *e, struct gpu_counti
         *joined = status == KC_OK;
         if (status == KC_OK)
                 return KC_OK;
-        leave_dispatch(e, c, number);
-        discard(c);
-        kc_gpu_forget_refusals(c->gpu);
+        forget_dispatch(e, c, number);
         return status == KC_ENOMEM ? KC_OK : kc_fail_as(err, &refusal);
 }
 
@@ -191,11 +198,10 @@ static enum kc_status count_dispatched(struct gpu_engine<Key> *e, struct gpu_cou
                 kc_gpu_dispatch_give_up(&e->dispatch, number);
         KC_TRY(kc_gpu_dispatch_wait(&e->dispatch, number, err));
         c->records_nbytes += kc_gpu_dispatch_received_nbytes(&e->dispatch, number);
-        leave_dispatch(e, c, number);
-        if (!counted) {
-                discard(c);
-                kc_gpu_forget_refusals(c->gpu);
-        }
+        if (counted)
+                leave_dispatch(e, c, number);
+        else
+                forget_dispatch(e, c, number);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
         kc_gpu_shares_settle(&e->shares, number, counted);
 out:
@@ -220,9 +226,7 @@ static enum kc_status follow_dispatch(struct gpu_engine<Key> *e, struct gpu_coun
         if (goes)
                 KC_TRY(count_dispatched(e, c, number, err));
         else
-                leave_dispatch(e, c, number);
-        if (!goes)
-                discard(c);
+                forget_dispatch(e, c, number);
         kc_gpu_muster_finish(&e->muster);
 out:
         return status;
@@ -260,9 +264,7 @@ static enum kc_status drive_dispatch(struct gpu_engine<Key> *e, size_t nshares, 
         if (*dispatched)
                 KC_TRY(count_dispatched(e, &e->own, 0, err));
         else
-                leave_dispatch(e, &e->own, 0);
-        if (!*dispatched)
-                discard(&e->own);
+                forget_dispatch(e, &e->own, 0);
         KC_TRY(kc_gpu_muster_wait(&e->muster, e->crew.nfollowers, err));
 out:
         return status;

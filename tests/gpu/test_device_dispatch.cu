@@ -5,7 +5,6 @@
 #include "count_support.cuh"
 #include "gpu/dispatch.cuh"
 
-#include <cstring>
 #include <thread>
 
 enum { REGION = 1 << 10 };
