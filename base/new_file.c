@@ -192,25 +192,46 @@ static enum kc_status fail_exists(const char *path, struct kc_error *err)
 }
 
 /* Ask the kernel first: it refuses to follow links that other users may have planted. */
+static enum kc_status look_at_path(const struct kc_new_file *file, const char *path,
+                                   struct stat *there, bool *exists, struct kc_error *err)
+{
+        *exists = stat(path, there) == 0;
+        if (!*exists && errno != ENOENT)
+                return create_failed(file, path, err);
+        if (*exists && !S_ISREG(there->st_mode))
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
+                                      "cannot write to %s: it is %s", path,
+                                      S_ISDIR(there->st_mode) ? "a folder" : "not a regular file");
+        return KC_OK;
+}
+
+static bool is_named(const struct stat *there, const char *path)
+{
+        struct stat named;
+        return stat(path, &named) == 0 && named.st_dev == there->st_dev &&
+               named.st_ino == there->st_ino;
+}
+
+/* Find out where the file is to be, and whether there is one. The two looks at it differ, too, if
+ * another process replaces it in between, so look again. */
 static enum kc_status look_at_target(struct kc_new_file *file, const char *path, bool *exists,
                                      struct kc_error *err)
 {
-        struct stat there, followed;
-        *exists = stat(path, &there) == 0;
-        if (!*exists && errno != ENOENT)
-                return create_failed(file, path, err);
-        if (*exists && !S_ISREG(there.st_mode))
-                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
-                                      "cannot write to %s: it is %s", path,
-                                      S_ISDIR(there.st_mode) ? "a folder" : "not a regular file");
-        file->path = kc_path_follow(path);
-        if (file->path == NULL)
-                return create_failed(file, path, err);
-        if (*exists && (stat(file->path, &followed) != 0 || followed.st_dev != there.st_dev ||
-                        followed.st_ino != there.st_ino))
-                return kc_fail(err, KC_EIO, "cannot follow the link %s: its target has no name",
-                               path);
-        return KC_OK;
+        enum kc_status status;
+        struct stat there;
+        for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
+                KC_TRY(look_at_path(file, path, &there, exists, err));
+                file->path = kc_path_follow(path);
+                if (file->path == NULL)
+                        return create_failed(file, path, err);
+                if (!*exists || is_named(&there, file->path))
+                        return KC_OK;
+                free(file->path);
+                file->path = NULL;
+        }
+        status = kc_fail(err, KC_EIO, "cannot follow the link %s: its target has no name", path);
+out:
+        return status;
 }
 
 /* Lock the file that has the name now, if there is one. */

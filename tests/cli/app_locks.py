@@ -143,6 +143,30 @@ def test_compact_replaced_by_others():
     raise Failure("compact always finished before its file was replaced")
 
 
+def test_replaced_while_it_begins():
+    """A command that looks at its output while others replace it does not take it for a link whose
+    target has no name."""
+    s = prepare()
+    stop = threading.Event()
+
+    def replace():
+        while not stop.is_set():
+            s.write("next", "not a store")
+            os.replace(s.path / "next", s.path / "out.tsv")
+
+    s.write("out.tsv", "")
+    replacing = threading.Thread(target=replace)
+    replacing.start()
+    try:
+        said = [s.start("dump", "db.kc", "-o", "out.tsv").communicate(timeout=60)[1]
+                for _ in range(NCOMMANDS * 5)]
+    finally:
+        stop.set()
+        replacing.join()
+    expect(set(text for text in said if text and b"changed by another process" not in text), set(),
+           "other failures")
+
+
 # ---- all at once ----
 
 NCOMMANDS = 14 if "KC_TEST_SMALL" in os.environ else 40  # small with ThreadSanitizer
@@ -160,7 +184,8 @@ def commands(s, number, kind):
 
 
 def work(s, kinds, numbers, lock, done):
-    """One command after another; done gets (number, kind, whether it succeeded, begin and end)."""
+    """One command after another; done gets (number, kind, whether it succeeded, begin, end and what
+    an unexpected failure said)."""
     while True:
         with lock:
             number = next(numbers, None)
@@ -171,8 +196,8 @@ def work(s, kinds, numbers, lock, done):
         started = s.start(*commands(s, number, kind), "-t", 1, "--quiet")
         said = started.communicate(timeout=60)[1].decode()
         good = started.returncode == 0
-        if good or started.returncode == 1 and LOCKED in said:
-            done.append((number, kind, good, begin, time.monotonic()))
+        expected = good or started.returncode == 1 and LOCKED in said
+        done.append((number, kind, good, begin, time.monotonic(), None if expected else said))
 
 
 def race(kinds):
@@ -190,17 +215,19 @@ def race(kinds):
             worker.start()
         for worker in workers:
             worker.join()
-        expect(len(done), first + NCOMMANDS, "commands that ended as they should")
+        expect([kind + ": " + said for _, kind, _, _, _, said in done if said is not None], [],
+               "unexpected failures")
+        expect(len(done), first + NCOMMANDS, "commands that ended")
         # With so few commands, it may happen that no add gets the lock; then try another round.
-        if any(kind == "add" and good for _, kind, good, _, _ in done):
+        if any(kind == "add" and good for _, kind, good, *_ in done):
             break
     else:
         raise Failure("no add succeeded")
     s.kcount("check", "db.kc")
     found = set(line.split("\t")[0] for line in s.kcount("dump", "db.kc").splitlines())
-    for number, kind, good, begin, _ in done:
+    for number, kind, good, begin, *_ in done:
         replaced = any(kind2 in ("count", "merge") and good2 and end > begin
-                       for _, kind2, good2, _, end in done)
+                       for _, kind2, good2, _, end, _ in done)
         if kind == "add" and not (good and replaced):
             expect(marker(number) in found, good, f"the reads of add number {number} are there")
     expect([name for name in s.names() if "tmp" in name], [], "temporary files")
@@ -212,4 +239,5 @@ def test_race():
 
 
 main([test_add_keeps_others_out, test_replacing_keeps_others_out, test_a_file_that_comes_up,
-      test_replaced_by_others, test_compact_replaced_by_others, test_race])
+      test_replaced_by_others, test_compact_replaced_by_others,
+      test_replaced_while_it_begins, test_race])
