@@ -4,7 +4,7 @@
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh
- *      driver:   buffer ──▶ reads that are kept                       gpu/kept/kept.cuh
+ *      driver:   buffer ──▶ reads that are kept                       gpu/reading.cuh, gpu/kept
  *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
@@ -20,82 +20,9 @@
 #include "gpu/dispatching.cuh"
 #include "gpu/engine_memory.cuh"
 #include "gpu/followers.cuh"
+#include "gpu/reading.cuh"
 
 #include <cinttypes>
-
-/* ---- reading ---- */
-
-/* Space for the output takes time to allocate, so the sink gets estimates while reads arrive. Each
- * must exceed the previous one by enough to be worth passing on. */
-template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_t nkmers)
-{
-        enum { STEP = 1 << 24 };
-        const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t npairs = kc_gpu_plan_expected_pairs<Key>(nkmers, sink->filter.min_count > 1,
-                                                                e->params.memory_nbytes);
-        if (sink->expect == NULL || npairs < e->expected_npairs + STEP)
-                return;
-        e->expected_npairs = npairs;
-        sink->expect(sink->ctx, npairs);
-}
-
-/* Keep reads that have arrived. Returns when their memory may be overwritten. */
-template <class Key>
-static enum kc_status keep(struct gpu_engine<Key> *e, const struct kc_gpu_reads *reads, uint64_t i,
-                           struct kc_error *err)
-{
-        enum kc_status status;
-        int trace = kc_gpu_trace_begin(e->crew.trace, "keep", i, e->crew.gpu->stream);
-        KC_TRY(kc_gpu_kept_put(e->in->kept, reads, err));
-        kc_gpu_trace_end(e->crew.trace, trace, e->crew.gpu->stream);
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu->stream)));
-        __atomic_fetch_add(&e->nkmers, reads->nkmers, __ATOMIC_RELAXED);
-        if (kc_gpu_kept_where(e->in->kept).file_nbytes == 0)
-                expect_pairs(e, __atomic_load_n(&e->nkmers, __ATOMIC_RELAXED));
-out:
-        return status;
-}
-
-template <class Key>
-static enum kc_status keep_batches(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_reads reads;
-        for (uint64_t i = 0;; i++) {
-                KC_TRY(kc_gpu_feed_take(e->in->feed, &reads, err));
-                if (reads.nkmers == 0)
-                        break;
-                KC_TRY(keep(e, &reads, i, err));
-                kc_gpu_feed_give_back(e->in->feed);
-        }
-        kc_gpu_feed_detach(e->in->feed);
-out:
-        return status;
-}
-
-/* Keep the reads of files that the devices inflate and parse. If an intake gives up, start again with
- * batches. */
-template <class Key>
-static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_reads reads;
-        bool foreign;
-        for (uint64_t i = 0;; i++) {
-                KC_TRY(kc_gpu_intake_take(e->in->intake, &reads, &foreign, err));
-                if (reads.nkmers == 0)
-                        break;
-                KC_TRY(keep(e, &reads, i, err));
-        }
-        KC_TRY(end_intakes(e, err));
-        if (!e->in->takes_files) {
-                drop_files(e);
-                KC_TRY(prepare_batches(e, err));
-                KC_TRY(keep_batches(e, err));
-        }
-out:
-        return status;
-}
 
 /* ---- counting ---- */
 
@@ -167,6 +94,7 @@ static void settle_reads(struct gpu_input *in)
                 if (kept == NULL)
                         continue;
                 const struct kc_gpu_kept_where own = kc_gpu_kept_where(kept);
+                in->kept_nbytes[i] = own.device_nbytes + own.host_nbytes + own.file_nbytes;
                 in->where.device_nbytes += own.device_nbytes;
                 in->where.host_nbytes += own.host_nbytes;
                 in->where.file_nbytes += own.file_nbytes;
@@ -298,10 +226,7 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         double read;
-        if (e->in->takes_files)
-                KC_TRY(keep_stored(e, err));
-        else
-                KC_TRY(keep_batches(e, err));
+        KC_TRY(drive_reading(e, err));
         read = kc_gpu_feed_end_seconds(e->in->feed);
         if (read == 0) /* no batches */
                 read = kc_clock_seconds();
@@ -323,11 +248,8 @@ template <class Key> static enum kc_status follow(void *ctx, int follower, struc
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         struct kc_error failure = {};
-        bool may_read = false;
         KC_TRY(open_follower(e, follower, &failure));
-        if (e->number == 0 && e->in->intake != NULL)
-                KC_TRY(wait_to_read(e, &may_read, &failure));
-        if (may_read)
+        if (e->number == 0)
                 KC_TRY(follow_reading(e, follower, &failure));
         if (e->crew.nsenders > 0)
                 KC_TRY(follow_dispatch(e, &e->others[follower], follower + 1, &failure));
@@ -430,6 +352,7 @@ static enum kc_status make_readers(struct gpu_engine<Key> *e, struct kc_error *e
         struct kc_gpu_feed_setup feed = {};
         feed.k = e->in->min_k;
         feed.nthreads = e->crew.nreaders;
+        feed.ndevices = 1 + e->crew.nfollowers;
         feed.source = e->in->source;
         feed.batch_words = e->plan.host_words;
         feed.read_ahead = e->crew.params->read_ahead;
@@ -455,7 +378,7 @@ out:
 
 template <class Key>
 static void report_part(struct kc_gpu_report *report, const struct gpu_counting<Key> *c,
-                        uint64_t text_nbytes)
+                        uint64_t text_nbytes, uint64_t kept_nbytes)
 {
         struct kc_gpu_part_report *part = &report->parts[report->nparts++];
         part->device = c->device;
@@ -466,6 +389,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting<
         part->nmerged = c->nmerged;
         part->runs_nbytes = c->runs_nbytes;
         part->text_nbytes = text_nbytes;
+        part->kept_nbytes = kept_nbytes;
         part->records_nbytes = c->records_nbytes;
         report->npasses += c->npasses;
 }
@@ -480,9 +404,10 @@ template <class Key>
 static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *report)
 {
         const struct gpu_input *in = e->in;
-        report_part(report, &e->own, parsed_by(in, in->intake));
+        report_part(report, &e->own, parsed_by(in, in->intake), in->kept_nbytes[0]);
         for (int i = 0; i < e->crew.nfollowers; i++)
-                report_part(report, &e->others[i], parsed_by(in, in->others[i].intake));
+                report_part(report, &e->others[i], parsed_by(in, in->others[i].intake),
+                            in->kept_nbytes[i + 1]);
         report->npartial = e->counted.npartial;
         report->text_nbytes = in->takes_files ? in->intakes.totals.text_nbytes : 0;
         report->kept_device_nbytes = in->where.device_nbytes;
@@ -496,7 +421,7 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
         e->crew.nfollowers = params->nothers;
         e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
         e->muster.gate = e->dispatch.gate = e->crew.gate;
-        if (params->nothers + 1 >= DISPATCH_LEAST_DEVICES && params->stored != NULL)
+        if (params->nothers + 1 >= DISPATCH_LEAST_DEVICES)
                 e->crew.nsenders = params->nothers + 1;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;

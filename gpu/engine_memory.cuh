@@ -28,6 +28,14 @@ struct gpu_other {
         struct kc_gpu_kept *kept;     /* the reads that it has read; NULL: none */
 };
 
+/* How the devices get the reads. */
+enum gpu_reading {
+        READING_UNDECIDED, /* the first device does not have its memory yet */
+        READING_FILES,     /* from the intakes; if one gives up, in batches */
+        READING_BATCHES,   /* from the feed */
+        READING_OVER,
+};
+
 /* The reads, which the engines of all k share. */
 struct gpu_input {
         const struct kc_count_params *params; /* k is not used */
@@ -46,9 +54,9 @@ struct gpu_input {
         struct kc_gpu_kept_where where;
         double reading_seconds; /* that reading took */
         struct gpu_other others[KC_GPU_MAX_DEVICES - 1];
-        /* guarded by the gate */
-        bool may_read;           /* the first device has its memory, so others may read, too */
         size_t kept_host_nbytes; /* most pinned host memory for the reads of one device */
+        size_t kept_nbytes[KC_GPU_MAX_DEVICES]; /* of reads that each device keeps */
+        enum gpu_reading reading;               /* guarded by the gate: what the driver announced */
 };
 
 template <class Key> struct gpu_engine;
@@ -262,12 +270,11 @@ static struct kc_gpu_kept_setup kept_setup(const struct gpu_engine<Key> *e, size
         return kept;
 }
 
-/* Let the followers read, too. */
-static void let_others_read(struct gpu_input *in, size_t kept_host_nbytes)
+/* The driver: tell the followers how reads arrive, so that they may take part; or that all are there. */
+static void announce(struct gpu_input *in, enum gpu_reading reading)
 {
         kc_gate_enter(&in->session.gate);
-        in->may_read = true;
-        in->kept_host_nbytes = kept_host_nbytes;
+        in->reading = reading;
         kc_gate_wake(&in->session.gate, KC_GATE_FOLLOWERS);
         kc_gate_leave(&in->session.gate);
 }
@@ -279,11 +286,11 @@ static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err
         struct kc_gpu_kept_setup kept = kept_setup(e, e->plan.kept_nbytes, &e->plan.buffers,
                                                    e->in->takes_files ? &e->in->stored : NULL);
         KC_TRY(least_host_memory(e, &kept.host_nbytes, err));
-        if (e->in->takes_files)
-                kept.host_nbytes /= 1 + (size_t)e->crew.nfollowers;
+        kept.host_nbytes /= 1 + (size_t)e->crew.nfollowers;
         KC_TRY(kc_gpu_kept_new(&e->in->kept, e->crew.gpu, &kept, err));
+        e->in->kept_host_nbytes = kept.host_nbytes;
         if (e->in->takes_files)
-                let_others_read(e->in, kept.host_nbytes);
+                announce(e->in, READING_FILES);
 out:
         return status;
 }
@@ -362,7 +369,9 @@ out:
 template <class Key>
 static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *err)
 {
-        return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
+        bool attached; /* if not, there are no reads */
+        return kc_gpu_feed_attach(e->in->feed, 0, e->crew.gpu, &e->plan.buffers,
+                                  e->crew.gpu->limit_nbytes, &attached, err);
 }
 
 /* How much text a round of an intake may have. On the host, the portions of all intakes may take the
@@ -461,6 +470,8 @@ static enum kc_status divide_memory(struct gpu_engine<Key> *e, struct kc_error *
         KC_TRY(take_counter(e, err));
         if (!e->in->takes_files && !e->crew.params->read_ahead)
                 KC_TRY(attach_feed(e, err));
+        if (!e->in->takes_files)
+                announce(e->in, READING_BATCHES);
 out:
         return status;
 }

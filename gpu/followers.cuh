@@ -8,8 +8,8 @@
  *
  * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
  * counted by one device, and its count is final there. Every device needs all reads, but packed
- * reads are much smaller than anything that is made of them. If the devices read files themselves
- * (gpu/intake/intake.cuh), each keeps what it has read; otherwise the first one keeps all.
+ * reads are much smaller than anything that is made of them. Each device keeps those that it has
+ * received (gpu/reading.cuh).
  */
 #ifndef KC_GPU_FOLLOWERS_CUH
 #define KC_GPU_FOLLOWERS_CUH
@@ -239,89 +239,6 @@ static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counti
         kc_gpu_shares_go(&e->shares);
 out:
         return status;
-}
-
-/* ---- reading ---- */
-
-/* Wait until the first device has its memory. *may: the files are read by devices. */
-template <class Key>
-static enum kc_status wait_to_read(struct gpu_engine<Key> *e, bool *may, struct kc_error *err)
-{
-        const struct gpu_input *in = e->in;
-        kc_gate_enter(e->crew.gate);
-        enum kc_status status = kc_gate_check(e->crew.gate, err);
-        while (status == KC_OK && !in->may_read && !in->intakes.over)
-                status = kc_gate_wait(e->crew.gate, KC_GATE_FOLLOWERS, err);
-        *may = !in->intakes.over;
-        kc_gate_leave(e->crew.gate);
-        return status;
-}
-
-/* Memory for reading. KC_ENOMEM: the device has too little. */
-template <class Key>
-static enum kc_status take_reading_memory(struct gpu_engine<Key> *e, struct kc_gpu *gpu, int number,
-                                          struct kc_gpu_intake **intake, struct kc_gpu_kept **kept,
-                                          struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_intake_setup setup = e->in->stored;
-        struct kc_gpu_kept_setup keeping;
-        setup.number = number;
-        setup.text_nbytes = plan_rounds(e, gpu->limit_nbytes);
-        if (setup.text_nbytes == 0)
-                return kc_fail(err, KC_ENOMEM, "too little device memory to read files");
-        keeping = kept_setup(e, kc_gpu_plan_kept_nbytes(gpu->limit_nbytes), NULL, &setup);
-        keeping.host_nbytes = e->in->kept_host_nbytes;
-        KC_TRY(kc_gpu_kept_new(kept, gpu, &keeping, err));
-        KC_TRY(kc_gpu_intake_new(intake, &setup, err));
-        KC_TRY(kc_gpu_intake_attach(*intake, gpu, setup.text_nbytes, err));
-out:
-        return status;
-}
-
-/* Keep the reads of some parts of the files. */
-template <class Key>
-static enum kc_status keep_parts(struct gpu_engine<Key> *e, struct gpu_other *other,
-                                 struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_reads reads;
-        bool foreign;
-        for (;;) {
-                KC_TRY(kc_gpu_intake_take(other->intake, &reads, &foreign, err));
-                if (reads.nkmers == 0)
-                        break;
-                KC_TRY(kc_gpu_kept_put(other->kept, &reads, err));
-                KC_TRY(KC_CUDA(cudaStreamSynchronize(other->gpu.stream)));
-                __atomic_fetch_add(&e->nkmers, reads.nkmers, __ATOMIC_RELAXED);
-        }
-        KC_TRY(kc_gpu_intake_end(other->intake, err));
-out:
-        return status;
-}
-
-/* Read along with the first device, if devices read and this one has the memory. The reads belong to
- * the driver's thread when the intake has ended. */
-template <class Key>
-static enum kc_status follow_reading(struct gpu_engine<Key> *e, int follower, struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_error refusal = {};
-        struct gpu_other *other = &e->in->others[follower];
-        struct kc_gpu_intake *intake = NULL;
-        struct kc_gpu_kept *kept = NULL;
-        status = take_reading_memory(e, &other->gpu, follower + 1, &intake, &kept, &refusal);
-        if (status == KC_OK && kc_gpu_intake_join(intake)) {
-                other->intake = intake;
-                other->kept = kept;
-                return keep_parts(e, other, err);
-        }
-        kc_gpu_intake_free(intake);
-        kc_gpu_kept_free(kept);
-        if (status != KC_OK && status != KC_ENOMEM)
-                return kc_fail_as(err, &refusal);
-        kc_gpu_forget_refusals(&other->gpu);
-        return KC_OK;
 }
 
 /* Free all memory of a follower's device, after all threads have ended. A copy may still be under way

@@ -1,6 +1,6 @@
 /*
- * The buffers on the device: workers claim places in them for their batches; the driver takes a
- * buffer when it is full.
+ * The buffers on the devices: workers claim places in them for their batches; a device's thread takes
+ * a buffer when it is full.
  */
 #include "gpu/feed/feed_internal.cuh"
 
@@ -10,14 +10,14 @@ size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
                (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
 }
 
-static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
-                                   struct kc_error *err)
+static enum kc_status make_buffers(struct feed_outlet *outlet, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int i = 0; i < feed->caps.nbuffers; i++) {
-                struct feed_buffer *b = &feed->buffers[i];
-                KC_TRY(kc_gpu_new(gpu, &b->words, feed->caps.nwords, err));
-                KC_TRY(kc_gpu_new(gpu, &b->spans, feed->caps.nspans, err));
+        struct kc_gpu *gpu = outlet->gpu;
+        for (int i = 0; i < outlet->caps.nbuffers; i++) {
+                struct feed_buffer *b = &outlet->buffers[i];
+                KC_TRY(kc_gpu_new(gpu, &b->words, outlet->caps.nwords, err));
+                KC_TRY(kc_gpu_new(gpu, &b->spans, outlet->caps.nspans, err));
                 KC_TRY(kc_gpu_event_new(&b->uploaded, err));
         }
         /* Uploads use a stream of their own, and must not begin before the memory is allocated. */
@@ -26,74 +26,141 @@ out:
         return status;
 }
 
-enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
-                                  const struct kc_gpu_feed_caps *caps, struct kc_error *err)
+static void free_buffers(struct feed_outlet *outlet)
 {
-        enum kc_status status;
-        feed->caps = *caps;
-        feed->gpu = gpu;
-        KC_TRY(kc_feed_pin(feed, err));
-        KC_TRY(make_buffers(feed, gpu, err));
-        kc_gate_enter(feed->gate);
-        feed->attached = true;
-        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
-        kc_gate_leave(feed->gate);
-out:
-        return status;
-}
-
-void kc_gpu_feed_detach(struct kc_gpu_feed *feed)
-{
-        if (feed->gpu == NULL)
-                return;
-        (void)cudaStreamSynchronize(feed->gpu->upload);
-        for (struct feed_buffer &b : feed->buffers) {
-                kc_gpu_delete(feed->gpu, b.words, feed->caps.nwords);
-                kc_gpu_delete(feed->gpu, b.spans, feed->caps.nspans);
+        for (struct feed_buffer &b : outlet->buffers) {
+                kc_gpu_delete(outlet->gpu, b.words, outlet->caps.nwords);
+                kc_gpu_delete(outlet->gpu, b.spans, outlet->caps.nspans);
                 if (b.uploaded != NULL)
                         (void)cudaEventDestroy(b.uploaded);
                 b = {};
         }
-        feed->gpu = NULL;
+        outlet->gpu = NULL;
+}
+
+/* Let workers use the outlet, unless they have reached the end of the input. */
+static bool open_outlet(struct kc_gpu_feed *feed, struct feed_outlet *outlet)
+{
+        kc_gate_enter(feed->gate);
+        const bool attached = feed->nreading > 0;
+        outlet->attached = attached;
+        feed->ready |= attached;
+        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
+        kc_gate_leave(feed->gate);
+        return attached;
+}
+
+enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct kc_gpu *gpu,
+                                  const struct kc_gpu_feed_caps *caps, uint64_t share,
+                                  bool *attached, struct kc_error *err)
+{
+        enum kc_status status;
+        struct feed_outlet *outlet = &feed->outlets[device];
+        *attached = false;
+        outlet->gpu = gpu;
+        outlet->caps = *caps;
+        outlet->share = share;
+        if (device == 0)
+                kc_feed_pin(feed);
+        KC_TRY(kc_feed_make_events(feed, device, err));
+        KC_TRY(make_buffers(outlet, err));
+        *attached = open_outlet(feed, outlet);
+out:
+        if (!*attached)
+                free_buffers(outlet);
+        return status;
+}
+
+void kc_gpu_feed_detach(struct kc_gpu_feed *feed, int device)
+{
+        struct feed_outlet *outlet = &feed->outlets[device];
+        if (outlet->gpu == NULL)
+                return;
+        (void)cudaSetDevice(outlet->gpu->device);
+        (void)cudaStreamSynchronize(outlet->gpu->upload);
+        free_buffers(outlet);
+        kc_gate_enter(feed->gate);
+        outlet->attached = false;
+        kc_gate_wake(feed->gate, KC_GATE_DRIVER);
+        kc_gate_leave(feed->gate);
+}
+
+enum kc_status kc_gpu_feed_wait(struct kc_gpu_feed *feed, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        kc_gate_enter(feed->gate);
+        for (int i = 1; i < feed->setup.ndevices; i++)
+                while (feed->outlets[i].attached)
+                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_DRIVER, err));
+out:
+        kc_gate_leave(feed->gate);
+        return status;
 }
 
 /* ---- workers ---- */
 
-static void close_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
+static void close_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
+                         struct feed_buffer *b)
 {
         b->closed = true;
         kc_gpu_trace_end(feed->trace, b->fill_trace, NULL);
-        feed->filling = (feed->filling + 1) % feed->caps.nbuffers;
-        kc_gate_wake(feed->gate, KC_GATE_DRIVER);
+        outlet->filling = (outlet->filling + 1) % outlet->caps.nbuffers;
+        kc_gate_wake(feed->gate, outlet->bell);
 }
 
-static bool fits(const struct kc_gpu_feed *feed, const struct feed_buffer *b, size_t nwords,
+static bool fits(const struct feed_outlet *outlet, const struct feed_buffer *b, size_t nwords,
                  const struct kc_spans_size *size)
 {
-        return b->nwords + nwords <= feed->caps.nwords &&
-               b->size.nspans + size->nspans <= feed->caps.nspans &&
-               b->size.nbases + size->nbases <= feed->caps.nbases;
+        return b->nwords + nwords <= outlet->caps.nwords &&
+               b->size.nspans + size->nspans <= outlet->caps.nspans &&
+               b->size.nbases + size->nbases <= outlet->caps.nbases;
 }
 
-static void begin_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
+/* The timeline shows the first device's stream; of other devices, times by the host's clock. */
+static cudaStream_t traced_stream(const struct kc_gpu_feed *feed, const struct feed_outlet *outlet)
 {
-        uint64_t number = feed->nbegun++;
-        b->fill_trace = kc_gpu_trace_begin(feed->trace, "fill", number, NULL);
-        b->upload_trace = kc_gpu_trace_begin(feed->trace, "upload", number, feed->gpu->upload);
+        return outlet == feed->outlets ? outlet->gpu->upload : NULL;
 }
 
-static void take_place(struct kc_gpu_feed *feed, struct feed_buffer *b, size_t nwords,
-                       const struct kc_spans_size *size, struct feed_place *place)
+static void begin_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
+                         struct feed_buffer *b)
+{
+        uint64_t number = outlet->nbegun++;
+        (void)cudaSetDevice(outlet->gpu->device); /* for the trace's event */
+        b->fill_trace = kc_gpu_trace_begin(feed->trace, "fill", number, NULL);
+        b->upload_trace =
+                kc_gpu_trace_begin(feed->trace, "upload", number, traced_stream(feed, outlet));
+}
+
+static void take_place(struct kc_gpu_feed *feed, struct feed_outlet *outlet, struct feed_buffer *b,
+                       size_t nwords, const struct kc_spans_size *size, struct feed_place *place)
 {
         if (b->nwords == 0)
-                begin_buffer(feed, b);
-        *place = { b, b->nwords, b->size.nspans };
+                begin_buffer(feed, outlet, b);
+        *place = { (int)(outlet - feed->outlets), b, b->nwords, b->size.nspans };
         b->nwords += nwords;
         b->size.nspans += size->nspans;
         b->size.nmarks += size->nmarks;
         b->size.nbases += size->nbases;
         b->size.nkmers += size->nkmers;
         b->ncopies++;
+        outlet->nwords += nwords;
+}
+
+/* Of the devices with a free buffer, the one that has received least for its share; NULL: there is
+ * none. */
+static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
+{
+        struct feed_outlet *best = NULL;
+        for (int i = 0; i < feed->setup.ndevices; i++) {
+                struct feed_outlet *outlet = &feed->outlets[i];
+                if (!outlet->attached || outlet->buffers[outlet->filling].closed)
+                        continue;
+                if (best == NULL || (double)outlet->nwords / (double)outlet->share <
+                                            (double)best->nwords / (double)best->share)
+                        best = outlet;
+        }
+        return best;
 }
 
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
@@ -103,15 +170,17 @@ enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
         enum kc_status status = KC_OK;
         kc_gate_enter(feed->gate);
         for (;;) {
-                struct feed_buffer *b = &feed->buffers[feed->filling];
-                if (b->closed) {
+                struct feed_outlet *outlet = choose_outlet(feed);
+                if (outlet == NULL) {
                         KC_TRY(kc_gate_wait(feed->gate, KC_GATE_WORKERS, err));
-                } else if (fits(feed, b, nwords, size)) {
-                        take_place(feed, b, nwords, size, place);
-                        break;
-                } else {
-                        close_buffer(feed, b);
+                        continue;
                 }
+                struct feed_buffer *b = &outlet->buffers[outlet->filling];
+                if (fits(outlet, b, nwords, size)) {
+                        take_place(feed, outlet, b, nwords, size, place);
+                        break;
+                }
+                close_buffer(feed, outlet, b);
         }
 out:
         kc_gate_leave(feed->gate);
@@ -122,27 +191,27 @@ void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
 {
         kc_gate_enter(feed->gate);
         if (--place->buffer->ncopies == 0 && place->buffer->closed)
-                kc_gate_wake(feed->gate, KC_GATE_DRIVER);
+                kc_gate_wake(feed->gate, feed->outlets[place->device].bell);
         kc_gate_leave(feed->gate);
 }
 
-/* ---- the driver ---- */
+/* ---- a device's thread ---- */
 
 /* Wait for a closed buffer for which all copies are enqueued; *next = NULL at the end of the
  * input. */
-static enum kc_status next_buffer(struct kc_gpu_feed *feed, struct feed_buffer **next,
-                                  struct kc_error *err)
+static enum kc_status next_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
+                                  struct feed_buffer **next, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct feed_buffer *b = &feed->buffers[feed->taking];
+        struct feed_buffer *b = &outlet->buffers[outlet->taking];
         kc_gate_enter(feed->gate);
         while (!b->closed || b->ncopies > 0) {
                 if (feed->nreading == 0 && !b->closed) {
                         if (b->nwords == 0)
                                 break;
-                        close_buffer(feed, b);
+                        close_buffer(feed, outlet, b);
                 } else {
-                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_DRIVER, err));
+                        KC_TRY(kc_gate_wait(feed->gate, outlet->bell, err));
                 }
         }
         *next = b->closed ? b : NULL;
@@ -151,18 +220,19 @@ out:
         return status;
 }
 
-enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *reads,
+enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, int device, struct kc_gpu_reads *reads,
                                 struct kc_error *err)
 {
         enum kc_status status;
+        struct feed_outlet *outlet = &feed->outlets[device];
         struct feed_buffer *b = NULL;
         *reads = {};
-        KC_TRY(next_buffer(feed, &b, err));
+        KC_TRY(next_buffer(feed, outlet, &b, err));
         if (b == NULL)
                 goto out;
-        kc_gpu_trace_end(feed->trace, b->upload_trace, feed->gpu->upload);
-        KC_TRY(KC_CUDA(cudaEventRecord(b->uploaded, feed->gpu->upload)));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(feed->gpu->stream, b->uploaded, 0)));
+        kc_gpu_trace_end(feed->trace, b->upload_trace, traced_stream(feed, outlet));
+        KC_TRY(KC_CUDA(cudaEventRecord(b->uploaded, outlet->gpu->upload)));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(outlet->gpu->stream, b->uploaded, 0)));
         reads->words = b->words;
         reads->spans = b->spans;
         reads->nwords = b->nwords;
@@ -174,14 +244,15 @@ out:
         return status;
 }
 
-void kc_gpu_feed_give_back(struct kc_gpu_feed *feed)
+void kc_gpu_feed_give_back(struct kc_gpu_feed *feed, int device)
 {
+        struct feed_outlet *outlet = &feed->outlets[device];
         kc_gate_enter(feed->gate);
-        struct feed_buffer *b = &feed->buffers[feed->taking];
+        struct feed_buffer *b = &outlet->buffers[outlet->taking];
         b->closed = false;
         b->nwords = 0;
         b->size = {};
-        feed->taking = (feed->taking + 1) % feed->caps.nbuffers;
+        outlet->taking = (outlet->taking + 1) % outlet->caps.nbuffers;
         kc_gate_wake(feed->gate, KC_GATE_WORKERS);
         kc_gate_leave(feed->gate);
 }

@@ -11,10 +11,10 @@ static enum kc_status wait_for_device(struct kc_gpu_feed *feed, struct kc_error 
 {
         enum kc_status status = KC_OK;
         kc_gate_enter(feed->gate);
-        while (status == KC_OK && !feed->attached)
+        while (status == KC_OK && !feed->ready)
                 status = kc_gate_wait(feed->gate, KC_GATE_WORKERS, err);
         kc_gate_leave(feed->gate);
-        return status == KC_OK ? KC_CUDA(cudaSetDevice(feed->gpu->device)) : status;
+        return status;
 }
 
 static enum kc_status copy(struct kc_gpu_feed *feed, struct feed_slot *slot,
@@ -22,15 +22,17 @@ static enum kc_status copy(struct kc_gpu_feed *feed, struct feed_slot *slot,
 {
         enum kc_status status;
         const struct kc_batch *batch = &slot->batch;
-        cudaStream_t stream = feed->gpu->upload;
+        const struct kc_gpu *gpu = feed->outlets[place->device].gpu;
+        cudaStream_t stream = gpu->upload;
+        KC_TRY(KC_CUDA(cudaSetDevice(gpu->device)));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(place->buffer->words + place->word, batch->words,
                                        batch->nwords * sizeof *batch->words, cudaMemcpyHostToDevice,
                                        stream)));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(place->buffer->spans + place->span, slot->spans,
                                        nspans * sizeof *slot->spans, cudaMemcpyHostToDevice,
                                        stream)));
-        KC_TRY(KC_CUDA(cudaEventRecord(slot->copied, stream)));
-        slot->busy = true;
+        KC_TRY(KC_CUDA(cudaEventRecord(slot->copied[place->device], stream)));
+        slot->busy = slot->copied[place->device];
         kc_feed_enqueued(feed, place);
 out:
         return status;
@@ -55,19 +57,19 @@ out:
 static enum kc_status wait_for_slot(struct feed_slot *slot, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        if (slot->busy)
-                KC_TRY(KC_CUDA(cudaEventSynchronize(slot->copied)));
-        slot->busy = false;
+        if (slot->busy != NULL)
+                KC_TRY(KC_CUDA(cudaEventSynchronize(slot->busy)));
+        slot->busy = NULL;
 out:
         return status;
 }
 
-static bool is_attached(struct kc_gpu_feed *feed)
+static bool is_ready(struct kc_gpu_feed *feed)
 {
         kc_gate_enter(feed->gate);
-        bool attached = feed->attached;
+        bool ready = feed->ready;
         kc_gate_leave(feed->gate);
-        return attached;
+        return ready;
 }
 
 /* Read until the device is ready: *n batches. *end is set if the input ended. */
@@ -76,7 +78,7 @@ static enum kc_status read_ahead(struct kc_gpu_feed *feed, int worker, int *n, b
 {
         enum kc_status status = KC_OK;
         const struct kc_batch_source *source = feed->setup.source;
-        for (; *n < KC_FEED_NAHEAD && !is_attached(feed); ++*n) {
+        for (; *n < KC_FEED_NAHEAD && !is_ready(feed); ++*n) {
                 struct kc_batch *batch = &feed->readers[worker].ahead[*n];
                 KC_TRY(kc_gate_check(feed->gate, err));
                 KC_TRY(source->next(source->ctx, worker, batch, err));
@@ -128,6 +130,7 @@ static void end_reading(struct kc_gpu_feed *feed)
         if (--feed->nreading == 0) {
                 feed->end_seconds = kc_clock_seconds();
                 kc_gate_wake(feed->gate, KC_GATE_DRIVER);
+                kc_gate_wake(feed->gate, KC_GATE_FOLLOWERS);
         }
         kc_gate_leave(feed->gate);
 }

@@ -1,9 +1,12 @@
 /*
- * The input stage: worker threads pull batches of reads from the source and copy them to the
- * device, where they gather in one of a few buffers; meanwhile, the driver thread puts the reads of
- * another where they are kept.
+ * The input stage: worker threads pull batches of reads from the source and copy them to a device,
+ * where they gather in one of a few buffers; meanwhile, the device's thread puts the reads of
+ * another buffer where they are kept.
  *
- *      source ──▶ a worker's two pinned slots ──▶ a device buffer ──▶ driver
+ *      source ──▶ a worker's two pinned slots ──▶ a device's buffer ──▶ the device's thread
+ *
+ * If several devices are attached, a batch goes to one that has a free buffer; of these, to the one
+ * that has received least for its share.
  *
  * Reading begins before the device is ready, which takes some tenths of a second. Batches read in
  * that time stay in pageable memory and pass through the pinned slots later, which is faster than
@@ -26,8 +29,11 @@ enum { KC_FEED_NAHEAD = 32 };
  * on. */
 enum { KC_FEED_MIN_BUFFERS = 2, KC_FEED_MAX_BUFFERS = 8 };
 
+enum { KC_FEED_MAX_DEVICES = 16 };
+
 struct kc_gpu_feed_setup {
         int k, nthreads;
+        int ndevices; /* most that can be attached: at most KC_FEED_MAX_DEVICES */
         const struct kc_batch_source *source;
         uint32_t batch_words; /* words in a host batch: at least KC_BATCH_MIN_WORDS */
         bool read_ahead;      /* call source->next before kc_gpu_feed_attach */
@@ -55,32 +61,44 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
                                struct kc_gate *gate, struct kc_gpu_trace *trace,
                                struct kc_error *err);
 
-/* Driver: allocate the buffers on the device, at least as large as kc_gpu_feed_least says; uploads
- * begin. gpu must outlive them (see kc_gpu_feed_detach). KC_ENOMEM, KC_EDEVICE. */
-enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
-                                  const struct kc_gpu_feed_caps *caps, struct kc_error *err);
+/*
+ * The device's thread: allocate buffers on the device, at least as large as kc_gpu_feed_least says;
+ * uploads to it begin. gpu must outlive the buffers (see kc_gpu_feed_detach).
+ *   device    0 .. ndevices-1; the thread of device 0 is the driver, and attaches it before any other
+ *   share     what the device should receive, relative to the other devices' shares: at least 1
+ *   attached  out: false if all of the input has been read, so this device receives nothing
+ * KC_ENOMEM, KC_EDEVICE.
+ */
+enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct kc_gpu *gpu,
+                                  const struct kc_gpu_feed_caps *caps, uint64_t share,
+                                  bool *attached, struct kc_error *err);
 
 /* Worker (0 .. nthreads-1): read and upload to the end of the input. KC_ECANCELED, KC_EDEVICE, or
  * what source->next returns. */
 enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_error *err);
 
 /*
- * Driver: wait for the next full buffer, or the last one at the end of the input. Work enqueued on
- * gpu->stream after this sees the uploaded data. reads->nkmers = 0 means that there are no more
- * buffers. Return each buffer with kc_gpu_feed_give_back, once no work uses it any more and before
- * taking the next. KC_ECANCELED, KC_EDEVICE.
+ * The device's thread: wait for its next full buffer, or the last one at the end of the input. Work
+ * enqueued on gpu->stream after this sees the uploaded data. reads->nkmers = 0 means that there are
+ * no more buffers for this device. Return each buffer with kc_gpu_feed_give_back, once no work uses
+ * it any more and before taking the next. KC_ECANCELED, KC_EDEVICE.
  */
-enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *reads,
+enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, int device, struct kc_gpu_reads *reads,
                                 struct kc_error *err);
-void kc_gpu_feed_give_back(struct kc_gpu_feed *feed);
+void kc_gpu_feed_give_back(struct kc_gpu_feed *feed, int device);
 
 /* When the last worker reached the end of the input, on the clock of kc_clock_seconds; 0 before. */
 double kc_gpu_feed_end_seconds(struct kc_gpu_feed *feed);
 
-/* Driver, after all workers have reached the end: free the buffers on the device. */
-void kc_gpu_feed_detach(struct kc_gpu_feed *feed);
+/* The device's thread, once there are no more buffers for it: free them. */
+void kc_gpu_feed_detach(struct kc_gpu_feed *feed, int device);
 
-/* No other thread may use the feed, and the driver's device must still be open. NULL is fine. */
+/* Driver, once there are no more buffers for it: wait until all other devices are detached. No more
+ * can be attached then. KC_ECANCELED. */
+enum kc_status kc_gpu_feed_wait(struct kc_gpu_feed *feed, struct kc_error *err);
+
+/* No other thread may use the feed, and its devices must still be open; the current device may be
+ * another afterwards. NULL is fine. */
 void kc_gpu_feed_free(struct kc_gpu_feed *feed);
 
 #endif

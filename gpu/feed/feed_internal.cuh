@@ -13,9 +13,9 @@ enum { NSLOTS = 2 }; /* slots per worker: one is filled while the other is copie
 /* A host batch and its spans, in pinned memory, from which CUDA copies without a staging buffer. */
 struct feed_slot {
         struct kc_batch batch;
-        struct kc_span *spans; /* [most_spans] after the words */
-        bool busy;             /* being copied, until the event `copied` */
-        cudaEvent_t copied;
+        struct kc_span *spans;                   /* [most_spans] after the words */
+        cudaEvent_t copied[KC_FEED_MAX_DEVICES]; /* events belong to a device: [ndevices] or NULL */
+        cudaEvent_t busy; /* being copied, until this one of them; NULL: free */
 };
 
 struct feed_reader {
@@ -23,7 +23,7 @@ struct feed_reader {
         struct kc_batch ahead[KC_FEED_NAHEAD]; /* batches read before the device is ready */
 };
 
-/* Reads on the device: filled by the workers until closed, then owned by the driver. */
+/* Reads on a device: filled by the workers until closed, then owned by the device's thread. */
 struct feed_buffer {
         uint64_t *words;
         struct kc_span *spans;
@@ -35,27 +35,38 @@ struct feed_buffer {
         int fill_trace, upload_trace;
 };
 
-struct kc_gpu_feed {
-        struct kc_gpu_feed_setup setup;
-        struct kc_gate *gate;
-        struct kc_gpu_trace *trace;
-        struct kc_gpu *gpu; /* NULL: not attached */
+/* What a device has for its batches. */
+struct feed_outlet {
+        struct kc_gpu *gpu; /* NULL: it has no buffers */
         struct kc_gpu_feed_caps caps;
-        struct feed_reader *readers;
-        char *memory; /* all slots, then the batches that are read ahead */
-        bool pinned;  /* the slots in it are pinned */
+        uint64_t share;
+        enum kc_gate_bell bell; /* for the device's thread */
         /* guarded by the gate */
         bool attached;
         struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */
         int filling, taking;                             /* buffers are used in turn */
         uint64_t nbegun;                                 /* buffers begun so far, as their number
                                                             in the trace */
+        uint64_t nwords;                                 /* received */
+};
+
+struct kc_gpu_feed {
+        struct kc_gpu_feed_setup setup;
+        struct kc_gate *gate;
+        struct kc_gpu_trace *trace;
+        struct feed_reader *readers;
+        char *memory; /* all slots, then the batches that are read ahead */
+        bool pinned;  /* the slots in it are pinned */
+        struct feed_outlet outlets[KC_FEED_MAX_DEVICES]; /* [setup.ndevices] */
+        /* guarded by the gate */
+        bool ready; /* the first device is attached: workers may upload */
         int nreading;
         double end_seconds;
 };
 
-/* The place of a host batch in a device buffer. */
+/* The place of a host batch in a device's buffer. */
 struct feed_place {
+        int device;
         struct feed_buffer *buffer;
         size_t word, span;
 };
@@ -64,11 +75,14 @@ struct feed_place {
  * pinning pages that exist takes a tenth of the time. */
 void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
 
-/* Pin the slots, and create their events. If the system does not allow pinning, CUDA still copies,
- * only slower. */
-enum kc_status kc_feed_pin(struct kc_gpu_feed *feed, struct kc_error *err);
+/* Pin the slots, for all devices. If the system does not allow pinning, CUDA still copies, only
+ * slower. */
+void kc_feed_pin(struct kc_gpu_feed *feed);
 
-/* Wait until a device buffer has room, and claim a place in it. A batch that does not fit closes
+/* Create the slots' events of the current device, which is the feed's `device`. KC_EDEVICE. */
+enum kc_status kc_feed_make_events(struct kc_gpu_feed *feed, int device, struct kc_error *err);
+
+/* Wait until a device's buffer has room, and claim a place in it. A batch that does not fit closes
  * the buffer. KC_ECANCELED. */
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
                              const struct kc_spans_size *size, struct feed_place *place,

@@ -159,6 +159,8 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
         f->gate = gate;
         f->trace = trace;
         f->nreading = setup->nthreads;
+        for (int i = 0; i < setup->ndevices; i++)
+                f->outlets[i].bell = i == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;
         KC_TRY(map_memory(f, err));
         KC_TRY(make_readers(f, err));
         *feed = f;
@@ -171,8 +173,9 @@ out:
 static void free_reader(struct feed_reader *reader)
 {
         for (struct feed_slot &slot : reader->slots) {
-                if (slot.copied != NULL)
-                        (void)cudaEventDestroy(slot.copied);
+                for (cudaEvent_t copied : slot.copied)
+                        if (copied != NULL)
+                                (void)cudaEventDestroy(copied);
                 free(slot.batch.segments);
         }
         for (struct kc_batch &batch : reader->ahead)
@@ -183,7 +186,8 @@ void kc_gpu_feed_free(struct kc_gpu_feed *feed)
 {
         if (feed == NULL)
                 return;
-        kc_gpu_feed_detach(feed);
+        for (int i = 0; i < feed->setup.ndevices; i++)
+                kc_gpu_feed_detach(feed, i);
         for (int i = 0; feed->readers != NULL && i < feed->setup.nthreads; i++)
                 free_reader(&feed->readers[i]);
         if (feed->pinned)
@@ -200,17 +204,21 @@ void kc_feed_touch(struct kc_gpu_feed *feed, int worker)
                 slots[at] = 0;
 }
 
-enum kc_status kc_feed_pin(struct kc_gpu_feed *feed, struct kc_error *err)
+void kc_feed_pin(struct kc_gpu_feed *feed)
 {
-        enum kc_status status = KC_OK;
         cudaError_t code =
-                cudaHostRegister(feed->memory, all_slots_nbytes(feed), cudaHostRegisterDefault);
+                cudaHostRegister(feed->memory, all_slots_nbytes(feed), cudaHostRegisterPortable);
         feed->pinned = code == cudaSuccess;
         if (!feed->pinned)
                 (void)cudaGetLastError();
+}
+
+enum kc_status kc_feed_make_events(struct kc_gpu_feed *feed, int device, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
         for (int i = 0; i < feed->setup.nthreads; i++)
                 for (struct feed_slot &slot : feed->readers[i].slots)
-                        KC_TRY(kc_gpu_event_new(&slot.copied, err));
+                        KC_TRY(kc_gpu_event_new(&slot.copied[device], err));
 out:
         return status;
 }

@@ -5,6 +5,7 @@ Counting on several devices: the .kc file is the CPU's, to the byte, and every d
 
 Devices are named repeatedly if the machine has fewer than a test wants.
 """
+import gzip
 import json
 import os
 import random
@@ -41,9 +42,8 @@ def sequences(seed, n):
     return reads_of(*(genome[i:i + 150] for i in starts))
 
 
-def check(s, n, *options, on_device=(), counts=True, together=False):
-    """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON.
-    together: several devices read, so the first one may receive reads, too."""
+def check(s, n, *options, on_device=(), counts=True):
+    """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON."""
     s.kcount("count", *options, "--device", "cpu", "-o", "cpu.kc", "--force", "--quiet")
     report = json.loads(s.kcount("count", *options, *on_device, "--device", devices(n), "-o", "cuda.kc",
                                  "--gpu-memory", "1G", "--force", "--quiet", "--json"))
@@ -56,10 +56,27 @@ def check(s, n, *options, on_device=(), counts=True, together=False):
     if counts:
         expect([i for i, part in enumerate(parts) if part["counted_kmers"] == 0], [],
                f"devices that counted nothing, of {n} with {options}")
-    if counts and not together:
-        expect([part["received_reads_bytes"] > 0 for part in parts], [i > 0 for i in range(n)],
-               "reads received")
+        check_reads(parts)
     return report
+
+
+def check_reads(parts):
+    """Each of the devices has got the reads that others keep: all of them, or the super-k-mers that it
+    counts."""
+    kept = [part["kept_reads_bytes"] for part in parts]
+    got = [part["received_reads_bytes"] + part["received_superkmers_bytes"] > 0 for part in parts]
+    expect(got, [sum(kept) > own for own in kept], f"devices that received something; kept: {kept}")
+
+
+def check_together(report):
+    """With the emulator, several devices receive reads, and at least five send each other super-k-mers.
+    A real first device may have received everything before the others are open."""
+    parts = report["devices"]
+    if "KC_EMULATOR_DEVICES" in os.environ:
+        kept = [part["kept_reads_bytes"] for part in parts]
+        expect(kept.count(0) < len(parts) - 1, True, f"several devices keep reads: {kept}")
+        sent = [part["received_superkmers_bytes"] > 0 for part in parts]
+        expect(sent, [len(parts) >= 5] * len(parts), "devices that are sent super-k-mers")
 
 
 def test_same_file():
@@ -124,8 +141,7 @@ def test_another_beginning():
 
 
 def test_reading_together():
-    """Each device reads some parts of the files, keeps their reads, and receives those of the others.
-    A real first device has read everything before the others are open."""
+    """Each device reads some parts of the files, keeps their reads, and receives those of the others."""
     s = Session()
     reads = sequences(9, 300000)
     s.write("x.fq", fastq(reads))
@@ -137,14 +153,12 @@ def test_reading_together():
             (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"]),
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "y.fa", "-k", 77], ["--gpu-batch", 100000])):
-        report = check(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device],
-                       together=True)
+        report = check(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device])
         texts = [part["text_bytes"] for part in report["devices"]]
         expect(sum(texts), report["text_bytes"], "text that the devices parsed")
-        if "KC_EMULATOR_DEVICES" in os.environ:
-            expect(texts.count(0) < n - 1, True, f"several devices read: {texts}")
-            sent = [part["received_superkmers_bytes"] > 0 for part in report["devices"]]
-            expect(sent, [n >= 5] * n, f"super-k-mers are sent to {n} devices")
+        expect([part["kept_reads_bytes"] > 0 for part in report["devices"]], [text > 0 for text in texts],
+               f"devices that keep what they have read: {texts}")
+        check_together(report)
     s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "cpu.kc", "--device", "cpu")
     for n in (3, 5):
         s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", f"gpu{n}.kc", "--device", devices(n),
@@ -155,6 +169,25 @@ def test_reading_together():
     call = ["hist", "x.fq", "-k", 31]
     expect(s.kcount(*call, "--device", devices(5), "--reader", "device", "--gpu-batch", 30000,
                     "--gpu-memory", "1G"), s.kcount(*call, "--device", "cpu"), "hist from 5 devices")
+
+
+def test_batches():
+    """The CPU's cores parse, and each device receives some of the batches; also after the devices have
+    given up."""
+    s = Session()
+    reads = sequences(10, 300000)
+    s.write("x.fq", fastq(reads))
+    s.write("x.fq.gz", gzip.compress(fastq(reads), 1))
+    s.write("late.fq", fastq(reads) + fastq(reads[:5], width=70))
+    for n, options, on_device in (
+            (2, ["x.fq", "-k", 31], ["--reader", "host"]),
+            (3, ["x.fq.gz", "-k", 31, "--min", 2], ["--engine-memory", "1M"]),
+            (4, ["late.fq", "-k", 55], ["--reader", "device"]),
+            (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
+            (6, ["x.fq", "-k", 77], ["--reader", "host", "--gpu-batch", 20000])):
+        report = check(s, n, *options, on_device=["--gpu-batch", 30000, *on_device])
+        expect(sum(part["text_bytes"] for part in report["devices"]), 0, "text that devices parsed")
+        check_together(report)
 
 
 def test_few_and_skewed():
@@ -188,7 +221,7 @@ def test_summary():
              message=f"\ncounted on {devices(2)}, table warpdrive")
     said = [line for line in s.said.splitlines() if "k-mers, peak device memory" in line]
     expect(len(said), 2, "lines about devices")
-    expect(["; it received " in line for line in said], [False, True], "who received reads")
+    expect("; it received " in said[1], True, f"the second device received reads: {said}")
 
 
 def test_wrong_device():
@@ -211,5 +244,5 @@ def test_interrupted():
     expect(s.names(), ["a.fq"], "files after SIGINT")
 
 
-main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_few_and_skewed, test_several_k_and_histogram, test_summary,
-      test_wrong_device, test_interrupted])
+main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
+      test_few_and_skewed, test_several_k_and_histogram, test_summary, test_wrong_device, test_interrupted])
