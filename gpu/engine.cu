@@ -225,21 +225,24 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
+        struct kc_error failure = {};
         double read;
-        KC_TRY(drive_reading(e, err));
+        KC_TRY(drive_reading(e, &failure));
         read = kc_gpu_feed_end_seconds(e->in->feed);
         if (read == 0) /* no batches */
                 read = kc_clock_seconds();
         e->in->reading_seconds = read - e->start;
-        KC_TRY(count_kept(e, read, err));
+        KC_TRY(count_kept(e, read, &failure));
 out:
-        return status;
+        return status == KC_OK ? KC_OK : fail_for(&e->own, &failure, err);
 }
 
 template <class Key> static enum kc_status drive_next(void *ctx, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        return count_kept(e, e->start, err);
+        struct kc_error failure = {};
+        const enum kc_status status = count_kept(e, e->start, &failure);
+        return status == KC_OK ? KC_OK : fail_for(&e->own, &failure, err);
 }
 
 /* A follower's thread. */
@@ -256,9 +259,7 @@ template <class Key> static enum kc_status follow(void *ctx, int follower, struc
         KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
         KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
 out:
-        if (status != KC_OK)
-                return fail_for(&e->others[follower], &failure, err);
-        return KC_OK;
+        return status == KC_OK ? KC_OK : fail_for(&e->others[follower], &failure, err);
 }
 
 template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)

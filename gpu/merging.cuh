@@ -23,6 +23,8 @@ template <class Key>
 static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct kc_error *failure,
                                struct kc_error *err)
 {
+        if (c->engine->crew.nfollowers == 0)
+                return kc_fail_as(err, failure);
         return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
 }
 

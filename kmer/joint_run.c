@@ -57,8 +57,7 @@ struct sender {
 
 struct kc_joint_run {
         struct kc_joint_run_setup setup;
-        struct kc_run_sink own_sink; /* to send */
-        pthread_mutex_t lock;        /* guards all below */
+        pthread_mutex_t lock; /* guards all below */
         pthread_cond_t changed;
         bool canceled;
         struct queue *queues; /* [nranks] on rank 0 */

@@ -171,8 +171,7 @@ static void failing_copies(void **state)
                 kc_emulator_scarcity(KC_SCARCITY_LINKS, n);
                 expect(count(&work), KC_EDEVICE, &work);
                 kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
-                assert_true(strncmp(work.err.message, "cuda:1: ", 8) == 0 ||
-                            strncmp(work.err.message, "cuda:2: ", 8) == 0);
+                assert_int_equal(strncmp(work.err.message, "cuda:", 5), 0);
         }
 }
 
