@@ -366,8 +366,8 @@ static bool reads_on_device(const struct count *count, const struct kc_stored_so
         return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
 }
 
-/* How much of the files a device reads at a time, if several devices do: little enough that all are
- * busy until the end, but so much that it is worth it. */
+/* How much of the files a device reads at a time, if several devices read them: little enough that
+ * all of them are busy until the end, but enough to be worth the effort. */
 static uint64_t part_nbytes(const struct count *count, const struct kc_stored_source *source)
 {
         enum { LEAST_MIB = 256, PARTS_EACH = 8 };

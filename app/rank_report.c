@@ -37,7 +37,7 @@ struct kc_reader_totals rank_reports_read(const struct rank_report *all, int n)
 
 /* ---- histograms ---- */
 
-enum { ROWS = 1024 }; /* of a record */
+enum { ROWS = 1024 }; /* in a record */
 
 static enum kc_status take_rows(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                 struct kc_error *err)

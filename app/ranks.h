@@ -47,7 +47,7 @@ int ranks_local(const struct ranks *ranks);
 /* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads);
 
-/* Bytes that a rank with so many threads takes for what it exchanges with others. */
+/* Bytes that a rank with nthreads threads takes for what it exchanges with the others. */
 uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
 
 /*

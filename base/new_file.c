@@ -212,8 +212,8 @@ static bool is_named(const struct stat *there, const char *path)
                named.st_ino == there->st_ino;
 }
 
-/* Find out where the file is to be, and whether there is one. The two looks at it differ, too, if
- * another process replaces it in between, so look again. */
+/* Find out where the file is to be, and whether there is one. The two looks also differ if
+ * another process replaces the file in between, so look again. */
 static enum kc_status look_at_target(struct kc_new_file *file, const char *path, bool *exists,
                                      struct kc_error *err)
 {

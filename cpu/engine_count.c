@@ -164,9 +164,10 @@ static size_t held_by_bins(const struct cpu_engine *e)
 }
 
 /*
- * Ranks order stripes of lists in turn, and rank 0 writes these one after the other. So that threads
- * need not wait for each other after every list, a stripe has some; so that what the other ranks
- * have ready fits in their queues (kmer/joint_run.h), it is at most about half a MiB.
+ * The ranks order stripes of lists in turn, and rank 0 writes the stripes one after the other. A
+ * stripe has several lists, so that threads need not wait for each other after every list, but at
+ * most about half a MiB, so that what the other ranks have ready fits in their queues
+ * (kmer/joint_run.h).
  */
 static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
 {

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MIN_BINS = 64 }; /* and lists of pairs, however small the input */
+enum { MIN_BINS = 64 }; /* also the fewest lists of pairs, however small the input */
 
 /* What is counted with one k. */
 struct counting {
@@ -24,8 +24,8 @@ struct counting {
         struct kc_width_setup setup;
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
-        uint32_t stripe;     /* in which lists of pairs are dealt to the ranks */
-        uint64_t *starts;    /* [pairs.nlists + 1] pairs before each list, of all ranks; or NULL */
+        uint32_t stripe;     /* lists of pairs that are dealt to a rank at a time */
+        uint64_t *starts;    /* [pairs.nlists + 1] pairs of all ranks before each list; or NULL */
         atomic_uint_fast64_t nkmers;
         struct kc_counter_totals counted; /* in the end, by all ranks */
         uint64_t nown;                    /* distinct k-mers that this rank has counted */
@@ -45,7 +45,7 @@ struct cpu_engine {
         int current;      /* the one that is being counted or ordered */
         atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
-        struct kc_joint_run *joint;  /* to which all ranks order; or NULL */
+        struct kc_joint_run *joint;  /* which all ranks order together; or NULL */
         atomic_uint_fast64_t npairs; /* taken from pairs */
         pthread_mutex_t lock; /* guards counted while bins are counted or lists are ordered */
 };
@@ -64,14 +64,15 @@ static inline enum kc_status kc_engine_check(const struct cpu_engine *e, struct 
         return KC_OK;
 }
 
-/* Begin to take bins or lists, `total` units of progress. */
+/* Begin to take bins or lists: `total` units of progress. */
 static inline void kc_engine_begin_stage(struct cpu_engine *e, enum kc_stage stage, uint64_t total)
 {
         atomic_store(&e->next, 0);
         kc_job_begin_stage(e->job, kc_stage_of(e->current, stage), total);
 }
 
-/* The smallest power of two that is at least n; from low to high, which are powers of two. */
+/* The smallest power of two that is at least n and low, but no more than high. Both low and high
+ * are powers of two. */
 static inline uint32_t kc_engine_power_of_two(uint64_t n, uint32_t low, uint32_t high)
 {
         uint32_t power = low;
@@ -129,7 +130,7 @@ enum kc_status kc_engine_partition(struct cpu_engine *e, struct kc_error *err);
 /*
  * Bins may take all memory except an eighth, which is reserved for pairs. So a thread that stores a
  * pair always finds room, or has chunks of its own to spill, whatever other threads hold.
- * Returns the chunks of a thread that are reserved.
+ * Returns how many of a thread's chunks are reserved.
  */
 size_t kc_engine_pairs_quota(const struct cpu_engine *e);
 
@@ -141,7 +142,7 @@ enum kc_status kc_engine_init_pairs(struct cpu_engine *e, struct kc_error *err);
 enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err);
 
 /* Add what a thread has counted. Leaves counted.dropped alone, which other threads may be reading:
- * sorters report what they drop to the sink. */
+ * sorters report to the sink what they drop. */
 void kc_engine_add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums);
 
 /* Free lists that have been read, and their files. */

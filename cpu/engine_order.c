@@ -1,4 +1,4 @@
-/* The last stage: lists of pairs become sorted parts of the run, on one rank or by all together. */
+/* The last stage: lists of pairs become sorted parts of the run, on one rank or on all together. */
 #include "cpu/engine_internal.h"
 #include "cpu/pair.h"
 #include "kmer/kmer.h"
@@ -12,7 +12,7 @@ static enum kc_status report_dropped(const struct counting *c, struct kc_error *
         return c->sink->put(c->sink->ctx, &nothing, err);
 }
 
-/* Take the next list, of those that this rank owns. */
+/* Take the next list that this rank owns. */
 static bool next_list(struct cpu_engine *e, uint32_t *list)
 {
         const struct kc_exchange *exchange = e->params->exchange;
@@ -46,7 +46,7 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
         struct cpu_engine *e = ctx;
         const struct counting *c = kc_engine_current(e);
         struct kc_counter_totals sums = { 0 };
-        if (worker == e->params->nthreads) /* rank 0's, for the others' lists */
+        if (worker == e->params->nthreads) /* rank 0's extra thread, for the others' lists */
                 return kc_joint_run_feed(e->joint, err);
         struct kc_width_setup setup = c->setup;
         struct kc_list_reader reader;
@@ -65,7 +65,7 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
 
 /* ---- order with other ranks ---- */
 
-/* The pairs of a list, which are counted one after the other, because their sizes differ. */
+/* How many pairs a list has. They are counted one by one, because their sizes differ. */
 static enum kc_status count_pairs(struct kc_list_reader *reader, uint32_t list, size_t key_nbytes,
                                   uint64_t *npairs, struct kc_error *err)
 {
@@ -102,8 +102,8 @@ out:
         return status;
 }
 
-/* The lists of other ranks are empty here. Unless they are dropped, too, the disk space of the groups
- * of lists that they are in is not given back. */
+/* The lists of other ranks are empty here. Unless they are dropped, too, the disk space of the
+ * groups to which they belong is not given back. */
 static void drop_foreign_lists(struct counting *c, const struct kc_exchange *exchange)
 {
         for (uint32_t list = 0; list < c->pairs.nlists; list++)
@@ -151,7 +151,7 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
         KC_TRY(exchange->end(exchange->ctx, err));
 out:
         if (status != KC_OK)
-                exchange->fail(exchange->ctx); /* no call of the taker after this */
+                exchange->fail(exchange->ctx); /* the taker is not called after this */
         kc_joint_run_free(e->joint);
         e->joint = NULL;
         return status;

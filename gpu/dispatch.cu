@@ -147,7 +147,7 @@ static int list_receivers(struct kc_gpu_dispatch *d, size_t step, int *receivers
         return n;
 }
 
-/* Find the records of some groups. Waits for them: outbox->host_lengths. */
+/* Find the records of some groups. Waits until outbox->host_lengths says how many there are. */
 static enum kc_status find(const struct kc_gpu_dispatch *d, struct kc_dispatch_member *m,
                            struct kc_dispatch_outbox *outbox, size_t step, const int *receivers,
                            int nreceivers, uint32_t first, uint32_t ngroups, struct kc_error *err)
@@ -287,8 +287,8 @@ out:
         return status;
 }
 
-/* Wait until the event that ends the step may be recorded anew: all receivers have seen the last
- * one. */
+/* Wait until the event that ends the step may be recorded again: all receivers are done with the
+ * step that used it before. */
 static enum kc_status begin_step(struct kc_gpu_dispatch *d, size_t step, struct kc_error *err)
 {
         kc_gate_enter(d->gate);
@@ -303,7 +303,7 @@ static enum kc_status begin_step(struct kc_gpu_dispatch *d, size_t step, struct 
         return status;
 }
 
-/* A piece that finds more records than a region holds is found again, in halves. */
+/* If a piece has more records than a region holds, they are found again, half a piece at a time. */
 static enum kc_status send_step(struct kc_gpu_dispatch *d, int member, size_t step,
                                 struct kc_error *err)
 {

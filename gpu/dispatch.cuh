@@ -8,9 +8,10 @@
  *      device 2:  reads ──▶                         ─┴─▶ outboxes ──▶ inboxes ──▶ its pass
  *
  * Each device has two threads. One sends: it goes through the reads in pieces, and while the records of
- * a piece are copied, it finds those of the next. The other one counts, from one of two inboxes; so
- * the next step arrives while a pass is counted. A sender waits for nothing but inboxes, which
- * counting empties, and counting waits for nothing but senders, so neither blocks the other.
+ * a piece are copied, it finds those of the next. The other one counts, from one of two inboxes, so
+ * the records of the next step arrive while a pass is counted. A sender waits for nothing but
+ * inboxes, which counting empties, and counting waits for nothing but senders, so neither blocks
+ * the other.
  *
  * Source: Jünger et al., WarpDrive, IV-B and V-C (multisplit, transposition, overlapped batches), for
  * super-k-mers in place of k-mers.
@@ -23,12 +24,12 @@
 #include "gpu/device/link.cuh"
 #include "gpu/gpu.h"
 
-/* The way from a member to another: as in gpu/exchange.cuh. */
+/* The way from one member to another: as in gpu/exchange.cuh. */
 struct kc_dispatch_road {
         struct kc_gpu_link link;
         cudaStream_t stream;
-        cudaEvent_t copied[2];                  /* from outboxes of either set */
-        cudaEvent_t arrived[KC_COUNT_NINBOXES]; /* all of a step */
+        cudaEvent_t copied[2];                  /* from each outbox */
+        cudaEvent_t arrived[KC_COUNT_NINBOXES]; /* all records of a step */
 };
 
 /* Memory for the records of one piece, in equal regions for all members. */
@@ -78,7 +79,7 @@ struct kc_gpu_dispatch {
         struct kc_gate *gate;
         int n; /* members */
         struct kc_dispatch_member members[KC_GPU_MAX_DEVICES];
-        size_t nsteps; /* the most passes of a member */
+        size_t nsteps; /* the most passes that a member makes */
 };
 
 /*

@@ -81,7 +81,7 @@ struct kc_gpu_part_report {
         uint64_t nkmers, npasses; /* that it counted */
         size_t peak_nbytes;
         uint64_t nmerged; /* pairs that it merged and put, before the last filter */
-        uint64_t reads_nbytes, runs_nbytes; /* sent to it by other devices, and by it to any */
+        uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */
         uint64_t text_nbytes;               /* that it parsed */
         uint64_t kept_nbytes;               /* of packed reads that it received first, and kept */
         uint64_t records_nbytes;            /* of super-k-mers, sent to it by other devices */

@@ -1,7 +1,7 @@
 /*
  * How the devices agree on sending super-k-mers to each other (gpu/dispatch.cuh). The driver makes the
  * offer; each follower tries to take the memory for it, and answers; then the driver decides. If they
- * go, the driver waits until all devices have counted what they were sent.
+ * go ahead, the driver waits until all devices have counted what they were sent.
  */
 #ifndef KC_GPU_MUSTER_CUH
 #define KC_GPU_MUSTER_CUH
@@ -24,7 +24,7 @@ void kc_gpu_muster_offer(struct kc_gpu_muster *muster);
 enum kc_status kc_gpu_muster_hear(struct kc_gpu_muster *muster, int nfollowers, bool *all_willing,
                                   struct kc_error *err);
 
-/* The driver: announce the decision; false also without an offer. */
+/* The driver: announce the decision, which is false if there was no offer. */
 void kc_gpu_muster_decide(struct kc_gpu_muster *muster, bool goes);
 
 /* The driver: wait until all nfollowers have finished. KC_ECANCELED. */

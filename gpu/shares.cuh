@@ -23,7 +23,7 @@ struct kc_gpu_shares {
         int ngone;                        /* followers that take no more shares */
 };
 
-/* Before that: a device has counted its own share already, or leaves it to the others. */
+/* Before kc_gpu_shares_open: a device has already counted its own share, or leaves it to others. */
 void kc_gpu_shares_settle(struct kc_gpu_shares *shares, int device, bool counted);
 
 /* The driver: let devices take shares, once the first n are set and can be counted. */

@@ -25,8 +25,9 @@ struct kc_exchange_taker {
         /* By one thread at a time, which must not wait for another rank. */
         enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* Whether a rank's records may come now; those that may not, wait where they are. NULL: they
-         * always may. A taker that makes a rank wait must not depend on what another sends later. */
+        /* Whether a rank's records may come now; if not, they wait where they are. NULL: they
+         * always may. A taker that makes a rank wait must not depend on what another rank sends
+         * later. */
         bool (*ready)(void *ctx, int from);
 };
 
@@ -66,14 +67,14 @@ struct kc_exchange {
         void (*fail)(void *ctx);
 };
 
-/* Lists, and parts of a run, are dealt to the ranks in stripes of so many: who owns this one. */
+/* Lists, and parts of a run, are dealt to the ranks in stripes. Returns the rank that owns one. */
 static inline int kc_exchange_owner(const struct kc_exchange *exchange, uint64_t number,
                                     uint32_t stripe)
 {
         return (int)(number / stripe % (uint64_t)exchange->nranks);
 }
 
-/* The number of the i-th one that this rank owns. */
+/* The number of the i-th list or part that this rank owns. */
 static inline uint64_t kc_exchange_own(const struct kc_exchange *exchange, uint64_t i,
                                        uint32_t stripe)
 {

@@ -10,12 +10,13 @@
 #include <time.h>
 
 enum {
-        WORDS_NBYTES = 128 << 10,    /* of blocks in a frame, about; see KC_PART_MAX_BLOCKS */
+        WORDS_NBYTES = 128 << 10,    /* of the blocks in a frame, roughly; see KC_PART_MAX_BLOCKS */
         QUEUE_NBYTES = 2 << 20,      /* of a rank: beyond that, its frames wait where they are */
-        CHECK_NS = 20 * 1000 * 1000, /* between looks whether a rank has failed */
+        CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
 };
 
-/* A frame is sent in one piece: the words and a block more, the counts, and what describes them. */
+/* A frame is sent in one piece: the words and one more block, the counts, and what describes
+ * them. */
 static_assert(WORDS_NBYTES + 72000 + KC_PART_MAX_BLOCKS * (KC_BLOCK_NKMERS * 4 + 68) +
                               KC_RUN_NROWS * 8 + 256 <=
                       KC_EXCHANGE_MAX_NBYTES,
@@ -291,7 +292,7 @@ static struct frame *pop(struct queue *queue)
         return frame;
 }
 
-/* Wait for the next frame of a rank. A rank that fails does not show in the queue. */
+/* Wait for the next frame of a rank. The queue does not show that a rank has failed. */
 static enum kc_status next_frame(struct kc_joint_run *run, int rank, struct frame **frame,
                                  struct kc_error *err)
 {
@@ -395,8 +396,8 @@ enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err)
 
 /* ---- the run ---- */
 
-/* A queue may be too long by the frames of a message; a sender has a frame, and what it is made
- * of. */
+/* A queue may exceed its limit by the frames of one message; a sender has a frame, and what it is
+ * made of. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)

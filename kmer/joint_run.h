@@ -1,6 +1,6 @@
 /*
  * One run made by all ranks. The parts are dealt to the ranks in stripes (kc_exchange_owner), so that
- * all ranks work at about the same place of the key space and rank 0, whose sink gets the run, need
+ * all ranks work at about the same place in the key space and rank 0, whose sink gets the run, need
  * not keep much. The other ranks encode their parts (kmer/part_encoder.h) and send them in ascending
  * order.
  *

@@ -1,7 +1,7 @@
 /*
  * Encodes a part of a run as blocks of a .kc file, in a process that does not have the parts before
- * and after it, but knows how many k-mers come before. Pairs at the part's ends that belong to
- * blocks which other parts begin or end are passed on as they are.
+ * and after it, but knows how many k-mers come before it. Pairs at the part's ends that belong to
+ * blocks that other parts begin or end are passed on as they are.
  *
  *      part:  pairs | whole blocks ... | pairs
  */
@@ -41,7 +41,7 @@ enum kc_status kc_part_encoder_add(struct kc_part_encoder *encoder, const uint64
                                    const uint32_t *counts, size_t n,
                                    const struct kc_part_taker *taker, struct kc_error *err);
 
-/* End the part: give the rest to the taker. KC_EUSAGE if it had not npairs. */
+/* End the part: give the rest to the taker. KC_EUSAGE if it did not have npairs. */
 enum kc_status kc_part_encoder_end(struct kc_part_encoder *encoder,
                                    const struct kc_part_taker *taker, struct kc_error *err);
 

@@ -87,10 +87,10 @@ struct kc_run_pairs {
  */
 struct kc_run_blocks {
         uint64_t part; /* as in kc_run_pairs, but each part in a single call, unless `within` */
-        bool within; /* blocks in the middle of a run that is given as pairs, all of them full: calls of
-                        put for the same part come before and after, or the one after is empty. As
-                        many pairs have been given before as fill whole blocks. */
-        size_t n; /* k-mers in the blocks */
+        bool within; /* full blocks in the middle of a run that is given as pairs: calls of put for
+                        the same part come before and after, or the one after is empty. The pairs
+                        that were given before fill whole blocks. */
+        size_t n;    /* k-mers in the blocks */
         size_t nblocks;
         const uint64_t *firsts;       /* [nblocks * kc_kmer_nwords(k)] first k-mer of each block */
         const uint64_t *last_kmer;    /* [kc_kmer_nwords(k)] of the last block, if there is one */

@@ -64,7 +64,7 @@ struct kc_stored_source {
          * it has grown so that its end may be missing. KC_EINPUT, KC_EIO. */
         enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                size_t *got, struct kc_error *err);
-        /* Called when the file will not be read any more, perhaps more than once. */
+        /* Called, perhaps more than once, when the file will not be read any more. */
         void (*close)(void *ctx, size_t file);
         /* Called when all files have been read and parsed, or when the engine gives them up. */
         void (*report)(void *ctx, const struct kc_stored_totals *totals);

@@ -395,7 +395,7 @@ static enum kc_status hand_over(const struct kc_exchange_taker *taker, const uin
         return status;
 }
 
-/* False: the taker may not be called any more. Otherwise leave it afterwards. */
+/* False: the taker may not be called any more. Otherwise, call leave_taker afterwards. */
 static bool enter_taker(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);

@@ -263,7 +263,7 @@ out:
 
 /* ---- inboxes ---- */
 
-/* A table of the chunks that an inbox's copies are in. */
+/* Fill the table of the chunks that an inbox's copies are in. */
 template <class Key>
 static enum kc_status list_copies(kc_gpu_counter<Key> *c, int number, struct kc_error *err)
 {
@@ -289,7 +289,7 @@ enum kc_status kc_gpu_counter_inboxes(kc_gpu_counter<Key> *c, struct kc_gpu_inbo
         c->inbox_nchunks = kc_ceil_div(cap * ncopy, KC_CHUNK_NWORDS);
         KC_TRY(kc_gpu_new(c->gpu, &c->inbox_table, KC_COUNT_NINBOXES * (size_t)c->inbox_nchunks,
                           err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream))); /* it is written elsewhere */
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream))); /* another stream fills it */
         for (int i = 0; i < KC_COUNT_NINBOXES; i++) {
                 uint64_t *words = c->words + cap + (uint64_t)i * (1 + ncopy) * cap;
                 c->inboxes[i] = inboxes[i] = { words, words + cap, cap };

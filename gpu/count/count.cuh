@@ -123,7 +123,7 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter, struct 
                                     const struct kc_gpu_run_taker<Key> *taker,
                                     struct kc_gpu_counted *counted, struct kc_error *err);
 
-/* Memory for the records of a pass that devices find in the reads that they have, and send here. */
+/* Memory for the records of a pass, which devices find in their reads and send here. */
 struct kc_gpu_inbox {
         uint64_t *records; /* [cap] device; their positions mean nothing */
         uint64_t *copies;  /* [cap * copy_nwords] device: the bases of each, in the same order */
@@ -141,8 +141,8 @@ template <class Key>
 struct kc_bins kc_gpu_counter_bins(const struct kc_gpu_counter<Key> *counter,
                                    const struct kc_gpu_pass *pass);
 
-/* Like kc_gpu_counter_count, for nrecords records that are in inbox number `inbox`: all that the
- * pass has. Afterwards the inbox may be filled again. */
+/* Like kc_gpu_counter_count, for nrecords records that are in inbox number `inbox`: all records
+ * of the pass. Afterwards the inbox may be filled again. */
 template <class Key>
 enum kc_status kc_gpu_counter_count_inbox(struct kc_gpu_counter<Key> *counter, int inbox,
                                           uint64_t nrecords, const struct kc_gpu_pass *pass,

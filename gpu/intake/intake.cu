@@ -35,7 +35,7 @@ static uint64_t most_bases(const struct kc_stored_source *source, size_t text_nb
         return has_bam(source) ? text_nbytes / 3 * 2 + 2 : text_nbytes / 2;
 }
 
-/* The most text that is certain to have at most so many bases. */
+/* The longest text that certainly has at most nbases bases. */
 static size_t most_text(const struct kc_stored_source *source, uint64_t nbases)
 {
         if (has_fasta(source))
@@ -338,8 +338,8 @@ out:
         return status;
 }
 
-/* Whether the blocks of a part are all there, at its end: nothing must be left. The last block of a
- * file must be the empty one that marks the end; that of another part must have the text that
+/* At the end of a part: whether all its blocks are there, and nothing is left. The last block of a
+ * file must be the empty one that marks the end; that of any other part must have the text that
  * belongs to the part, and what it has beyond that is dropped. */
 static bool end_blocks(const struct kc_gpu_intake *intake, struct intake_round *round,
                        size_t nblocks, enum kc_bgzf_stop stop)
@@ -459,7 +459,7 @@ static void end_part(struct kc_gpu_intake *intake, const struct kc_stored_part *
         const bool is_whole = part->offset == 0 && part->ends_file;
         intake->noverlap = 0;
         intake->skipped = 0;
-        if (part->offset > 0) { /* the beginning of the block is another part's */
+        if (part->offset > 0) { /* the beginning of the block belongs to another part */
                 intake->totals.text_nbytes -= part->skip;
                 intake->totals.inflated_nbytes -= part->skip;
         }
@@ -494,8 +494,8 @@ out:
         return status;
 }
 
-/* Skip the rest of what comes before the part's first record: the header of BAM, which the source has
- * checked, or text of the part before. */
+/* Skip the rest of what comes before the part's first record: the header of BAM, which the source
+ * has checked, or text of the previous part. */
 static void skip_others(struct kc_gpu_intake *intake, const struct intake_round *round)
 {
         const uint64_t more = round->part->skip - intake->skipped;
@@ -512,8 +512,8 @@ static enum kc_gpu_text_format format_of(const struct kc_stored_file *file)
         return file->fasta ? KC_GPU_TEXT_FASTA : KC_GPU_TEXT_FASTQ;
 }
 
-/* Most text in the next piece. Its reads should fit in the room left in `out`, because records can
- * refer to few chunks; if hardly any room is left, they begin the next chunk. */
+/* The most text of the next piece. Its reads should fit in the room left in `out`, because records
+ * can refer to only a few chunks; if hardly any room is left, they begin the next chunk. */
 static size_t piece_share(const struct kc_gpu_intake *intake)
 {
         const struct kc_gpu_text_out *out = &intake->out;

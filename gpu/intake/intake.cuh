@@ -32,7 +32,7 @@ enum { KC_MAX_INTAKES = 16 };
 struct kc_gpu_intakes {
         struct kc_gate *gate;
         const struct kc_stored_source *source;
-        int n; /* most intakes */
+        int n; /* intakes, at most */
         /* guarded by the gate */
         struct kc_gpu_intake *reading[KC_MAX_INTAKES]; /* [n] that take part now, or NULL */
         size_t next_part;                              /* the first that no intake has taken */
@@ -43,7 +43,7 @@ struct kc_gpu_intakes {
 
 struct kc_gpu_intake_setup {
         struct kc_gpu_intakes *all;
-        int number;         /* among them */
+        int number;         /* of this intake among all */
         int k;              /* the smallest that is counted */
         int max_k;          /* the largest */
         size_t text_nbytes; /* of a round, at most; from kc_gpu_intake_plan */
@@ -69,8 +69,8 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **intake,
 bool kc_gpu_intake_join(struct kc_gpu_intake *intake);
 
 /* The device's thread: allocate memory on the device, for rounds of text_nbytes (from
- * kc_gpu_intake_plan), or of what the setup has if that is less. KC_ENOMEM, KC_EDEVICE; then
- * kc_gpu_intake_end lets the workers go, as after any other use. */
+ * kc_gpu_intake_plan), or of what the setup has if that is less. KC_ENOMEM, KC_EDEVICE. Even
+ * then, kc_gpu_intake_end lets the workers go, as after any other use. */
 enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
                                     size_t text_nbytes, struct kc_error *err);
 
@@ -91,14 +91,14 @@ enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_re
  * parts were read, kc_gpu_intakes_give_up must have been called. KC_ECANCELED. */
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, struct kc_error *err);
 
-/* Any device's thread: no intake need go on, because of a part that is foreign, or of memory. */
+/* Any device's thread: no intake need go on, because a part is foreign or memory is short. */
 void kc_gpu_intakes_give_up(struct kc_gpu_intakes *all);
 
 /* Driver: wait until the other intakes have ended; intakes can no longer join. *foreign: some intake
  * gave up. KC_ECANCELED. */
 enum kc_status kc_gpu_intakes_wait(struct kc_gpu_intakes *all, bool *foreign, struct kc_error *err);
 
-/* Driver, after that: let the workers go, and report to the source the totals, or that the intakes
+/* Driver, after that: let the workers go, and report the totals to the source, or that the intakes
  * gave up. */
 void kc_gpu_intakes_end(struct kc_gpu_intakes *all);
 

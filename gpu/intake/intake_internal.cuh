@@ -20,7 +20,7 @@ enum {
 /* Where the next portion begins. */
 struct intake_place {
         const struct kc_stored_part *part; /* NULL: take the next part */
-        uint64_t offset;                   /* in it */
+        uint64_t offset;                   /* in the part */
 };
 
 /* A stretch of a part. In memory: | margin | stretch | padding |. */
@@ -78,7 +78,7 @@ struct kc_gpu_intake {
         uint64_t nrounds, nparsed; /* begun, finished */
         size_t carry;              /* bytes that the last parse left */
         size_t done;               /* of carry and round, parsed already */
-        uint64_t skipped;          /* bytes of text before the part's first record passed over */
+        uint64_t skipped;          /* bytes of text passed over before the part's first record */
         bool takes_all; /* the next piece is all that is left: its first record is long */
         uint32_t noverlap;
         struct kc_gpu_text *text;

@@ -53,7 +53,7 @@ struct intake_slice {
 
 } // namespace
 
-/* Take the next part. With the last one, other intakes learn that there are no more. */
+/* Take the next part. If it is the last one, wake the other intakes: there are no more. */
 static bool begin_part(struct kc_gpu_intake *intake)
 {
         struct kc_gpu_intakes *all = intake->all;

@@ -13,15 +13,15 @@ struct kept_chunk {
         unsigned char *device; /* words, marks, groups, padding; NULL: not on this device */
         struct kc_host_bytes host;
         const unsigned char *source; /* on the source's device; NULL: on the host, or no source */
-        struct kept_origin *origin;  /* NULL: this one's own chunk */
+        struct kept_origin *origin;  /* NULL: no source */
         size_t nbytes, nwords, nmarks;
         uint32_t nspans;
 };
 
-/* A source, as the device that shares its chunks sees it. */
+/* A source, as seen by the device that uses its chunks. */
 struct kept_origin {
         struct kc_gpu_link *link;   /* NULL: on the same device */
-        struct kc_host_store store; /* reads the source's */
+        struct kc_host_store store; /* reads from the source's */
 };
 
 /* Device memory for a chunk that is copied there for a pass. */
@@ -425,7 +425,7 @@ static enum kc_status make_lists(struct kc_gpu_kept *kept, const struct kc_gpu_k
                        : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-/* Append the source's chunks. Those that are on this device are there for good. */
+/* Append the source's chunks. Those that are on this device stay there. */
 static enum kc_status list_chunks(struct kc_gpu_kept *kept, const struct kc_gpu_kept_source *source,
                                   struct kc_error *err)
 {

@@ -44,10 +44,10 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
                                const struct kc_gpu_kept_setup *setup, struct kc_error *err);
 void kc_gpu_kept_free(struct kc_gpu_kept *kept); /* NULL is fine */
 
-/* Reads that a device shares. */
+/* Reads that a device shares with others. */
 struct kc_gpu_kept_source {
         const struct kc_gpu_kept *kept;
-        struct kc_gpu_link *link; /* from its device to the one that counts them; NULL: the same */
+        struct kc_gpu_link *link; /* from its device to the one that counts; NULL: the same one */
 };
 
 /*

@@ -142,7 +142,7 @@ enum find_mode {
         FIND_SOME,  /* those in the bins */
         FIND_COPY,  /* the same, with their bases */
         FIND_DEAL,  /* the same, for several devices */
-        FIND_LOADS, /* they are only counted */
+        FIND_LOADS, /* records are only counted */
 };
 
 struct find_out {

@@ -103,8 +103,8 @@ struct kc_records_share {
 };
 
 /*
- * The same for several devices at once, in one walk through the groups; copies are made of all
- * bases. Uses no other stream than `on`; does not wait. KC_EDEVICE.
+ * The same for several devices at once, in one walk through the groups; the bases of all records
+ * are copied. Uses no stream other than `on`; does not wait. KC_EDEVICE.
  *   shares  [nshares] device
  */
 enum kc_status kc_superkmer_deal(struct kc_gpu_stream on, const kc_superkmer_setup *setup,
@@ -112,9 +112,9 @@ enum kc_status kc_superkmer_deal(struct kc_gpu_stream on, const kc_superkmer_set
                                  uint32_t ngroups, const struct kc_records_share *shares,
                                  int nshares, struct kc_error *err);
 
-/* Let record i, whose bases are at `place` i of the copies, point there.
+/* Make each record point to its bases: those of record i are the i-th ones in the copies.
  *   records  in/out [n] device
- *   position  of the copies' first base
+ *   position  that of the copies' first base
  * On gpu->stream; does not wait. KC_EDEVICE. */
 enum kc_status kc_superkmer_place(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                                   uint64_t *records, uint64_t n, uint64_t position,

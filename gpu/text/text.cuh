@@ -104,7 +104,7 @@ static inline size_t kc_gpu_text_most_words(size_t nbytes)
 }
 size_t kc_gpu_text_most_spans(const struct kc_gpu_text_setup *setup);
 
-/* The longest text whose reads certainly fit in so many words. */
+/* The longest text whose reads certainly fit in nwords words. */
 static inline size_t kc_gpu_text_fitting(size_t nwords)
 {
         return nwords < 2 ? 0 : (nwords - 2) * 32;

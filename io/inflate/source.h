@@ -15,8 +15,8 @@
 
 #include <pthread.h>
 
-/* The part of a BGZF file that is read: from the byte `skip` of the text of the block where the input
- * begins to the byte `kept` of the text of the block at `end`. */
+/* The part of a BGZF file that is read: from byte `skip` of the text of the block where the input
+ * begins to byte `kept` of the text of the block at `end`. */
 struct kc_source_part {
         uint64_t end; /* UINT64_MAX: up to the end of the file */
         uint32_t skip, kept;

@@ -55,7 +55,7 @@ static enum fit are_records(const char *text, const char *end, bool whole)
 
 /* Look for a record in text, after its first line, which may have begun earlier.
  *   whole  the file ends where the text does
- *   at     out, if FITS; end of the text if there is none in it */
+ *   at     out, if FITS; the end of the text if no record begins in it */
 static enum fit find_record(const char *text, size_t n, bool whole, char first, size_t *at)
 {
         const char *end = text + n, *line = n > 0 ? line_end(text, end) : NULL;
@@ -104,7 +104,7 @@ out:
 
 /* ---- BGZF ---- */
 
-/* Whether blocks follow one another here, up to the end of the file or for some of them. */
+/* Whether several blocks begin here, or as many as there are before the end of the file. */
 static bool are_blocks(const uint8_t *bytes, size_t n, bool whole)
 {
         size_t at = 0;
@@ -119,7 +119,7 @@ static bool are_blocks(const uint8_t *bytes, size_t n, bool whole)
         return true;
 }
 
-/* The first block from a byte of the file on; the end of the file if there is none. */
+/* The first block at or after a byte of the file; the end of the file if there is none. */
 static enum kc_status find_block(const struct kc_input *in, uint64_t from, uint64_t *block,
                                  struct kc_error *err)
 {
@@ -188,7 +188,7 @@ static enum kc_status unpack_until(const struct kc_input *in, struct unpacked *u
         return status;
 }
 
-/* The block that has byte `at` of the text that begins with the block *block, and where in it. */
+/* Find byte `at` of the text that begins with the block at `block`: the block, and where in it. */
 static enum kc_status find_in_blocks(const struct kc_input *in, uint64_t block, size_t at,
                                      struct kc_cut *cut, struct kc_error *err)
 {

@@ -22,7 +22,7 @@ struct kc_cut {
  * FASTQ with longer records is usually not cut. If it is cut in the wrong place, the part before
  * ends within a record, which is an error when it is read. A BGZF block is recognized by the headers
  * of several blocks in a row. If these are not blocks of the file, the reader of the part before,
- * which goes from block to block, does not come to the cut, which is an error, too.
+ * which goes from block to block, does not arrive at the cut, which is an error, too.
  *   first  the first letter of the file's text: '@' or '>'
  * KC_EIO, KC_ENOMEM.
  */

@@ -50,8 +50,8 @@ static enum kc_status share_whole(const struct kc_sized_input *inputs, size_t n,
         return KC_OK;
 }
 
-/* The bases that each rank should have when files that can be cut are shared out, too: none less than the
- * others, unless it has more already. */
+/* How many bases each rank should have once files that can be cut are shared out, too: the same
+ * number for all, except for those that have more already. */
 static double level(const double *loads, int nranks, double ncut)
 {
         double low = 0, high = ncut;
@@ -70,7 +70,8 @@ static double level(const double *loads, int nranks, double ncut)
         return high;
 }
 
-/* The bases of such files before the share of each rank, and after the last: [nranks + 1]. */
+/* Where each rank's share of such files begins, and where the last one ends, in bases:
+ * [nranks + 1]. */
 static void place_shares(const double *loads, int nranks, double ncut, double *begins)
 {
         const double target = level(loads, nranks, ncut);

@@ -26,8 +26,8 @@ struct kc_sized_input {
 
 /*
  * The pieces of one of nranks ranks, in the order of the inputs. All ranks together have every byte
- * once. Inputs that cannot be cut go, the largest first, to the rank that has least; pipes go to
- * rank 0. Cuts are at any byte: kc_cut_find moves both ends of a piece to a record.
+ * once. Inputs that cannot be cut go, the largest first, to the rank that has the least; pipes go
+ * to rank 0. Cuts are at any byte: kc_cut_find moves both ends of a piece to a record.
  *   inputs  [n]
  *   pieces  out, freed by the caller; at most n of them
  * KC_ENOMEM.

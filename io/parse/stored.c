@@ -141,7 +141,7 @@ static struct kc_stored_part part_between(const struct kc_stored_file *file, siz
 }
 
 /* Append the parts of file i. A part in which no record begins is left out. Once a cut is far away,
- * the file is cut no more: its records are long, and to look for their beginnings takes long. */
+ * the file is not cut any more: its records are long, and finding where they begin takes long. */
 static enum kc_status cut_file(struct kc_stored *stored, size_t i, uint64_t nparts,
                                struct kc_error *err)
 {

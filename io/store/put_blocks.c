@@ -139,7 +139,7 @@ out:
         return status;
 }
 
-/* Take the place of blocks within pairs among the calls of put, without ending the part. */
+/* Take a place among the calls of put for blocks within pairs, without ending the part. */
 static enum kc_status take_place(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                  uint64_t *ticket, struct kc_error *err)
 {

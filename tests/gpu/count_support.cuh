@@ -1,6 +1,6 @@
 /*
  * For the tests of counting: reads that are kept on a device, k-mers counted plainly, and the runs
- * that come of counting.
+ * that counting gives.
  */
 #ifndef KC_TESTS_GPU_COUNT_SUPPORT_CUH
 #define KC_TESTS_GPU_COUNT_SUPPORT_CUH

@@ -237,7 +237,7 @@ static struct intake_reads read_by_intake(const std::vector<const char *> &paths
 /* ---- comparing ---- */
 
 /* The k-mers, totals and message are those of the host alone, whether the intakes accepted the files
- * or gave up; and one side has read all text. in_order: so are the k-mers. */
+ * or gave up; and one side has read all the text. in_order: so are the k-mers. */
 static void check_same(const struct intake_reads &got, const struct host_reads &want,
                        const struct rules *rules, bool in_order)
 {

@@ -15,7 +15,7 @@ struct scene {
         size_t nmembers;
         size_t last_nreads;     /* of the last member: few, or none */
         uint64_t inbox_records; /* 0: enough for all */
-        bool stops;             /* all is canceled in the midst */
+        bool stops;             /* everything is canceled midway */
 };
 
 template <class Key> struct member {
@@ -154,7 +154,7 @@ out:
         return status;
 }
 
-/* A failure of one thread ends all. */
+/* A failure of one thread ends all of them. */
 template <class Key> static void count_and_send(struct crowd<Key> *c)
 {
         std::vector<std::thread> threads;

@@ -98,8 +98,8 @@ static void letters(void **)
                         }
 }
 
-/* Chunks are filled although rounds do not fit evenly in them, because records can refer to few
- * chunks only: with the rounds whole, a chunk would have three quarters of its bases. */
+/* Chunks are filled although rounds do not fit evenly in them, because records can refer to
+ * only a few chunks: if rounds stayed whole, a chunk would have three quarters of its bases. */
 static void full_chunks(void **)
 {
         std::string text;

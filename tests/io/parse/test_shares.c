@@ -1,4 +1,4 @@
-/* How ranks share inputs: every byte once, in shares of about one size. */
+/* How ranks share inputs: every byte once, in shares of about the same size. */
 #include "io/parse/shares.h"
 
 #include "tests/random.h"
