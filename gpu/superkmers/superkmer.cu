@@ -37,6 +37,20 @@ static constexpr unsigned block_warps(int window)
         return window <= MAX_WINDOW ? WARPS : WARPS / 2;
 }
 
+/* The lanes' shared memory of a block. */
+static constexpr size_t block_nbytes(int window, bool packed)
+{
+        return block_warps(window) * WARP * lane_nbytes(window, packed);
+}
+
+/* The most of it, for any k. */
+static constexpr size_t block_most_nbytes(bool packed)
+{
+        return block_nbytes(MAX_WINDOW, packed) > block_nbytes(LONGEST_WINDOW, packed)
+                       ? block_nbytes(MAX_WINDOW, packed)
+                       : block_nbytes(LONGEST_WINDOW, packed);
+}
+
 template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
 {
         kc_superkmer_setup s;
@@ -172,11 +186,7 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
         return owner;
 }
 
-static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW, false) + sizeof(warp_board)) <=
-                              KC_GPU_BLOCK_SHARED_NBYTES &&
-                      block_warps(LONGEST_WINDOW) * WARP * lane_nbytes(LONGEST_WINDOW, false) +
-                                      WARPS * sizeof(warp_board) <=
-                              KC_GPU_BLOCK_SHARED_NBYTES,
+static_assert(block_most_nbytes(false) + WARPS * sizeof(warp_board) <= KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
 /* The record whose entry is at `at`, in any lane's list. position: of the span's first base; end: of
@@ -588,10 +598,11 @@ static enum kc_status launch_as(cudaStream_t stream, const kc_superkmer_setup *s
 {
         enum kc_status status;
         const unsigned nwarps = block_warps(setup->window);
-        const size_t shared = nwarps * WARP * lane_nbytes(setup->window, PACKED);
+        const size_t shared = block_nbytes(setup->window, PACKED);
         auto *kernel = find_superkmers_kernel<MODE, PACKED>;
+        /* A limit for any k: threads that share a device may launch this for different k at a time. */
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)shared)));
+                                            (int)block_most_nbytes(PACKED))));
         kernel<<<kc_ceil_div(ngroups, nwarps * out->stride), nwarps * WARP, shared, stream>>>(
                 *setup, *chunks, first, ngroups, *out);
         KC_TRY(KC_LAUNCHED());
