@@ -9,7 +9,10 @@
 enum {
         MESSAGE_NBYTES = 1 << 20,
         SPARE_MESSAGES = 4,
-        BUSY_NAP_NS = 1000 * 1000,      /* between looks for messages, in a phase or a gather */
+        /* Between looks for messages, in a phase or a gather: a message needs several steps of both
+         * ranks, so the nap after one is short; while nothing comes, each is twice the last one. */
+        SHORT_NAP_NS = 50 * 1000,
+        LONG_NAP_NS = 1000 * 1000,
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
 };
 
@@ -69,6 +72,7 @@ struct kc_ranks_exchange {
         struct message *posted; /* on their way */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
+        long nap_ns;  /* the next nap between looks for messages */
 };
 
 static int nothers(const struct kc_ranks_exchange *x)
@@ -581,6 +585,17 @@ static void nap(struct kc_ranks_exchange *x, long nanoseconds)
         pthread_mutex_unlock(&x->lock);
 }
 
+/* After a turn in which nothing happened. */
+static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted)
+{
+        if (wanted->records || wanted->gathered || wanted->rest || x->posted != NULL) {
+                nap(x, x->nap_ns);
+                x->nap_ns = x->nap_ns < LONG_NAP_NS / 2 ? 2 * x->nap_ns : LONG_NAP_NS;
+        } else {
+                nap(x, IDLE_NAP_NS);
+        }
+}
+
 /* Settling is over when nothing of this rank's is on its way, and all others have settled, too. */
 static void end_settling(struct kc_ranks_exchange *x)
 {
@@ -608,10 +623,10 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         KC_TRY(take_arrived(x, &wanted, &busy, err));
         if (wanted.rest)
                 end_settling(x);
-        if (!busy)
-                nap(x, wanted.records || wanted.gathered || wanted.rest || x->posted != NULL
-                               ? BUSY_NAP_NS
-                               : IDLE_NAP_NS);
+        if (busy)
+                x->nap_ns = SHORT_NAP_NS;
+        else
+                nap_after(x, &wanted);
 out:
         return status;
 }
@@ -688,6 +703,7 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         if (x == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         x->transport = transport;
+        x->nap_ns = SHORT_NAP_NS;
         x->queue_end = &x->queue;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
