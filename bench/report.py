@@ -12,6 +12,7 @@ import report_gunzip
 import report_human
 import report_memory
 import report_multi
+import report_ranks
 import report_reader
 import report_tables
 from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
@@ -72,6 +73,7 @@ def page(groups):
     lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
     lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))
     lines += report_multi.section(load_lines(RESULTS / "multi.jsonl"))
+    lines += report_ranks.section(load_lines(RESULTS / "ranks.jsonl"))
     return "\n".join([*lines, MEASURED])
 
 
