@@ -724,6 +724,7 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         enum kc_status status;
         silence(count);
         KC_TRY(ranks_agree(count->ranks, prepare(count, err), err));
+        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
         if (count->settings->reader_only)
                 return only_read(count, err);
         KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));

@@ -17,7 +17,7 @@ struct count_settings {
         struct writing_settings common;
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
-                gpu_memory_nbytes, gpu_batch_nkmers;
+                gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only;
         bool histogram; /* of count: include it in the JSON summary */
@@ -108,6 +108,14 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           "then in --tmp. Default: nine tenths of what is free on the device."), \
         OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \
         OPTION_GPU_TRACE(COUNTING_FIELD(gpu_trace)), \
+        { .type = OPTION_NUMBER, \
+          .name = "rank-patience", \
+          .argument = "SECONDS", \
+          .min = 1, \
+          .max = 3600, \
+          .offset = COUNTING_FIELD(rank_patience), \
+          .hidden = true, \
+          .help = "With several processes: how long one may send nothing, for tests." }, \
         { .type = OPTION_NUMBER, \
           .letter = 'q', \
           .name = "min-quality", \

@@ -66,9 +66,19 @@ void ranks_leave(struct ranks *ranks)
 {
         if (ranks == NULL)
                 return;
+        const bool broken = ranks->messages != NULL && kc_ranks_exchange_is_broken(ranks->messages);
         kc_ranks_exchange_free(ranks->messages);
-        kc_ranks_leave(ranks->joined);
+        if (broken)
+                kc_ranks_abort(ranks->joined);
+        else
+                kc_ranks_leave(ranks->joined);
         free(ranks);
+}
+
+void ranks_set_patience(struct ranks *ranks, double seconds)
+{
+        if (ranks != NULL && seconds > 0)
+                kc_ranks_exchange_set_patience(ranks->messages, seconds);
 }
 
 bool ranks_is_first(const struct ranks *ranks)
@@ -113,13 +123,27 @@ int ranks_local(const struct ranks *ranks)
         return ranks == NULL ? 1 : ranks->nlocal;
 }
 
+static bool has_failed_itself(enum kc_status status)
+{
+        return status != KC_OK && status != KC_ECANCELED;
+}
+
 /* The rank whose failure is the user's; -1: none has failed by itself. */
 static int to_blame(const enum kc_status *all, int n)
 {
         for (int i = 0; i < n; i++)
-                if (all[i] != KC_OK && all[i] != KC_ECANCELED)
+                if (has_failed_itself(all[i]))
                         return i;
         return -1;
+}
+
+/* Report a failure, with this rank and its host in front of the message. */
+static enum kc_status report(const struct ranks *ranks, struct kc_error failure,
+                             struct kc_error *err)
+{
+        *err = (struct kc_error){ 0 };
+        return kc_fail_reworded(err, &failure, "rank %d on %s: %s", ranks->exchange.rank,
+                                ranks->host, failure.message);
 }
 
 static bool have_all_succeeded(const enum kc_status *all, int n)
@@ -144,14 +168,15 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
                 ranks->exchange.fail(ranks->exchange.ctx);
         enum kc_status agreed =
                 kc_ranks_exchange_settle(ranks->messages, &status, sizeof status, all, err);
-        if (agreed == KC_OK && !have_all_succeeded(all, n)) {
-                ranks->failed = true;
+        ranks->failed = agreed != KC_OK || !have_all_succeeded(all, n);
+        if (agreed != KC_OK) { /* a rank is lost, perhaps after a failure of this one */
+                agreed = report(ranks, has_failed_itself(status) ? own : *err, err);
+        } else if (ranks->failed) {
                 agreed = KC_ECANCELED;
                 if (to_blame(all, n) == rank && status == KC_EUSAGE)
                         agreed = kc_fail_as(err, &own);
                 else if (to_blame(all, n) == rank)
-                        agreed = kc_fail_reworded(err, &own, "rank %d on %s: %s", rank, ranks->host,
-                                                  own.message);
+                        agreed = report(ranks, own, err);
         }
         free(all);
         return agreed;

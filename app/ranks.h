@@ -20,7 +20,7 @@ struct ranks {
         struct kc_exchange exchange;  /* for an engine */
         char host[RANKS_HOST_NBYTES]; /* this rank's */
         int nlocal;                   /* ranks on this host */
-        bool failed;                  /* ranks_agree has failed, on all ranks */
+        bool failed;                  /* ranks_agree has failed */
 };
 
 /*
@@ -30,10 +30,14 @@ struct ranks {
  */
 enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
 
-/* Every rank must come to call it, when ranks_agree was its last call. NULL is fine. */
+/* Every rank must come to call it, when ranks_agree was its last call; if they could not agree because
+ * a rank is lost, it ends all processes, this one included. NULL is fine. */
 void ranks_leave(struct ranks *ranks);
 
 /* In what follows, ranks may be NULL: then this process is alone. */
+
+/* A rank that sends nothing for this long is lost; 0: the usual limit. Every rank must call it. */
+void ranks_set_patience(struct ranks *ranks, double seconds);
 
 bool ranks_is_first(const struct ranks *ranks);
 int ranks_count(const struct ranks *ranks);
@@ -53,7 +57,8 @@ uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
 /*
  * Go on together, or not at all: returns KC_OK if status is KC_OK on every rank. Otherwise one of
  * the ranks that failed has its failure in *err, with its rank and host in front; all others have
- * KC_ECANCELED without a message. Once it has failed, it only returns the same again.
+ * KC_ECANCELED without a message. If a rank is lost, all others report that. Once it has failed, it
+ * only returns the same again.
  */
 enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err);
 

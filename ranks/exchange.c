@@ -1,6 +1,7 @@
 #include "ranks/exchange.h"
 
 #include "base/parallel.h"
+#include "ranks/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@ enum {
 enum tag {
         TAG_FAILED,
         TAG_SETTLED,
+        TAG_ALIVE,                    /* see ranks/watch.h */
+        TAG_LEFT,                     /* nothing more follows from this rank */
         TAG_GATHER,                   /* and the next */
         TAG_RECORDS = TAG_GATHER + 2, /* and the next; an empty message ends a rank's phase */
 };
@@ -65,14 +68,18 @@ struct kc_ranks_exchange {
         bool settling;
         bool *settled; /* [nranks] other ranks of which nothing more is to be taken */
         /* the end */
-        bool stop;
+        bool leaving, stop;
+        int nleft; /* other ranks that have left */
+        double patience_seconds;
         uint64_t nsent, ntaken;
         /* the pump's */
         uint8_t *incoming;      /* [MESSAGE_NBYTES] */
         struct message *posted; /* on their way */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
-        long nap_ns;  /* the next nap between looks for messages */
+        int ntold;    /* ranks below this have been sent that this rank leaves */
+        struct kc_watch *watch;
+        long nap_ns; /* the next nap between looks for messages */
 };
 
 static int nothers(const struct kc_ranks_exchange *x)
@@ -96,9 +103,12 @@ static enum kc_status check(const struct kc_ranks_exchange *x, struct kc_error *
         return x->failure.status == KC_OK ? KC_OK : kc_fail_as(err, &x->failure);
 }
 
+/* A failure that breaks the exchange matters more than another one that was noted before. */
 static void note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure, bool breaks)
 {
         pthread_mutex_lock(&x->lock);
+        if (breaks)
+                x->failure = (struct kc_error){ 0 };
         x->broken |= breaks;
         kc_fail_as(&x->failure, failure);
         pthread_cond_broadcast(&x->changed);
@@ -323,6 +333,21 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .fail = fail };
 }
 
+void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *x, double seconds)
+{
+        pthread_mutex_lock(&x->lock);
+        x->patience_seconds = seconds;
+        pthread_mutex_unlock(&x->lock);
+}
+
+bool kc_ranks_exchange_is_broken(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        const bool broken = x->broken;
+        pthread_mutex_unlock(&x->lock);
+        return broken;
+}
+
 void kc_ranks_exchange_totals(struct kc_ranks_exchange *x, uint64_t *nsent, uint64_t *ntaken)
 {
         pthread_mutex_lock(&x->lock);
@@ -446,14 +471,25 @@ static void take_gathered(struct kc_ranks_exchange *x, int from, bool settled)
         pthread_mutex_unlock(&x->lock);
 }
 
+static void take_leave(struct kc_ranks_exchange *x, int from)
+{
+        kc_watch_left(x->watch, from);
+        pthread_mutex_lock(&x->lock);
+        x->nleft++;
+        pthread_mutex_unlock(&x->lock);
+}
+
 static void handle(struct kc_ranks_exchange *x, int from, int tag, size_t nbytes)
 {
         struct kc_error failure = { 0 };
+        kc_watch_heard(x->watch, from);
         if (tag >= TAG_RECORDS) {
                 take_records(x, nbytes);
         } else if (tag >= TAG_GATHER || tag == TAG_SETTLED) {
                 take_gathered(x, from, tag == TAG_SETTLED);
-        } else {
+        } else if (tag == TAG_LEFT) {
+                take_leave(x, from);
+        } else if (tag == TAG_FAILED) {
                 kc_fail(&failure, KC_ECANCELED, "another rank has failed");
                 note_failure(x, &failure, false);
                 x->nwarned = x->transport->nranks; /* by that rank */
@@ -527,8 +563,9 @@ static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct 
 
 /* What the pump looks for. */
 struct wanted {
-        bool records, gathered, rest, failed;
+        bool records, gathered, rest, failed, leave;
         int records_tag, gather_tag;
+        double patience_seconds;
 };
 
 static struct wanted get_wanted(struct kc_ranks_exchange *x)
@@ -538,6 +575,8 @@ static struct wanted get_wanted(struct kc_ranks_exchange *x)
                                                   x->nended<nothers(x), .gathered = x->nmissing> 0,
                                        .rest = x->settling,
                                        .failed = x->failure.status != KC_OK,
+                                       .leave = x->leaving,
+                                       .patience_seconds = x->patience_seconds,
                                        .records_tag = records_tag(x),
                                        .gather_tag = TAG_GATHER + (int)(x->gather % 2) };
         pthread_mutex_unlock(&x->lock);
@@ -548,6 +587,9 @@ static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wan
                                    bool *busy, struct kc_error *err)
 {
         enum kc_status status;
+        bool beaten;
+        KC_TRY(take_tag(x, TAG_LEFT, busy, err));
+        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err)); /* also those sent before that */
         if (wanted->rest)
                 return take_rest(x, busy, err);
         KC_TRY(take_tag(x, TAG_FAILED, busy, err));
@@ -561,7 +603,8 @@ out:
 
 /* ---- the pump ---- */
 
-/* What the other ranks are to know: that a rank has failed, and only then this rank's values. */
+/* What the other ranks are to know: that a rank has failed, and only then this rank's values; or
+ * that this rank leaves. */
 static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted)
 {
         pthread_mutex_lock(&x->lock);
@@ -569,6 +612,8 @@ static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted
                 send_to_others(x, TAG_FAILED, NULL, 0, &x->nwarned);
         if (wanted->rest && (!wanted->failed || x->nwarned == x->transport->nranks))
                 send_to_others(x, TAG_SETTLED, x->mine, x->gathered_nbytes, &x->nsettled);
+        if (wanted->leave)
+                send_to_others(x, TAG_LEFT, NULL, 0, &x->ntold);
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -588,7 +633,8 @@ static void nap(struct kc_ranks_exchange *x, long nanoseconds)
 /* After a turn in which nothing happened. */
 static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted)
 {
-        if (wanted->records || wanted->gathered || wanted->rest || x->posted != NULL) {
+        if (wanted->records || wanted->gathered || wanted->rest || wanted->leave ||
+            x->posted != NULL) {
                 nap(x, x->nap_ns);
                 x->nap_ns = x->nap_ns < LONG_NAP_NS / 2 ? 2 * x->nap_ns : LONG_NAP_NS;
         } else {
@@ -612,6 +658,15 @@ static void end_settling(struct kc_ranks_exchange *x)
         pthread_mutex_unlock(&x->lock);
 }
 
+/* This rank may stop when all others leave, too, and nothing of its own is on its way. */
+static void end_leaving(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        x->stop = x->ntold == x->transport->nranks && x->queue == NULL && x->posted == NULL &&
+                  x->nleft == nothers(x) && kc_watch_is_quiet(x->watch);
+        pthread_mutex_unlock(&x->lock);
+}
+
 static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
 {
         const struct wanted wanted = get_wanted(x);
@@ -621,8 +676,11 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
         KC_TRY(take_arrived(x, &wanted, &busy, err));
+        KC_TRY(kc_watch_turn(x->watch, !wanted.leave, wanted.patience_seconds, err));
         if (wanted.rest)
                 end_settling(x);
+        if (wanted.leave)
+                end_leaving(x);
         if (busy)
                 x->nap_ns = SHORT_NAP_NS;
         else
@@ -631,10 +689,11 @@ out:
         return status;
 }
 
+/* Once the exchange is broken, its callers find out by themselves, and there is nothing to do. */
 static bool must_stop(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        const bool stop = x->stop;
+        const bool stop = x->stop || x->broken;
         pthread_mutex_unlock(&x->lock);
         return stop;
 }
@@ -642,12 +701,9 @@ static bool must_stop(struct kc_ranks_exchange *x)
 static void *run_pump(void *arg)
 {
         struct kc_ranks_exchange *x = arg;
-        bool broken = false;
         while (!must_stop(x)) {
                 struct kc_error failure = { 0 };
-                if (broken)
-                        nap(x, IDLE_NAP_NS);
-                else if ((broken = turn(x, &failure) != KC_OK))
+                if (turn(x, &failure) != KC_OK)
                         note_failure(x, &failure, true);
         }
         return NULL;
@@ -674,6 +730,7 @@ static void free_all(struct kc_ranks_exchange *x)
         free_messages(x->queue);
         free_messages(x->posted);
         free(x->incoming);
+        kc_watch_free(x->watch);
         pthread_cond_destroy(&x->work);
         pthread_cond_destroy(&x->changed);
         pthread_mutex_destroy(&x->lock);
@@ -704,11 +761,13 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         x->transport = transport;
         x->nap_ns = SHORT_NAP_NS;
+        x->patience_seconds = KC_TRANSPORT_PATIENCE_S;
         x->queue_end = &x->queue;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
         pthread_cond_init(&x->work, NULL);
-        if (!allocate(x) || kc_thread_create(&x->pump, run_pump, x) != 0) {
+        if (!allocate(x) || kc_watch_new(&x->watch, transport, TAG_ALIVE, err) != KC_OK ||
+            kc_thread_create(&x->pump, run_pump, x) != 0) {
                 free_all(x);
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         }
@@ -751,7 +810,7 @@ void kc_ranks_exchange_free(struct kc_ranks_exchange *x)
         if (x == NULL)
                 return;
         pthread_mutex_lock(&x->lock);
-        x->stop = true;
+        x->leaving = true;
         pthread_cond_signal(&x->work);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);

@@ -18,12 +18,20 @@ struct kc_ranks_exchange;
 /* Bytes that an exchange takes for messages. */
 size_t kc_ranks_exchange_nbytes(int nranks);
 
-/* transport must outlive the exchange. KC_ENOMEM. */
+/* transport must outlive the exchange. Every rank must make one: a rank that is silent for
+ * KC_TRANSPORT_PATIENCE_S is lost (ranks/watch.h), and the calls of all others fail. KC_ENOMEM. */
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                                      const struct kc_transport *transport, struct kc_error *err);
 
 /* What an engine gets; valid until kc_ranks_exchange_free. */
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchange);
+
+/* Another limit than KC_TRANSPORT_PATIENCE_S; every rank must set it. */
+void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *exchange, double seconds);
+
+/* Whether messages can no longer be sent or taken, or a rank is lost. The transport should then not
+ * be used any more. */
+bool kc_ranks_exchange_is_broken(struct kc_ranks_exchange *exchange);
 
 /* Bytes of records sent to other ranks and taken from them. */
 void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsent,
@@ -38,7 +46,8 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,
                                         size_t nbytes, void *all, struct kc_error *err);
 
-/* No message may be on its way, as after kc_ranks_exchange_settle. NULL is fine. */
+/* Unless it is broken: wait until every rank calls this. No message may be on its way, as after
+ * kc_ranks_exchange_settle. NULL is fine. */
 void kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
 
 #endif

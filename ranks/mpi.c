@@ -1,5 +1,7 @@
 #include "ranks/ranks.h"
 
+#include "base/clock.h"
+
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -61,26 +63,49 @@ static enum kc_status sent(void *ctx, void *request, bool *done, struct kc_error
         return check(code, "sending", err);
 }
 
+/* Receive a message that has begun to arrive. Unlike MPI_Recv, this does not wait forever. */
+static enum kc_status receive(const MPI_Status *found, void *data, size_t cap, int *n,
+                              struct kc_error *err)
+{
+        const double start = kc_clock_seconds();
+        enum kc_status status;
+        MPI_Request request;
+        MPI_Status got;
+        int flag = 0;
+        KC_TRY(check(MPI_Irecv(data, (int)cap, MPI_BYTE, found->MPI_SOURCE, found->MPI_TAG,
+                               MPI_COMM_WORLD, &request),
+                     "receiving", err));
+        while (!flag) {
+                KC_TRY(check(MPI_Test(&request, &flag, &got), "receiving", err));
+                if (!flag && kc_clock_seconds() - start > KC_TRANSPORT_PATIENCE_S)
+                        return kc_fail(
+                                err, KC_EIO,
+                                "the rest of a message from rank %d did not arrive within %d "
+                                "seconds",
+                                found->MPI_SOURCE, KC_TRANSPORT_PATIENCE_S);
+        }
+        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, n), "receiving", err));
+out:
+        return status;
+}
+
 static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
                            int *got_tag, size_t *nbytes, struct kc_error *err)
 {
         const int source = from == KC_TRANSPORT_ANY ? MPI_ANY_SOURCE : from;
         enum kc_status status;
-        MPI_Status got;
+        MPI_Status found;
         int flag, n = 0;
         (void)ctx;
         *got_from = -1;
         KC_TRY(check(MPI_Iprobe(source, tag == KC_TRANSPORT_ANY ? MPI_ANY_TAG : tag, MPI_COMM_WORLD,
-                                &flag, &got),
+                                &flag, &found),
                      "receiving", err));
         if (!flag)
                 return KC_OK;
-        KC_TRY(check(MPI_Recv(data, (int)cap, MPI_BYTE, got.MPI_SOURCE, got.MPI_TAG, MPI_COMM_WORLD,
-                              &got),
-                     "receiving", err));
-        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, &n), "receiving", err));
-        *got_from = got.MPI_SOURCE;
-        *got_tag = got.MPI_TAG;
+        KC_TRY(receive(&found, data, cap, &n, err));
+        *got_from = found.MPI_SOURCE;
+        *got_tag = found.MPI_TAG;
         *nbytes = (size_t)n;
 out:
         return status;
@@ -136,5 +161,11 @@ void kc_ranks_leave(struct kc_ranks *ranks)
                 return;
         if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized)
                 (void)MPI_Finalize();
+        free(ranks);
+}
+
+void kc_ranks_abort(struct kc_ranks *ranks)
+{
+        (void)MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         free(ranks);
 }

@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KC_TRANSPORT_ANY = -1 };
+enum {
+        KC_TRANSPORT_ANY = -1,
+        KC_TRANSPORT_PATIENCE_S = 120, /* seconds to wait for a rank that sends nothing */
+};
 
 struct kc_transport {
         void *ctx;
@@ -26,7 +29,7 @@ struct kc_transport {
          * has.
          *   from, tag  what is wanted; KC_TRANSPORT_ANY
          *   data       out [cap]: no message is longer
-         * KC_EIO. */
+         * KC_EIO, also if the rest of a message does not arrive. */
         enum kc_status (*take)(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
                                int *got_tag, size_t *nbytes, struct kc_error *err);
 };

@@ -246,6 +246,24 @@ def processes(output):
     return sorted(found)
 
 
+def wait_for_ranks(output, n):
+    """Until n processes write this file, and have begun to count."""
+    deadline = time.time() + 30
+    while len(processes(output)) < n:
+        if time.time() > deadline:
+            raise Failure("the ranks do not start")
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def wait_for_end(output):
+    deadline = time.time() + 10
+    while processes(output):
+        if time.time() > deadline:
+            raise Failure("a rank is still there")
+        time.sleep(0.05)
+
+
 def test_killed_rank():
     """The job ends soon, and nothing is left. The first rank waits for standard input."""
     s = Session()
@@ -256,12 +274,7 @@ def test_killed_rank():
         job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o", name,
                                 "--quiet"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
-        deadline = time.time() + 30
-        while len(processes(name)) < 3:
-            if time.time() > deadline:
-                raise Failure("the ranks do not start")
-            time.sleep(0.05)
-        time.sleep(0.5)
+        wait_for_ranks(name, 3)
         os.kill(processes(name)[victim], signo)
         try:
             job.wait(timeout=30)
@@ -269,14 +282,48 @@ def test_killed_rank():
             raise Failure("30 s after a rank was killed, the job is still there") from None
         job.stdin.close()
         expect(job.returncode != 0, True, "the job fails")
-        deadline = time.time() + 10
-        while processes(name):
-            if time.time() > deadline:
-                raise Failure("a rank is still there")
-            time.sleep(0.05)
+        wait_for_end(name)
         expect(s.names(), before, "files after a rank was killed")
+
+
+def stop_a_rank(s, delay):
+    """Stop the last of three processes, some time after they have started. Returns the exit status and kcount's
+    messages; None if the process was stopped so early that MPI still waits for it."""
+    name = f"{s.path}/new.kc"
+    job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o", name, "--quiet",
+                            "--rank-patience", "3"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    wait_for_ranks(name, 3)
+    time.sleep(delay)
+    victim = processes(name)[-1]
+    os.kill(victim, signal.SIGSTOP)
+    try:
+        _, said = job.communicate((s.path / "x.fq").read_bytes(), timeout=20)
+    except subprocess.TimeoutExpired:
+        for process in processes(name):
+            os.kill(process, signal.SIGKILL)
+        job.communicate()
+        said = None
+    wait_for_end(name)
+    return said and (job.returncode, [line for line in said.decode().splitlines() if line.startswith("kcount: ")])
+
+
+def test_silent_rank():
+    """A rank that is stopped, like one that cannot be reached, ends the job."""
+    s = Session()
+    make_inputs(s)
+    before = s.names()
+    ended = next(filter(None, (stop_a_rank(s, delay) for delay in (0, 2, 5, 10))), None)
+    if ended is None:
+        raise Failure("20 s after a rank was stopped, the job is still there")
+    code, said = ended
+    expect(code != 0, True, "the job fails")
+    # another rank may report it as well, before it is ended
+    if not said or not all("nothing was heard from rank " in line for line in said):
+        raise Failure(f"said {said}")
+    expect(s.names(), before, "files after a rank was stopped")
 
 
 main([test_bytes, test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
       test_report, test_failures, test_input_that_one_rank_cannot_see, test_different_command_lines,
-      test_standard_input, test_killed_rank])
+      test_standard_input, test_killed_rank, test_silent_rank])

@@ -17,6 +17,7 @@ struct member {
         int ntasks;
         struct kc_run_sink sinks[2];
         struct run runs[2];
+        double patience_seconds; /* 0: the usual */
         struct kc_error err;
         enum kc_status status, settled, all[MAX_RANKS];
         uint64_t nsent, ntaken;
@@ -58,6 +59,8 @@ static void *run_member(void *arg)
         struct kc_job job = { 0 };
         const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
         m->params.exchange = &exchange;
+        if (m->patience_seconds > 0)
+                kc_ranks_exchange_set_patience(m->exchange, m->patience_seconds);
         m->status = kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job, &m->err);
         kc_ranks_exchange_totals(m->exchange, &m->nsent, &m->ntaken);
         m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
@@ -85,6 +88,10 @@ static void run_crowd(struct crowd *crowd)
                         0);
         for (int i = 0; i < crowd->office.nranks; i++)
                 pthread_join(crowd->members[i].id, NULL);
+}
+
+static void expect_settled(const struct crowd *crowd)
+{
         for (int i = 0; i < crowd->office.nranks; i++) {
                 assert_int_equal(crowd->members[i].settled, KC_OK);
                 assert_null(crowd->office.boxes[i]);
@@ -128,13 +135,14 @@ static void end_crowd(struct crowd *crowd)
         for (int i = 0; i < crowd->office.nranks; i++)
                 for (int j = 0; j < crowd->members[i].ntasks; j++)
                         run_free(&crowd->members[i].runs[j]);
-        pthread_mutex_destroy(&crowd->office.lock);
+        post_office_destroy(&crowd->office);
 }
 
 static void expect_counted(struct crowd *crowd, struct reads *reads, const int *k, int nk,
                            bool stranded)
 {
         uint64_t nsent = 0, ntaken = 0;
+        expect_settled(crowd);
         for (int i = 0; i < crowd->office.nranks; i++) {
                 const struct member *m = &crowd->members[i];
                 assert_string_equal(m->err.message, "");
@@ -200,6 +208,7 @@ static void several_k_and_little_memory(void **state)
 static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message)
 {
         int nown = 0;
+        expect_settled(crowd);
         for (int i = 0; i < crowd->office.nranks; i++) {
                 const struct member *m = &crowd->members[i];
                 assert_int_not_equal(m->status, KC_OK);
@@ -236,8 +245,48 @@ static void a_failure_ends_all_ranks(void **state)
         for (int i = 0; i < 3; i++)
                 crowd->members[i].params.tmp_dir = "/nowhere";
         run_crowd(crowd);
+        expect_settled(crowd);
         for (int i = 0; i < 3; i++)
                 assert_int_not_equal(crowd->members[i].status, KC_OK);
+        end_crowd(crowd);
+        free(crowd);
+        free_reads(&reads);
+}
+
+/* From the middle of the input on, nothing reaches the last rank, and nothing comes from it. */
+struct lossy {
+        struct reads *reads;
+        struct post_office *office;
+};
+
+static enum kc_status next_lossy(void *ctx, int worker, struct kc_batch *batch,
+                                 struct kc_error *err)
+{
+        const struct lossy *lossy = ctx;
+        if (atomic_load(&lossy->reads->next) > lossy->reads->n / 2)
+                atomic_store(&lossy->office->unreachable, lossy->office->nranks - 1);
+        return next_batch(lossy->reads, worker, batch, err);
+}
+
+static void a_lost_rank_ends_all_ranks(void **state)
+{
+        (void)state;
+        static const int k = 31;
+        struct reads reads = { 0 }, nothing = { .fail_at = -1 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        struct lossy lossy = { &reads, &crowd->office };
+        sequenced(&reads, 90000, 3000, 350);
+        begin_crowd(crowd, 3, &reads, &nothing, &k, 1, 8 << 20, false);
+        for (int i = 0; i < 3; i++)
+                crowd->members[i].patience_seconds = 1;
+        for (int i = 0; i < 2; i++)
+                crowd->members[i].source = (struct kc_batch_source){ &lossy, next_lossy };
+        run_crowd(crowd);
+        for (int i = 0; i < 3; i++) {
+                const struct member *m = &crowd->members[i];
+                assert_int_equal(m->settled, KC_EIO);
+                assert_non_null(strstr(m->err.message, "nothing was heard from rank "));
+        }
         end_crowd(crowd);
         free(crowd);
         free_reads(&reads);
@@ -249,6 +298,7 @@ int main(void)
                 cmocka_unit_test(ranks_agree_with_sorting),
                 cmocka_unit_test(several_k_and_little_memory),
                 cmocka_unit_test(a_failure_ends_all_ranks),
+                cmocka_unit_test(a_lost_rank_ends_all_ranks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,17 +15,19 @@
 enum { MAX_RANKS = 8 };
 
 struct letter {
-        struct letter *next;
+        struct letter *next, *next_of_all;
         int from, tag;
         size_t nbytes;
         atomic_bool taken;
-        uint8_t data[];
+        uint8_t *data;
 };
 
 struct post_office {
         int nranks;
+        atomic_int unreachable; /* what this rank sends, and what is sent to it, is lost; or -1 */
         pthread_mutex_t lock;
         struct letter *boxes[MAX_RANKS], **ends[MAX_RANKS];
+        struct letter *all; /* freed at the end, because ranks that stop do not free theirs */
 };
 
 struct thread_rank {
@@ -38,8 +40,9 @@ static inline enum kc_status thread_post(void *ctx, int to, int tag, const void 
 {
         struct thread_rank *r = ctx;
         struct post_office *office = r->office;
-        struct letter *letter = malloc(sizeof *letter + nbytes);
+        struct letter *letter = malloc(sizeof *letter);
         (void)err;
+        letter->data = malloc(nbytes + 1);
         letter->next = NULL;
         letter->from = r->rank;
         letter->tag = tag;
@@ -47,8 +50,13 @@ static inline enum kc_status thread_post(void *ctx, int to, int tag, const void 
         atomic_init(&letter->taken, false);
         memcpy(letter->data, data, nbytes);
         pthread_mutex_lock(&office->lock);
-        *office->ends[to] = letter;
-        office->ends[to] = &letter->next;
+        const int unreachable = atomic_load(&office->unreachable);
+        letter->next_of_all = office->all;
+        office->all = letter;
+        if (unreachable != to && unreachable != r->rank) {
+                *office->ends[to] = letter;
+                office->ends[to] = &letter->next;
+        }
         pthread_mutex_unlock(&office->lock);
         *request = letter;
         return KC_OK;
@@ -60,8 +68,6 @@ static inline enum kc_status thread_sent(void *ctx, void *request, bool *done, s
         (void)ctx;
         (void)err;
         *done = atomic_load(&letter->taken);
-        if (*done)
-                free(letter);
         return KC_OK;
 }
 
@@ -86,7 +92,9 @@ static inline enum kc_status thread_take(void *ctx, int from, int tag, void *dat
                 *nbytes = letter->nbytes;
                 if (letter->nbytes <= cap)
                         memcpy(data, letter->data, letter->nbytes);
-                atomic_store(&letter->taken, true); /* the sender frees it */
+                free(letter->data);
+                letter->data = NULL;
+                atomic_store(&letter->taken, true);
                 break;
         }
         pthread_mutex_unlock(&office->lock);
@@ -107,10 +115,20 @@ static inline struct kc_transport thread_transport(struct thread_rank *rank,
 
 static inline void post_office_init(struct post_office *office, int nranks)
 {
-        *office = (struct post_office){ .nranks = nranks };
+        *office = (struct post_office){ .nranks = nranks, .unreachable = -1 };
         pthread_mutex_init(&office->lock, NULL);
         for (int i = 0; i < nranks; i++)
                 office->ends[i] = &office->boxes[i];
+}
+
+static inline void post_office_destroy(struct post_office *office)
+{
+        for (struct letter *letter = office->all, *next; letter != NULL; letter = next) {
+                next = letter->next_of_all;
+                free(letter->data);
+                free(letter);
+        }
+        pthread_mutex_destroy(&office->lock);
 }
 
 #endif
