@@ -3,6 +3,8 @@
 #include "scarcity.h"
 #include "streams.h"
 
+#include "base/numa.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -21,6 +23,7 @@ static int number_in_environment(const char *name, int usual)
 
 static int ndevices = number_in_environment("KC_EMULATOR_DEVICES", 1), nusable = ndevices;
 static bool are_peers = number_in_environment("KC_EMULATOR_PEERS", 1) != 0;
+static int nnodes = number_in_environment("KC_EMULATOR_NODES", 0), memory_node = 0;
 static thread_local int current;
 
 static struct {
@@ -40,6 +43,18 @@ void kc_emulator_peers(int possible)
         std::lock_guard<std::mutex> held(peers.lock);
         are_peers = possible != 0;
         memset(peers.enabled, 0, sizeof peers.enabled);
+}
+
+void kc_emulator_nodes(int n, int memory)
+{
+        nnodes = n;
+        memory_node = memory;
+}
+
+/* In place of base/numa.c: the linker takes this one. */
+int kc_numa_node(const void *)
+{
+        return nnodes > 0 ? memory_node : -1;
 }
 
 namespace emulator
@@ -123,6 +138,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         *value = attribute == cudaDevAttrMultiProcessorCount ? (int)NMULTIPROCESSORS
                  : attribute == cudaDevAttrL2CacheSize       ? (int)L2_NBYTES
                  : attribute == cudaDevAttrCooperativeLaunch ? 0
+                 : attribute == cudaDevAttrHostNumaId        ? nnodes > 0 ? device % nnodes : -1
                                                              : (int)emulator::MAX_SHARED_NBYTES;
         return check_device(device);
 }

@@ -61,6 +61,7 @@ enum cudaDeviceAttr {
         cudaDevAttrL2CacheSize,
         cudaDevAttrMaxSharedMemoryPerBlockOptin,
         cudaDevAttrCooperativeLaunch,
+        cudaDevAttrHostNumaId,
 };
 enum { cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1 };
 
