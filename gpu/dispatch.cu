@@ -2,17 +2,46 @@
 
 #include <algorithm>
 
-/* ---- joining ---- */
+enum {
+        ROOM_SHARE = 32, /* of a device's memory for outboxes */
+        MAX_REGION = 1 << 19,
+};
+
+/* ---- sizes ---- */
+
+/* Of a record and its copy. */
+static size_t record_nwords(const struct kc_superkmer_setup *superkmers)
+{
+        return 1 + (size_t)superkmers->copy_nwords;
+}
 
 static size_t region_nwords(const struct kc_dispatch_member *m)
 {
-        return m->region * (1 + (size_t)m->superkmers.copy_nwords);
+        return m->region * record_nwords(&m->superkmers);
 }
 
 static size_t outbox_nwords(const struct kc_gpu_dispatch *d, const struct kc_dispatch_member *m)
 {
         return (size_t)d->n * region_nwords(m);
 }
+
+size_t kc_gpu_dispatch_outboxes_nbytes(const struct kc_superkmer_setup *superkmers, int n,
+                                       uint64_t region)
+{
+        return KC_DISPATCH_NOUTBOXES * (size_t)n * region * record_nwords(superkmers) *
+               sizeof(uint64_t);
+}
+
+uint64_t kc_gpu_dispatch_region(const struct kc_superkmer_setup *superkmers, int n,
+                                size_t room_nbytes)
+{
+        const uint64_t fitting =
+                room_nbytes / ROOM_SHARE / kc_gpu_dispatch_outboxes_nbytes(superkmers, n, 1);
+        const uint64_t least = KC_GROUP_NSPANS * KC_SPAN_NKMERS; /* a record has at least a k-mer */
+        return std::min(std::max(fitting, least), (uint64_t)MAX_REGION);
+}
+
+/* ---- joining ---- */
 
 static enum kc_status make_outbox(const struct kc_gpu_dispatch *d, struct kc_dispatch_member *m,
                                   struct kc_dispatch_outbox *outbox, struct kc_error *err)
@@ -252,7 +281,7 @@ static enum kc_status send_piece(struct kc_gpu_dispatch *d, int member, size_t s
 {
         enum kc_status status;
         struct kc_dispatch_member *m = &d->members[member];
-        const int number = (int)(m->npieces % 2);
+        const int number = (int)(m->npieces % KC_DISPATCH_NOUTBOXES);
         KC_TRY(empty_outbox(m, number, err));
         KC_TRY(find(d, m, &m->outboxes[number], step, receivers, nreceivers, first, ngroups, err));
         *fits = !overflows(m, &m->outboxes[number], receivers, nreceivers);

@@ -24,12 +24,15 @@
 #include "gpu/device/link.cuh"
 #include "gpu/gpu.h"
 
+/* One is filled while the other one is copied. */
+enum { KC_DISPATCH_NOUTBOXES = 2 };
+
 /* The way from one member to another: as in gpu/exchange.cuh. */
 struct kc_dispatch_road {
         struct kc_gpu_link link;
         cudaStream_t stream;
-        cudaEvent_t copied[2];                  /* from each outbox */
-        cudaEvent_t arrived[KC_COUNT_NINBOXES]; /* all records of a step */
+        cudaEvent_t copied[KC_DISPATCH_NOUTBOXES]; /* from each outbox */
+        cudaEvent_t arrived[KC_COUNT_NINBOXES];    /* all records of a step */
 };
 
 /* Memory for the records of one piece, in equal regions for all members. */
@@ -59,7 +62,7 @@ struct kc_dispatch_member {
         bool joined;
         /* the sender's */
         cudaStream_t finding;
-        struct kc_dispatch_outbox outboxes[2];
+        struct kc_dispatch_outbox outboxes[KC_DISPATCH_NOUTBOXES];
         uint64_t region; /* records that a region holds */
         struct kc_dispatch_road roads[KC_GPU_MAX_DEVICES];
         uint64_t npieces;
@@ -81,6 +84,15 @@ struct kc_gpu_dispatch {
         struct kc_dispatch_member members[KC_GPU_MAX_DEVICES];
         size_t nsteps; /* the most passes that a member makes */
 };
+
+/* How many records an outbox should hold for each of n members, on a device with room_nbytes of
+ * memory: so many that copies of them reach the link's full rate. */
+uint64_t kc_gpu_dispatch_region(const struct kc_superkmer_setup *superkmers, int n,
+                                size_t room_nbytes);
+
+/* Bytes of device memory of a member's outboxes. */
+size_t kc_gpu_dispatch_outboxes_nbytes(const struct kc_superkmer_setup *superkmers, int n,
+                                       uint64_t region);
 
 /*
  * Take the memory for sending. Called by the thread that uses the device. After KC_ENOMEM the member

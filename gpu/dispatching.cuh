@@ -14,25 +14,18 @@
 
 #include "gpu/followers.cuh"
 
-enum {
-        DISPATCH_LEAST_DEVICES =
-                5,                /* with fewer, sending all reads costs less (docs/notes/gpu.md) */
-        DISPATCH_ROOM_SHARE = 32, /* of a device's memory for outboxes */
-        DISPATCH_MAX_REGION = 1 << 19,
-};
+/* With fewer devices, sending all reads should cost less: predicted, not measured (docs/notes/gpu.md,
+ * which says how to measure it). */
+enum { DISPATCH_LEAST_DEVICES = 5 };
+
+static bool may_dispatch(const struct kc_gpu_params *params)
+{
+        if (params->sending == KC_SENDING_USUAL)
+                return params->nothers + 1 >= DISPATCH_LEAST_DEVICES;
+        return params->sending == KC_SENDING_SUPERKMERS && params->nothers > 0;
+}
 
 /* ---- memory ---- */
-
-/* Records in a region of an outbox: so many that copies of them reach the link's full rate. */
-template <class Key>
-static uint64_t plan_region(const struct gpu_engine<Key> *e, const struct kc_gpu *gpu)
-{
-        const size_t nregions = 2 * (size_t)e->dispatch.n;
-        const size_t record = (1 + (size_t)e->superkmers.copy_nwords) * sizeof(uint64_t);
-        const uint64_t n = kc_gpu_room(gpu) / DISPATCH_ROOM_SHARE / nregions / record;
-        const uint64_t least = KC_GROUP_NSPANS * KC_SPAN_NKMERS; /* a record has at least a k-mer */
-        return std::min(std::max(n, least), (uint64_t)DISPATCH_MAX_REGION);
-}
 
 /* A counter with inboxes. KC_ENOMEM: too little memory. */
 template <class Key>
@@ -42,8 +35,8 @@ static enum kc_status make_inboxes(struct gpu_engine<Key> *e, struct gpu_countin
 {
         enum kc_status status;
         struct kc_gpu_plan_input input = plan_input(e, total);
-        const size_t record = (1 + (size_t)e->superkmers.copy_nwords) * sizeof(uint64_t);
-        const size_t outboxes = 2 * (size_t)e->dispatch.n * region * record;
+        const size_t outboxes =
+                kc_gpu_dispatch_outboxes_nbytes(&e->superkmers, e->dispatch.n, region);
         const size_t room = kc_gpu_room(c->gpu);
         input.sent = true;
         KC_TRY(kc_gpu_plan_counter<Key>(&input, room - std::min(room, outboxes), &c->caps, err));
@@ -112,7 +105,8 @@ static enum kc_status take_dispatch_memory(struct gpu_engine<Key> *e, struct gpu
         enum kc_status status;
         const struct kc_gpu_share *share = &e->shares.shares[number];
         const struct kc_load total = sum_loads(e->loads, share);
-        const uint64_t region = plan_region(e, c->gpu);
+        const uint64_t region =
+                kc_gpu_dispatch_region(&e->superkmers, e->dispatch.n, kc_gpu_room(c->gpu));
         struct kc_gpu_inbox inboxes[KC_COUNT_NINBOXES];
         struct kc_dispatch_passes passes;
         struct kc_gpu_chunks chunks;

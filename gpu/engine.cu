@@ -422,7 +422,7 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
         e->crew.nfollowers = params->nothers;
         e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
         e->muster.gate = e->dispatch.gate = e->crew.gate;
-        if (params->nothers + 1 >= DISPATCH_LEAST_DEVICES)
+        if (may_dispatch(params))
                 e->crew.nsenders = params->nothers + 1;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;

@@ -52,12 +52,21 @@ enum kc_gpu_table {
 
 enum { KC_GPU_MAX_DEVICES = 16 };
 
+/* What several devices that have read together send each other: the packed reads, in which each finds
+ * the super-k-mers of its share, or the super-k-mers that each finds in its own reads for all. */
+enum kc_gpu_sending {
+        KC_SENDING_USUAL, /* whichever should be faster with so many devices */
+        KC_SENDING_READS,
+        KC_SENDING_SUPERKMERS, /* if there is enough memory; otherwise the reads */
+};
+
 struct kc_gpu_params {
         int device; /* index, as listed */
         /* Further devices that count (kc_gpu_count): indices. A device that occurs twice is used as
          * two, which share its memory. */
         int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers] */
         int nothers;
+        enum kc_gpu_sending sending;
         enum kc_gpu_table table;
         size_t memory_nbytes; /* bound on the memory of each device; 0 or too large: nine tenths
                                   of what is free */

@@ -231,6 +231,42 @@ static void several_devices(void **state)
         compare_shared(KC_GPU_MAX_DEVICES, 21, (struct kc_run_filter){ 0 }, by_default);
 }
 
+/* Batches arrive slowly, so that other devices than the first are open early enough to receive some; if
+ * they do, every device is sent what it should be. */
+static void compare_sent(int n, enum kc_gpu_sending sending, bool superkmers)
+{
+        static struct work host, device;
+        int nkeeping = 0;
+        prepare(&host, 31, scaled(20000));
+        prepare(&device, 31, scaled(20000));
+        device.reads.pause_us = 5000;
+        device.gpu.batch_nkmers = 30000;
+        device.gpu.sending = sending;
+        use_devices(&device, n);
+        count_on_host(&host);
+        expect(count_on_device(&device), KC_OK, &device);
+        expect_same(&device, &host);
+        expect_shared(&device);
+        for (int i = 0; i < n; i++)
+                nkeeping += device.report.parts[i].kept_nbytes > 0;
+        assert_true(nkeeping > 1 || getenv("KC_EMULATOR_DEVICES") == NULL);
+        for (int i = 0; i < n && nkeeping > 1; i++)
+                assert_int_equal(device.report.parts[i].records_nbytes > 0, superkmers);
+        run_free(&host.run);
+        run_free(&device.run);
+}
+
+static void several_devices_send(void **state)
+{
+        (void)state;
+        compare_sent(2, KC_SENDING_USUAL, false);
+        compare_sent(2, KC_SENDING_SUPERKMERS, true);
+        compare_sent(3, KC_SENDING_READS, false);
+        compare_sent(3, KC_SENDING_SUPERKMERS, true);
+        compare_sent(5, KC_SENDING_USUAL, true);
+        compare_sent(5, KC_SENDING_READS, false);
+}
+
 /* Short ranges, so that there are some for each device. */
 static void in_short_ranges(struct work *work)
 {
@@ -517,7 +553,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest devices[] = {
                 cmocka_unit_test(several_devices),       cmocka_unit_test(several_devices_merge),
                 cmocka_unit_test(several_devices_and_k), cmocka_unit_test(several_devices_skewed),
-                cmocka_unit_test(several_devices_fail),
+                cmocka_unit_test(several_devices_fail),  cmocka_unit_test(several_devices_send),
         };
         if (argc == 1)
                 return cmocka_run_group_tests(anywhere, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "tests/run_support.h"
 
 #include <stdint.h>
+#include <unistd.h>
 
 enum { NTHREADS = 3, MAX_NBASES = 400 };
 
@@ -22,6 +23,7 @@ struct reads {
         bool poly_a; /* all bases are A */
         atomic_uint_fast64_t next;
         uint64_t fail_at, cancel_at; /* numbers of reads; UINT64_MAX: none */
+        unsigned pause_us;           /* before each batch; 0: none */
         struct kc_job *job;
 };
 
@@ -81,6 +83,8 @@ static inline enum kc_status next_batch(void *ctx, int worker, struct kc_batch *
         uint32_t most = (MAX_NBASES + 31) / 32 * (reads->max_k ? 2 : 1);
         assert_in_range(worker, 0, NTHREADS - 1);
         batch->nwords = batch->nsegments = 0;
+        if (reads->pause_us > 0)
+                (void)usleep(reads->pause_us);
         while (batch->nsegments + 1 < batch->segments_cap &&
                batch->nwords + most <= batch->words_cap) {
                 uint64_t i = atomic_fetch_add(&reads->next, 1);
