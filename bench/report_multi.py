@@ -23,6 +23,12 @@ Figure 11: the time of each stage. With one batch in flight, the stages come one
 with more, copies to the devices (upload) and to the host (download) overlap with the rest. The last
 ratio is the time against one batch in flight.
 """
+SENDING = """### The counter: reads or super-k-mers over the links
+
+Each device has a part of the reads. *reads*: all devices get all reads, and each finds the
+super-k-mers of its share; *super-k-mers*: each device finds those of all in its own reads, and sends
+them. From the reads to sorted runs, devices only; the ratio is against *reads* on as many devices.
+"""
 
 
 def ratio(over, under):
@@ -114,6 +120,24 @@ def count_lines(records):
     return [*lines, ""]
 
 
+def sending_lines(records):
+    """Each line against all reads sent to as many devices."""
+    def work(row):
+        return row["members"], row["k"], row["n"]
+
+    reads = {work(row): row["median_ms"] for row in records if row["way"] == "reads"}
+    lines = [SENDING,
+             "| devices | k | M k-mers | sent | bytes sent per k-mer | median ms | G k-mers/s "
+             "| of reads | runs |", "|---:|---:|---:|---|" + "---:|" * 5]
+    for row in records:
+        cells = [str(row["members"]), str(row["k"]), f"{row['n'] * 1e-6:.0f}", row["way"],
+                 f"{row['sent_bytes'] / row['n']:.2f}", f"{row['median_ms']:.2f}",
+                 f"{row['per_s'] * 1e-9:.1f}", ratio(reads.get(work(row)), row["median_ms"]),
+                 str(len(row["ms"]))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
 def part_of(row):
     """The part of bench_multi, which older lines do not name, or the counter."""
     if "stage" in row:
@@ -123,7 +147,7 @@ def part_of(row):
 
 TABLES = ((link_lines, ("links",)), (scaling_lines, ("scaling",)),
           (capacity_lines, ("capacity", "host-capacity")), (host_lines, ("host",)),
-          (count_lines, ("counter",)))
+          (count_lines, ("counter",)), (sending_lines, ("sending",)))
 
 
 def section(records):

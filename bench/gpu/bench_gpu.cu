@@ -19,9 +19,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-enum { READ_NBASES = 150, MAX_KMERS = 8 };
-
-static const double ERROR_RATE = 0.005;
+enum { MAX_KMERS = 8 };
 
 struct settings {
         uint64_t genome_nbases;
@@ -88,7 +86,7 @@ static struct settings parse_arguments(int argc, char **argv)
                 else
                         usage("no such option");
         }
-        if (set.genome_nbases < READ_NBASES || set.coverage <= 0 || set.repeat < 1 ||
+        if (set.genome_nbases < WORKLOAD_READ_NBASES || set.coverage <= 0 || set.repeat < 1 ||
             set.repeat > STAGE_MAX_REPEAT || optind < argc)
                 usage("nothing to do");
         return set;
@@ -126,11 +124,7 @@ int main(int argc, char **argv)
                 bench_need_device(&bench, "bench_gpu", set.devices[i]);
         bench.repeat = set.repeat;
         bench.check = set.check;
-        bench.reads.genome_nbases = set.genome_nbases;
-        bench.reads.nreads = (uint64_t)((double)set.genome_nbases * set.coverage / READ_NBASES);
-        bench.reads.seed = 1;
-        bench.reads.length = READ_NBASES;
-        bench.reads.error_q32 = (uint32_t)(ERROR_RATE * 4294967296.0);
+        bench.reads = workload_of(set.genome_nbases, set.coverage);
         if (run(&set, &bench, &err) != KC_OK) {
                 fprintf(stderr, "bench_gpu: %s\n", err.message);
                 return 1;

@@ -18,6 +18,20 @@ struct workload {
         uint32_t error_q32; /* probability of a substitution, in units of 2^-32 */
 };
 
+enum { WORKLOAD_READ_NBASES = 150 };
+
+/* Reads of usual length with 0.5 % substitutions. */
+static inline struct workload workload_of(uint64_t genome_nbases, double coverage)
+{
+        struct workload w = {};
+        w.genome_nbases = genome_nbases;
+        w.nreads = (uint64_t)((double)genome_nbases * coverage / WORKLOAD_READ_NBASES);
+        w.seed = 1;
+        w.length = WORKLOAD_READ_NBASES;
+        w.error_q32 = (uint32_t)(0.005 * 4294967296.0);
+        return w;
+}
+
 static inline size_t workload_words_per_read(const struct workload *w)
 {
         return (w->length + 31) / 32;

@@ -155,7 +155,8 @@ enum kc_status multi_capacity(struct multi_bench *b, struct kc_error *err)
                         keys.n = multi_scaled(b, log2);
                         status = time_map(b, "capacity", b->ndevices, KC_WD_WRITTEN, &keys,
                                           &failure);
-                        KC_TRY(multi_skip_if_large(status, "capacity", keys.n, &failure, err));
+                        KC_TRY(multi_skip_if_large(status, "capacity", keys.n, "keys", &failure,
+                                                   err));
                 }
 out:
         return status;

@@ -146,7 +146,7 @@ enum kc_status multi_host(struct multi_bench *b, struct kc_error *err)
         for (int m = 1; m <= b->ndevices; m++) {
                 struct kc_error failure = {};
                 status = time_host(b, "host", m, &keys, 1, 4, &failure);
-                KC_TRY(multi_skip_if_large(status, "host", keys.n, &failure, err));
+                KC_TRY(multi_skip_if_large(status, "host", keys.n, "keys", &failure, err));
         }
 out:
         return status;
@@ -160,7 +160,8 @@ enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err)
                         struct kc_error failure = {};
                         keys.n = multi_scaled(b, log2);
                         status = time_host(b, "host-capacity", b->ndevices, &keys, 2, 2, &failure);
-                        KC_TRY(multi_skip_if_large(status, "host-capacity", keys.n, &failure, err));
+                        KC_TRY(multi_skip_if_large(status, "host-capacity", keys.n, "keys",
+                                                   &failure, err));
                 }
 out:
         return status;

@@ -48,8 +48,3 @@ struct tables_draw multi_draw(const struct multi_keys *keys, uint64_t first)
 {
         return { keys->kind, 1, first, keys->n, 1 + 1e-6 };
 }
-
-uint64_t multi_scaled(const struct multi_bench *b, int log2)
-{
-        return std::max(((uint64_t)1 << log2) >> b->shift, (uint64_t)1 << 12);
-}

@@ -47,7 +47,4 @@ enum kc_status multi_map_clear(struct multi_map *map, struct kc_error *err);
  * s = 1 + 1e-6 for Zipf. */
 struct tables_draw multi_draw(const struct multi_keys *keys, uint64_t first);
 
-/* 2^log2, scaled down as the options say, but at least 2^12. */
-uint64_t multi_scaled(const struct multi_bench *b, int log2);
-
 #endif

@@ -5,6 +5,11 @@
 #include <cstdio>
 #include <vector>
 
+uint64_t multi_scaled(const struct multi_bench *b, int log2)
+{
+        return std::max(((uint64_t)1 << log2) >> b->shift, (uint64_t)1 << 12);
+}
+
 enum kc_status multi_open(const struct multi_bench *b, struct kc_links *links, int n, bool staged,
                           struct kc_error *err)
 {
@@ -21,10 +26,11 @@ void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_
 }
 
 enum kc_status multi_skip_if_large(enum kc_status status, const char *part, uint64_t n,
-                                   const struct kc_error *failure, struct kc_error *err)
+                                   const char *unit, const struct kc_error *failure,
+                                   struct kc_error *err)
 {
         if (status == KC_ENOMEM)
-                fprintf(stderr, "bench_multi: %s skips %" PRIu64 " keys: %s\n", part, n,
+                fprintf(stderr, "bench_multi: %s skips %" PRIu64 " %s: %s\n", part, n, unit,
                         failure->message);
         return status == KC_OK || status == KC_ENOMEM ? KC_OK : kc_fail_as(err, failure);
 }
@@ -70,6 +76,8 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
         print_text("keys", row->keys);
         print_text("combining", row->combining);
         print_text("unit", row->unit);
+        if (row->k != 0)
+                printf(", \"k\": %d", row->k);
         printf(", \"members\": %d, \"virtual\": %s, \"n\": %" PRIu64 ", \"per_s\": %.4g", links->n,
                has_virtual(links) ? "true" : "false", row->n, (double)row->n / median * 1e3);
         printf(", \"median_ms\": %.4f, \"ms\": [", median);
@@ -80,6 +88,8 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
                 printf(", \"in_flight\": %d", row->in_flight);
         if (row->nsent != NULL)
                 printf(", \"sent\": %" PRIu64, *row->nsent / ms.size());
+        if (row->sent_nbytes != NULL)
+                printf(", \"sent_bytes\": %" PRIu64, *row->sent_nbytes / ms.size());
         print_stages(&row->stages, ms.size());
         printf(", \"shift\": %d, \"gpu\": \"%s\"%s}\n", b->shift, b->base.device_name,
                b->base.jit ? ", \"jit\": true" : "");
@@ -101,6 +111,8 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
                         std::fill_n(row->stages.seconds, row->stages.n, 0.0);
                 if (i == 0 && row->nsent != NULL)
                         *row->nsent = 0;
+                if (i == 0 && row->sent_nbytes != NULL)
+                        *row->sent_nbytes = 0;
                 const clock::time_point begin = clock::now();
                 KC_TRY(run(ctx, err));
                 KC_TRY(kc_links_settle(links, err));

@@ -32,11 +32,16 @@ struct multi_row {
         const char *keys;      /* the distribution */
         const char *combining; /* whether equal keys are combined */
         const char *unit;      /* of n */
+        int k;                 /* of k-mers */
         uint64_t n;            /* of all members */
         int in_flight;         /* batches of keys on the host */
         uint64_t *nsent;       /* keys handed to owners; the runs add to this */
+        uint64_t *sent_nbytes; /* from members to others; the runs add to this */
         struct multi_stages stages;
 };
+
+/* 2^log2, scaled down as the options say, but at least 2^12. */
+uint64_t multi_scaled(const struct multi_bench *b, int log2);
 
 typedef enum kc_status (*multi_step)(void *ctx, struct kc_error *err);
 
@@ -53,10 +58,12 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
 /* Check a result: if it is wrong, report it on stderr and set b->failed. */
 void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_t want);
 
-/* After a measurement that may need more memory than there is: if it returned KC_ENOMEM, say on
- * stderr that it is skipped, and return KC_OK. Otherwise return its status and failure. */
+/* After a measurement of n keys (or what unit says) that may need more memory than there is: if it
+ * returned KC_ENOMEM, say on stderr that it is skipped, and return KC_OK. Otherwise return its status and
+ * failure. */
 enum kc_status multi_skip_if_large(enum kc_status status, const char *part, uint64_t n,
-                                   const struct kc_error *failure, struct kc_error *err);
+                                   const char *unit, const struct kc_error *failure,
+                                   struct kc_error *err);
 
 /* Copies from every member to every other, directly and through the host, of several sizes. */
 enum kc_status multi_links(struct multi_bench *b, struct kc_error *err);
@@ -74,5 +81,9 @@ enum kc_status multi_host(struct multi_bench *b, struct kc_error *err);
 
 /* Figure 10, lower half: like multi_capacity, with keys on the host and 2 batches in flight. */
 enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err);
+
+/* The counter on two members to all of them, each of which has a part of the reads of W1: in turn, all
+ * members get all reads, and each gets the super-k-mers that it counts. */
+enum kc_status multi_sending(struct multi_bench *b, struct kc_error *err);
 
 #endif
