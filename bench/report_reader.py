@@ -12,11 +12,13 @@ def split(record):
     return {**record, "stage": stage, "file": file}
 
 
-def stage_cells(stages):
+def stage_cells(stages, with_nvcomp):
     rates = [stages[stage]["g_per_s"] if stage in stages else None for stage in STAGES]
     cells = ["" if rate is None else f"{rate:.1f}" for rate in rates]
     share = rates[3] / rates[2] if rates[2] and rates[3] else None
     cells.insert(4, f"{100 * share:.0f}%" if share else "")
+    if with_nvcomp:
+        cells.insert(1, f"{stages['nvcomp']['g_per_s']:.1f}" if "nvcomp" in stages else "")
     packed = stages.get("BGZF")
     return [*cells, f"{packed['gb_per_s']:.1f}" if packed else ""]
 
@@ -25,13 +27,14 @@ def stage_lines(records):
     """A row for each file, from the last run of each stage."""
     lines = []
     for (gpu,), mine in of_each(map(split, records), "gpu").items():
+        with_nvcomp = any(row["stage"] == "nvcomp" for row in mine)
         lines += [f"### {gpu}: stages of the device's reader", "",
-                  "| file | inflate | parse and pack | the bus | text streamed | of the bus "
-                  "| BGZF streamed | its GB/s over the bus | runs | commit |",
-                  "|---|" + "---:|" * 8 + "---|"]
+                  f"| file | inflate |{' nvCOMP |' if with_nvcomp else ''} parse and pack | the bus "
+                  "| text streamed | of the bus | BGZF streamed | its GB/s over the bus | runs | commit |",
+                  "|---|" + "---:|" * (8 + with_nvcomp) + "---|"]
         for (file,), rows in of_each(mine, "file").items():
             stages = {row["stage"]: row for row in rows}
-            cells = [file, *stage_cells(stages), str(len(rows[-1]["ms"])), rows[-1]["commit"]]
+            cells = [file, *stage_cells(stages, with_nvcomp), str(len(rows[-1]["ms"])), rows[-1]["commit"]]
             lines.append(f"| {' | '.join(cells)} |")
         lines += ["", machine_line(mine, with_commit=False), ""]
     return lines

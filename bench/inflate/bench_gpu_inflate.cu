@@ -10,6 +10,8 @@
  * zlib reads. A line of JSON reports the times, for n bytes of text; `bytes` are those read and
  * written.
  *
+ * If CMake found nvCOMP 6, it inflates the same blocks, for comparison: another line.
+ *
  * If the text is FASTQ or FASTA, more lines follow: the text is parsed and packed, and then copied
  * from pinned memory, in rounds of about MIBYTES of text (256): as it is, to know the rate of the
  * bus; with parsing; and as BGZF, with inflating and parsing. `bytes` are those that cross the bus.
@@ -17,6 +19,7 @@
  * build has no machine code for it.
  */
 #include "bench/gpu/stage.cuh"
+#include "bench/inflate/peer.cuh"
 #include "bench/inflate/sample.cuh"
 #include "bench/inflate/stream.cuh"
 #include "gpu/inflate/inflate.cuh"
@@ -163,6 +166,9 @@ static enum kc_status run_file(struct bench *bench, const struct inflate_setting
         stage_print(bench, &stage);
         release(&bench->gpu, &copies);
         copies = {};
+#ifdef BENCH_NVCOMP
+        KC_TRY(bench_peer(bench, &sample, base.c_str(), set->nblocks, err));
+#endif
         KC_TRY(bench_streams(bench, &sample, base.c_str(), set->round_nbytes, stage.n, err));
 out:
         release(&bench->gpu, &copies);

@@ -65,6 +65,14 @@ Some CPU, 16 cores, 64 GiB; New, 1.2; 2026-11-23.
 """
 
 
+def test_nvcomp():
+    """A column for it, if a program that was built with it has run."""
+    lines = report_reader.stage_lines(STAGES + [{**STAGES[-1], "stage": "nvcomp: x.tar.gz", "g_per_s": 49}])
+    for line in "| file | inflate | nvCOMP | parse and pack |", "| r.fq.gz | 70.5 |  | 410.0 |", \
+            "| x.tar.gz | 35.2 | 49.0 |  |":
+        expect(any(row.startswith(line) for row in lines), f"{line} in {lines}")
+
+
 def expect(is_so, what):
     if not is_so:
         raise Failure(what)
@@ -124,4 +132,4 @@ def test_runs():
         expect("the other reader read r.fq" in done.stderr and len(lines) == 1, "the other reader")
 
 
-main([test_section, test_runs])
+main([test_section, test_nvcomp, test_runs])
