@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLAB_NBYTES = 2 << 20 }; /* a huge page */
+enum {
+        SLAB_NBYTES = 2 << 20, /* a huge page */
+        STOCK_BATCHES = 4 * SLAB_NBYTES / (KC_ARENA_BATCH * KC_CHUNK_NBYTES),
+};
 
 /* Free chunks of a worker; once they make two batches, one goes to the shared list. */
 struct kc_arena_worker {
@@ -61,6 +64,7 @@ static void push_batch(struct kc_arena *arena, struct kc_arena_chunk *batch)
         pthread_mutex_lock(&arena->lock);
         *batch_link(batch) = arena->shared;
         arena->shared = batch;
+        arena->nshared++;
         pthread_mutex_unlock(&arena->lock);
 }
 
@@ -68,8 +72,10 @@ static struct kc_arena_chunk *pop_batch(struct kc_arena *arena)
 {
         pthread_mutex_lock(&arena->lock);
         struct kc_arena_chunk *batch = arena->shared;
-        if (batch)
+        if (batch) {
                 arena->shared = *batch_link(batch);
+                arena->nshared--;
+        }
         pthread_mutex_unlock(&arena->lock);
         return batch;
 }
@@ -126,6 +132,20 @@ struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker)
         w->free = chunk->next;
         w->nfree--;
         return chunk;
+}
+
+void kc_arena_stock(struct kc_arena *arena)
+{
+        pthread_mutex_lock(&arena->lock);
+        const bool stocked = arena->nshared >= STOCK_BATCHES;
+        pthread_mutex_unlock(&arena->lock);
+        if (stocked)
+                return;
+        atomic_fetch_add(&arena->ncutting, 1);
+        struct kc_arena_chunk *batch = cut_slab(arena);
+        if (batch != NULL)
+                push_batch(arena, batch);
+        atomic_fetch_sub(&arena->ncutting, 1);
 }
 
 static void share_batch(struct kc_arena *arena, struct kc_arena_worker *w)

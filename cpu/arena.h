@@ -35,9 +35,10 @@ struct kc_arena {
         size_t nbytes;
         atomic_size_t used_nbytes; /* cut into slabs so far */
         atomic_int ncutting;       /* threads that may be about to add a slab to shared */
-        pthread_mutex_t lock;      /* guards shared */
+        pthread_mutex_t lock;      /* guards shared and nshared */
         struct kc_arena_chunk
                 *shared; /* batches of free chunks, each batch linked through its first chunk */
+        size_t nshared;  /* batches */
         struct kc_arena_worker *workers;
 };
 
@@ -52,6 +53,12 @@ void kc_arena_free(struct kc_arena *arena);
  * workers together hold no more than nchunks - nworkers * KC_ARENA_HOARD. One thread per worker.
  */
 struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker);
+
+/*
+ * Cut a slab if few chunks are shared, so that another thread will not have to: the kernel clears the
+ * slab's memory meanwhile. Does nothing if the arena is used up. Any thread may call this.
+ */
+void kc_arena_stock(struct kc_arena *arena);
 
 /* Give back a chain of chunks linked through next, which ends with NULL; NULL is fine. Returns the
  * number of chunks. */

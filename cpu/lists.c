@@ -247,6 +247,7 @@ enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
         if (is_foreign(lists, list) && w->chunks[list] != NULL) {
                 enum kc_status status = send_list(lists, w, list, err);
                 w->pos[list] = w->chunks[list]->data;
+                kc_arena_stock(lists->arena); /* about as much arrives */
                 return status;
         }
         seal_list(w, list);
