@@ -5,6 +5,7 @@
 #include "ranks/ranks.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static enum kc_status meet(struct ranks *r, const char *line, bool *same, struct
         return status;
 }
 
-enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err)
+static enum kc_status join(struct ranks **ranks, const char *line, struct kc_error *err)
 {
         struct kc_ranks *joined;
         enum kc_status status = kc_ranks_join(&joined, err);
@@ -59,6 +60,16 @@ out:
                 *ranks = r;
         else
                 ranks_leave(r);
+        return status;
+}
+
+enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err)
+{
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const enum kc_status status = join(ranks, line, err);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         return status;
 }
 

@@ -26,7 +26,8 @@ struct ranks {
 /*
  * Join the processes that were started together with this one. *ranks = NULL: there are none, or
  * their command lines differ. Then each process runs on its own, as in
- * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'.
+ * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'. Threads that this starts, those of MPI too, take no
+ * signals.
  */
 enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
 

@@ -39,12 +39,28 @@ static struct {
         bool may_commit; /* the output may be complete, or nearly so */
 } state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Lock held. */
+static void remove_temporaries(void)
+{
+        for (int i = 0; i < state.ntemporaries; i++)
+                unlink(state.temporaries[i]);
+}
+
 /* After this, no file gets a name, and a file with a temporary name is gone. */
 static void stop_naming(void)
 {
         pthread_mutex_lock(&state.lock);
-        for (int i = 0; i < state.ntemporaries; i++)
-                unlink(state.temporaries[i]);
+        remove_temporaries();
+}
+
+/* The work is not committed any more: remove its files at once. A launcher of several processes kills
+ * them a second after it has asked them to end. */
+static void give_up_names(void)
+{
+        pthread_mutex_lock(&state.lock);
+        if (!state.may_commit)
+                remove_temporaries();
+        pthread_mutex_unlock(&state.lock);
 }
 
 /* Unblock no other signal: a pending SIGPIPE, from a message that nobody reads, must not come
@@ -123,8 +139,10 @@ static void *wait_for_signals(void *arg)
                 if (poll(&pending, 1, -1) > 0)
                         signo = take_signal();
         const struct timespec grace = { .tv_sec = GRACE_SECONDS };
-        if (state.job != NULL)
+        if (state.job != NULL) {
+                give_up_names();
                 sigtimedwait(&state.set, NULL, &grace);
+        }
         die_interrupted(signo, false);
 }
 

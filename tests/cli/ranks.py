@@ -2,7 +2,9 @@
 Several processes count together: the file is the same as from one, each of them does its part, and
 a failure of one ends all with one message and leaves nothing behind.
 
-    ranks.py KCOUNT SOURCE MPIRUN
+    ranks.py KCOUNT SOURCE MPIRUN [FAULT]
+
+FAULT: the library of tests/fault, for the tests that need it.
 """
 import json
 import os
@@ -18,6 +20,7 @@ from session import KCOUNT, Session, expect
 from tools import SKIPPED, Failure, bam_text, bgzf, bgzf_block, fasta, fastq, gzip_members, main
 
 MPIRUN = sys.argv[3]
+FAULT = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
@@ -264,14 +267,23 @@ def wait_for_end(output):
         time.sleep(0.05)
 
 
+def with_faults(**settings):
+    return ["env", f"LD_PRELOAD={FAULT}",
+            *(f"KC_FAULT_{name.upper()}={value}" for name, value in settings.items())]
+
+
 def test_killed_rank():
-    """The job ends soon, and nothing is left. The first rank waits for standard input."""
+    """The job ends soon, and nothing is left, whether the first rank waits for standard input, or it has an
+    output with a temporary name, which it must live to remove."""
     s = Session()
     make_inputs(s)
-    for victim, signo in ((0, signal.SIGKILL), (-1, signal.SIGKILL), (-1, signal.SIGTERM)):
+    waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)
+    for victim, signo, (prefix, inputs) in ((0, signal.SIGKILL, waits), (-1, signal.SIGKILL, waits),
+                                            (-1, signal.SIGTERM, waits), (-1, signal.SIGKILL, works),
+                                            (0, signal.SIGTERM, works)):
         before = s.names()
         name = f"{s.path}/new.kc"
-        job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o", name,
+        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31", "-o", name,
                                 "--quiet"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
                                stderr=subprocess.DEVNULL)
         wait_for_ranks(name, 3)
