@@ -46,8 +46,8 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
         struct cpu_engine *e = ctx;
         const struct counting *c = kc_engine_current(e);
         struct kc_counter_totals sums = { 0 };
-        if (worker == e->params->nthreads) /* rank 0's extra thread, for the others' lists */
-                return kc_joint_run_feed(e->joint, err);
+        if (worker == e->params->nthreads)
+                return kc_joint_run_serve(e->joint, err);
         struct kc_width_setup setup = c->setup;
         struct kc_list_reader reader;
         void *sorter = NULL;
@@ -133,7 +133,6 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = kc_engine_current(e);
         const struct kc_exchange *exchange = e->params->exchange;
-        const int nworkers = e->params->nthreads + (exchange->rank == 0 && exchange->nranks > 1);
         enum kc_status status;
         KC_TRY(place_lists(e, err));
         drop_foreign_lists(c, exchange);
@@ -146,6 +145,7 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
         KC_TRY(kc_joint_run_new(&e->joint, &setup, err));
         const struct kc_exchange_taker taker = kc_joint_run_taker(e->joint);
         atomic_store(&e->next, 0);
+        const int nworkers = e->params->nthreads + kc_joint_run_needs_service(e->joint);
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         KC_TRY(kc_parallel(nworkers, order_worker, kc_engine_stop, e, err));
         KC_TRY(exchange->end(exchange->ctx, err));

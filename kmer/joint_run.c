@@ -2,35 +2,40 @@
 
 #include "base/turn.h"
 #include "kmer/part_encoder.h"
+#include "kmer/pending.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-        WORDS_NBYTES = 128 << 10,    /* of the blocks in a frame, roughly; see KC_PART_MAX_BLOCKS */
-        QUEUE_NBYTES = 2 << 20,      /* of a rank: beyond that, its frames wait where they are */
-        CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
+        /* of the blocks in a frame, roughly; see KC_PART_MAX_BLOCKS */
+        SENT_NBYTES = 128 << 10,
+        PLACED_NBYTES = 512 << 10,
+        QUEUE_NBYTES = 2 << 20, /* of a rank: beyond that, its frames wait where they are */
+        COUNTS_NBYTES = KC_PART_MAX_BLOCKS * KC_BLOCK_NKMERS * 4,
+        DESCRIPTION_NBYTES = KC_PART_MAX_BLOCKS * 76 + KC_RUN_NROWS * 8 + 256,
 };
 
-/* A frame is sent in one piece: the words and one more block, the counts, and what describes
- * them. */
-static_assert(WORDS_NBYTES + 72000 + KC_PART_MAX_BLOCKS * (KC_BLOCK_NKMERS * 4 + 68) +
-                              KC_RUN_NROWS * 8 + 256 <=
-                      KC_EXCHANGE_MAX_NBYTES,
+/* A frame is sent in one piece: the counts, what describes the blocks, and either the words, which
+ * exceed their limit by a block, or the two ends of the words. */
+static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + SENT_NBYTES + 72000 <= KC_EXCHANGE_MAX_NBYTES,
               "a frame may be too long");
+static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + 2 * KC_RUN_MAX_PAGE_NBYTES <=
+                      KC_EXCHANGE_MAX_NBYTES,
+              "a frame of sealed blocks may be too long");
 
 /* What a rank sends of a part. */
-enum frame_kind { FRAME_PAIRS, FRAME_BLOCKS, FRAME_END };
+enum frame_kind { FRAME_PAIRS, FRAME_BLOCKS, FRAME_SEALED, FRAME_END };
 
 /* The arrays follow, each at a multiple of 8 bytes.
  *   pairs:   kmers, counts
- *   blocks:  firsts, last, words, rows, block_nwords, big_counts */
+ *   blocks:  firsts, last, rows, block_nwords, big_counts, words
+ *   sealed:  firsts, last, rows, block_nwords, big_counts, checksums, head, tail */
 struct frame_header {
         uint32_t kind, nblocks;
-        uint64_t n, nwords, nbig;
+        uint64_t n, nwords, nbig, page_nbytes;
 };
 
 /* On rank 0. */
@@ -63,7 +68,9 @@ struct kc_joint_run {
         bool canceled;
         struct queue *queues; /* [nranks] on rank 0 */
         struct sender *idle, *busy;
-        struct kc_turn turn; /* of this rank's parts, to be sent */
+        struct kc_turn turn;        /* of this rank's parts, to be sent */
+        struct kc_pending *pending; /* of a guest; or NULL */
+        uint64_t nown;              /* parts that a guest has still to end */
 };
 
 static size_t rounded(size_t nbytes)
@@ -74,6 +81,13 @@ static size_t rounded(size_t nbytes)
 static int owner(const struct kc_joint_run *run, uint64_t part)
 {
         return kc_exchange_owner(run->setup.exchange, part, run->setup.stripe);
+}
+
+/* Of the words of sealed blocks, what is sent from each end. */
+static size_t edge_nbytes(const struct kc_run_blocks *b, uint64_t page_nbytes)
+{
+        const size_t nbytes = b->nwords * sizeof *b->words;
+        return nbytes < page_nbytes ? nbytes : (size_t)page_nbytes;
 }
 
 /* How many parts before this one belong to the same rank. */
@@ -93,16 +107,28 @@ static uint8_t *put_array(uint8_t *to, const void *data, size_t nbytes)
 }
 
 /* Parts are sent in the order of their numbers. */
+static enum kc_status take_turn(struct sender *s, struct kc_error *err)
+{
+        if (!s->has_turn && !kc_turn_wait(&s->run->turn, turn_of(s->run, s->part)))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        s->has_turn = true;
+        return KC_OK;
+}
+
+/* A guest's frames are small, and it waits for what they bring about. */
 static enum kc_status send_frame(struct sender *s, const struct frame_header *header,
                                  const uint8_t *end, struct kc_error *err)
 {
         const struct kc_exchange *exchange = s->run->setup.exchange;
-        if (!s->has_turn && !kc_turn_wait(&s->run->turn, turn_of(s->run, s->part)))
-                return kc_fail(err, KC_ECANCELED, "canceled");
-        s->has_turn = true;
+        enum kc_status status;
+        KC_TRY(take_turn(s, err));
         memcpy(s->buffer, header, sizeof *header);
-        return exchange->send(exchange->ctx, 0, (uint32_t)s->part, s->buffer,
-                              (size_t)(end - s->buffer), err);
+        KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)s->part, s->buffer,
+                              (size_t)(end - s->buffer), err));
+        if (s->run->pending != NULL)
+                exchange->flush(exchange->ctx, 0);
+out:
+        return status;
 }
 
 static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
@@ -116,23 +142,56 @@ static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_
         return send_frame(s, &header, to, err);
 }
 
+static struct frame_header describe(enum frame_kind kind, const struct kc_run_blocks *b)
+{
+        return (struct frame_header){ .kind = kind,
+                                      .nblocks = (uint32_t)b->nblocks,
+                                      .n = b->n,
+                                      .nwords = b->nwords,
+                                      .nbig = b->nbig };
+}
+
+/* Everything but the words. */
+static uint8_t *put_description(struct sender *s, const struct kc_run_blocks *b)
+{
+        const size_t kmer_nbytes = (size_t)s->run->setup.nwords * sizeof(uint64_t);
+        uint8_t *to = s->buffer + sizeof(struct frame_header);
+        to = put_array(to, b->firsts, b->nblocks * kmer_nbytes);
+        to = put_array(to, b->last_kmer, kmer_nbytes);
+        to = put_array(to, b->rows, KC_RUN_NROWS * sizeof *b->rows);
+        to = put_array(to, b->block_nwords, b->nblocks * sizeof *b->block_nwords);
+        return put_array(to, b->big_counts, b->nbig * sizeof *b->big_counts);
+}
+
 static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct sender *s = ctx;
-        const size_t kmer_nbytes = (size_t)s->run->setup.nwords * sizeof(uint64_t);
-        const struct frame_header header = { .kind = FRAME_BLOCKS,
-                                             .nblocks = (uint32_t)b->nblocks,
-                                             .n = b->n,
-                                             .nwords = b->nwords,
-                                             .nbig = b->nbig };
-        uint8_t *to = s->buffer + sizeof header;
-        to = put_array(to, b->firsts, b->nblocks * kmer_nbytes);
-        to = put_array(to, b->last_kmer, kmer_nbytes);
+        const struct frame_header header = describe(FRAME_BLOCKS, b);
+        uint8_t *to = put_description(s, b);
         to = put_array(to, b->words, b->nwords * sizeof *b->words);
-        to = put_array(to, b->rows, KC_RUN_NROWS * sizeof *b->rows);
-        to = put_array(to, b->block_nwords, b->nblocks * sizeof *b->block_nwords);
-        to = put_array(to, b->big_counts, b->nbig * sizeof *b->big_counts);
         return send_frame(s, &header, to, err);
+}
+
+/* The blocks must be pending before their place can come. */
+static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
+{
+        struct sender *s = ctx;
+        const struct kc_run_guest *guest = s->run->setup.sink->guest;
+        struct frame_header header = describe(FRAME_SEALED, b);
+        uint64_t checksums[KC_PART_MAX_BLOCKS];
+        enum kc_status status;
+        KC_TRY(guest->seal(guest->ctx, b, checksums, err));
+        header.page_nbytes = guest->page_nbytes;
+        const size_t nedge = edge_nbytes(b, header.page_nbytes);
+        uint8_t *to = put_description(s, b);
+        to = put_array(to, checksums, b->nblocks * sizeof *checksums);
+        to = put_array(to, b->words, nedge);
+        to = put_array(to, (const uint8_t *)(b->words + b->nwords) - nedge, nedge);
+        KC_TRY(take_turn(s, err));
+        KC_TRY(kc_pending_add(s->run->pending, s->part, b->words, b->nwords, err));
+        KC_TRY(send_frame(s, &header, to, err));
+out:
+        return status;
 }
 
 static void free_sender(struct sender *s)
@@ -148,9 +207,10 @@ static enum kc_status new_sender(struct kc_joint_run *run, struct sender **out,
                                  struct kc_error *err)
 {
         struct sender *s = calloc(1, sizeof *s);
+        const size_t words_nbytes = run->pending != NULL ? PLACED_NBYTES : SENT_NBYTES;
         enum kc_status status = KC_ENOMEM;
         if (s != NULL && (s->buffer = malloc(KC_EXCHANGE_MAX_NBYTES)) != NULL)
-                status = kc_part_encoder_new(&s->encoder, run->setup.nwords, WORDS_NBYTES, err);
+                status = kc_part_encoder_new(&s->encoder, run->setup.nwords, words_nbytes, err);
         if (status != KC_OK) {
                 free_sender(s);
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
@@ -205,7 +265,10 @@ static void retire(struct kc_joint_run *run, struct sender *s)
         *at = s->next;
         s->next = run->idle;
         run->idle = s;
+        const bool was_last = --run->nown == 0;
         pthread_mutex_unlock(&run->lock);
+        if (was_last && run->pending != NULL)
+                kc_pending_end(run->pending);
 }
 
 static enum kc_status end_part(struct kc_joint_run *run, struct sender *s,
@@ -228,7 +291,8 @@ static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc
         enum kc_status status = KC_OK;
         if (s == NULL)
                 KC_TRY(begin_part(run, pairs->part, &s, err));
-        const struct kc_part_taker taker = { s, send_pairs, send_blocks };
+        const struct kc_part_taker taker = { s, send_pairs,
+                                             run->pending != NULL ? send_sealed : send_blocks };
         KC_TRY(kc_part_encoder_add(s->encoder, pairs->kmers, pairs->counts, pairs->n, &taker, err));
         if (pairs->last)
                 KC_TRY(end_part(run, s, &taker, err));
@@ -243,11 +307,26 @@ void kc_joint_run_cancel(struct kc_joint_run *run)
         pthread_cond_broadcast(&run->changed);
         pthread_mutex_unlock(&run->lock);
         kc_turn_stop(&run->turn);
+        if (run->pending != NULL)
+                kc_pending_cancel(run->pending);
 }
 
 static void cancel(void *ctx)
 {
         kc_joint_run_cancel(ctx);
+}
+
+/* ---- guests: take places ---- */
+
+static enum kc_status take_place(void *ctx, uint32_t part, const uint8_t *data, size_t nbytes,
+                                 struct kc_error *err)
+{
+        struct kc_joint_run *run = ctx;
+        uint64_t offset;
+        if (run->pending == NULL || nbytes != sizeof offset)
+                return kc_fail(err, KC_EUSAGE, "a rank was sent what it cannot use");
+        memcpy(&offset, data, sizeof offset);
+        return kc_pending_place(run->pending, part, offset, err);
 }
 
 /* ---- rank 0: take and feed ---- */
@@ -296,21 +375,15 @@ static struct frame *pop(struct queue *queue)
 static enum kc_status next_frame(struct kc_joint_run *run, int rank, struct frame **frame,
                                  struct kc_error *err)
 {
-        const struct kc_exchange *exchange = run->setup.exchange;
         enum kc_status status = KC_OK;
         *frame = NULL;
         pthread_mutex_lock(&run->lock);
         while (status == KC_OK && (*frame = pop(&run->queues[rank])) == NULL) {
-                struct timespec until;
-                clock_gettime(CLOCK_REALTIME, &until);
-                until.tv_nsec += CHECK_NS;
-                until.tv_sec += until.tv_nsec / 1000000000;
-                until.tv_nsec %= 1000000000;
-                pthread_cond_timedwait(&run->changed, &run->lock, &until);
                 if (run->canceled)
                         status = kc_fail(err, KC_ECANCELED, "canceled");
                 else
-                        status = exchange->check(exchange->ctx, err);
+                        status = kc_exchange_wait(run->setup.exchange, &run->changed, &run->lock,
+                                                  err);
         }
         pthread_mutex_unlock(&run->lock);
         return status;
@@ -334,25 +407,58 @@ static enum kc_status feed_pairs(struct kc_joint_run *run, const struct frame *f
         return sink->put(sink->ctx, &pairs, err);
 }
 
-static enum kc_status feed_blocks(struct kc_joint_run *run, struct frame *frame,
-                                  const struct frame_header *header, struct kc_error *err)
+/* *from: behind the description. */
+static struct kc_run_blocks get_description(const struct kc_joint_run *run,
+                                            const struct frame *frame,
+                                            const struct frame_header *header, const uint8_t **from)
 {
-        const struct kc_run_sink *sink = run->setup.sink;
         const size_t kmer_nbytes = (size_t)run->setup.nwords * sizeof(uint64_t);
-        const uint8_t *from = frame->data + sizeof *header;
         struct kc_run_blocks b = { .part = frame->part,
                                    .within = true,
                                    .n = header->n,
                                    .nblocks = header->nblocks,
                                    .nwords = header->nwords,
                                    .nbig = header->nbig };
-        b.firsts = get_array(&from, b.nblocks * kmer_nbytes);
-        b.last_kmer = get_array(&from, kmer_nbytes);
+        *from = frame->data + sizeof *header;
+        b.firsts = get_array(from, b.nblocks * kmer_nbytes);
+        b.last_kmer = get_array(from, kmer_nbytes);
+        b.rows = get_array(from, KC_RUN_NROWS * sizeof(uint64_t));
+        b.block_nwords = get_array(from, b.nblocks * sizeof(uint32_t));
+        b.big_counts = get_array(from, b.nbig * sizeof(uint32_t));
+        return b;
+}
+
+static enum kc_status feed_blocks(struct kc_joint_run *run, struct frame *frame,
+                                  const struct frame_header *header, struct kc_error *err)
+{
+        const struct kc_run_sink *sink = run->setup.sink;
+        const uint8_t *from;
+        struct kc_run_blocks b = get_description(run, frame, header, &from);
         b.words = (uint64_t *)(uintptr_t)get_array(&from, b.nwords * sizeof(uint64_t));
-        b.rows = get_array(&from, KC_RUN_NROWS * sizeof(uint64_t));
-        b.block_nwords = get_array(&from, b.nblocks * sizeof(uint32_t));
-        b.big_counts = get_array(&from, b.nbig * sizeof(uint32_t));
         return sink->put_blocks(sink->ctx, &b, err);
+}
+
+static enum kc_status feed_sealed(struct kc_joint_run *run, const struct frame *frame,
+                                  const struct frame_header *header, struct kc_error *err)
+{
+        const struct kc_exchange *exchange = run->setup.exchange;
+        const struct kc_run_sink *sink = run->setup.sink;
+        const int to = owner(run, frame->part);
+        const uint8_t *from;
+        uint64_t offset;
+        enum kc_status status;
+        const struct kc_run_blocks b = get_description(run, frame, header, &from);
+        struct kc_run_sealed sealed = { .page_nbytes = (uint32_t)header->page_nbytes };
+        const size_t nedge = edge_nbytes(&b, header->page_nbytes);
+        sealed.checksums = get_array(&from, b.nblocks * sizeof(uint64_t));
+        sealed.head = get_array(&from, nedge);
+        sealed.tail = get_array(&from, nedge);
+        KC_TRY(sink->place_blocks(sink->ctx, &b, &sealed, &offset, err));
+        KC_TRY(exchange->send(exchange->ctx, to, (uint32_t)frame->part, (const uint8_t *)&offset,
+                              sizeof offset, err));
+        exchange->flush(exchange->ctx, to);
+out:
+        return status;
 }
 
 /* *ended: it was the part's last frame. */
@@ -364,6 +470,8 @@ static enum kc_status feed_frame(struct kc_joint_run *run, struct frame *frame, 
         *ended = header.kind == FRAME_END;
         if (header.kind == FRAME_BLOCKS)
                 return feed_blocks(run, frame, &header, err);
+        if (header.kind == FRAME_SEALED)
+                return feed_sealed(run, frame, &header, err);
         return feed_pairs(run, frame, &header, *ended, err);
 }
 
@@ -385,7 +493,7 @@ static enum kc_status feed_part(struct kc_joint_run *run, uint64_t part, struct 
         return status;
 }
 
-enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err)
+static enum kc_status feed(struct kc_joint_run *run, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint64_t part = 0; part < run->setup.nparts && status == KC_OK; part++)
@@ -396,17 +504,30 @@ enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err)
 
 /* ---- the run ---- */
 
+bool kc_joint_run_needs_service(const struct kc_joint_run *run)
+{
+        const struct kc_exchange *exchange = run->setup.exchange;
+        return exchange->rank == 0 ? exchange->nranks > 1 : run->pending != NULL;
+}
+
+enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err)
+{
+        return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
+}
+
 /* A queue may exceed its limit by the frames of one message; a sender has a frame, and what it is
  * made of. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)
                 return (uint64_t)(nranks - 1) * (QUEUE_NBYTES + 2 * KC_EXCHANGE_MAX_NBYTES);
-        return (uint64_t)nthreads * 2 * KC_EXCHANGE_MAX_NBYTES;
+        return (uint64_t)nthreads * 3 * KC_EXCHANGE_MAX_NBYTES + kc_pending_nbytes();
 }
 
 struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run)
 {
+        if (run->setup.exchange->rank != 0)
+                return (struct kc_exchange_taker){ .ctx = run, .take = take_place };
         return (struct kc_exchange_taker){ .ctx = run, .take = take, .ready = ready };
 }
 
@@ -419,33 +540,57 @@ struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run)
         };
 }
 
+static enum kc_status begin_guest(struct kc_joint_run *run, struct kc_error *err)
+{
+        const struct kc_joint_run_setup *s = &run->setup;
+        if (s->exchange->rank == 0 || s->sink->guest == NULL)
+                return KC_OK;
+        const enum kc_status status =
+                kc_pending_new(&run->pending, s->exchange, s->sink->guest, err);
+        if (status == KC_OK && run->nown == 0)
+                kc_pending_end(run->pending);
+        return status;
+}
+
+static enum kc_status begin_queues(struct kc_joint_run *run, struct kc_error *err)
+{
+        const int n = run->setup.exchange->nranks;
+        run->queues = calloc((size_t)n, sizeof *run->queues);
+        if (run->queues == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (int i = 0; i < n; i++)
+                run->queues[i].end = &run->queues[i].first;
+        return KC_OK;
+}
+
 enum kc_status kc_joint_run_new(struct kc_joint_run **run, const struct kc_joint_run_setup *setup,
                                 struct kc_error *err)
 {
         struct kc_joint_run *r = calloc(1, sizeof *r);
+        enum kc_status status;
         *run = NULL;
         if (r == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         r->setup = *setup;
-        r->queues = calloc((size_t)setup->exchange->nranks, sizeof *r->queues);
-        if (r->queues == NULL) {
-                free(r);
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        }
-        for (int i = 0; i < setup->exchange->nranks; i++)
-                r->queues[i].end = &r->queues[i].first;
         pthread_mutex_init(&r->lock, NULL);
         pthread_cond_init(&r->changed, NULL);
         kc_turn_init(&r->turn);
+        for (uint64_t part = 0; part < setup->nparts; part++)
+                r->nown += owner(r, part) == setup->exchange->rank;
+        KC_TRY(begin_queues(r, err));
+        KC_TRY(begin_guest(r, err));
         *run = r;
-        return KC_OK;
+        r = NULL;
+out:
+        kc_joint_run_free(r);
+        return status;
 }
 
 void kc_joint_run_free(struct kc_joint_run *run)
 {
         if (run == NULL)
                 return;
-        for (int i = 0; i < run->setup.exchange->nranks; i++)
+        for (int i = 0; run->queues != NULL && i < run->setup.exchange->nranks; i++)
                 for (struct frame *frame; (frame = pop(&run->queues[i])) != NULL;)
                         free(frame);
         for (struct sender *s = run->idle, *next; s != NULL; s = next) {
@@ -457,6 +602,7 @@ void kc_joint_run_free(struct kc_joint_run *run)
                 free_sender(s);
         }
         free(run->queues);
+        kc_pending_free(run->pending);
         kc_turn_destroy(&run->turn);
         pthread_cond_destroy(&run->changed);
         pthread_mutex_destroy(&run->lock);

@@ -2,10 +2,14 @@
  * One run made by all ranks. The parts are dealt to the ranks in stripes (kc_exchange_owner), so that
  * all ranks work at about the same place in the key space and rank 0, whose sink gets the run, need
  * not keep much. The other ranks encode their parts (kmer/part_encoder.h) and send them in ascending
- * order.
+ * order. A rank that can write to the sink's file (kc_run_guest) keeps the blocks, sends only what
+ * describes them, and writes them where rank 0 says (kmer/pending.h).
  *
- *      rank 0:  sorters ──▶ sink ◀── feed ◀── a queue for each rank ◀── take
+ *      rank 0:  sorters ──▶ sink ◀── serve ◀── a queue for each rank ◀── take
+ *                                      └──▶ places: to their ranks
  *      others:  sorters ──▶ encode ──▶ in turn: send
+ *      guests:  sorters ──▶ encode, seal ──▶ in turn: send; pending ◀── take
+ *               file ◀── serve ◀── pending
  */
 #ifndef KC_JOINT_RUN_H
 #define KC_JOINT_RUN_H
@@ -20,7 +24,7 @@ uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads);
 
 struct kc_joint_run_setup {
         const struct kc_exchange *exchange;
-        const struct kc_run_sink *sink; /* rank 0's */
+        const struct kc_run_sink *sink; /* rank 0's; of another rank's, filter and guest */
         int nwords;                     /* of a k-mer */
         uint64_t nparts;                /* of all ranks */
         uint32_t stripe;                /* kc_exchange_owner says which rank makes a part */
@@ -38,9 +42,13 @@ struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run);
  * order. */
 struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run);
 
-/* Rank 0, by one thread: give the other ranks' parts to the sink, until the last one. KC_ECANCELED
- * if a rank fails, or after cancel; failures of the sink. */
-enum kc_status kc_joint_run_feed(struct kc_joint_run *run, struct kc_error *err);
+/*
+ * By a thread of its own, on ranks that need it: on rank 0, give the other ranks' parts to the sink,
+ * until the last one; on a guest, write this rank's blocks, until the last one. KC_ECANCELED if a rank
+ * fails, or after cancel; failures of the sink or the guest.
+ */
+bool kc_joint_run_needs_service(const struct kc_joint_run *run);
+enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err);
 
 /* Wake blocked calls, which then fail, like all later ones; from any thread. Does not cancel rank
  * 0's sink. */

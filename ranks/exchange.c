@@ -249,6 +249,14 @@ static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8
         return status;
 }
 
+static void flush_records(void *ctx, int to)
+{
+        struct kc_ranks_exchange *x = ctx;
+        pthread_mutex_lock(&x->lock);
+        flush(x, to);
+        pthread_mutex_unlock(&x->lock);
+}
+
 /* No call of the taker after this. Lock held. */
 static void stop_taking(struct kc_ranks_exchange *x)
 {
@@ -327,6 +335,7 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .nranks = x->transport->nranks,
                                      .begin = begin,
                                      .send = send_records,
+                                     .flush = flush_records,
                                      .end = end,
                                      .gather = gather,
                                      .check = check_ranks,

@@ -71,16 +71,17 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
 
 /* ---- writing ---- */
 
-static enum kc_status write_all(const struct kc_output *output, const char *from, size_t nbytes,
-                                uint64_t offset, struct kc_error *err)
+enum kc_status kc_pwrite_all(int fd, const char *path, const void *data, size_t nbytes,
+                             uint64_t offset, struct kc_error *err)
 {
+        const char *from = data;
         while (nbytes > 0) {
-                ssize_t n = pwrite(output->file.fd, from, nbytes, (off_t)offset);
+                ssize_t n = pwrite(fd, from, nbytes, (off_t)offset);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot write %s at offset %llu: %s",
-                                       output->path, (unsigned long long)offset,
+                        return kc_fail(err, KC_EIO, "cannot write %s at offset %llu: %s", path,
+                                       (unsigned long long)offset,
                                        n < 0 ? kc_strerror(errno) : "nothing was written");
                 from += n;
                 offset += (uint64_t)n;
@@ -94,7 +95,7 @@ enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size
 {
         enum kc_status status = KC_OK;
         if (!kc_reserve_begin(&output->reserve, data, nbytes, offset))
-                status = write_all(output, data, nbytes, offset, err);
+                status = kc_pwrite_all(output->file.fd, output->path, data, nbytes, offset, err);
         kc_reserve_end(&output->reserve);
         return status;
 }

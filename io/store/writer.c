@@ -38,6 +38,15 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
+static enum kc_status place_blocks(void *ctx, const struct kc_run_blocks *blocks,
+                                   const struct kc_run_sealed *sealed, uint64_t *offset,
+                                   struct kc_error *err)
+{
+        struct kc_error first = { 0 };
+        kc_writer_place_blocks(ctx, blocks, sealed, offset, &first);
+        return pass_on(ctx, &first, err);
+}
+
 /* Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits. */
 static void expect(void *ctx, uint64_t npairs)
 {
@@ -66,6 +75,7 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
                                      .filter = kc_writer_filter(writer),
                                      .put = put,
                                      .put_blocks = put_blocks,
+                                     .place_blocks = place_blocks,
                                      .expect = expect,
                                      .cancel = cancel };
 }
@@ -361,7 +371,8 @@ out:
         return status;
 }
 
-/* The header comes last: until then the file begins with zero bytes and is not a .kc file. */
+/* The header comes last: until then the file begins with zero bytes, or with the token of an
+ * invitation, and is not a .kc file. */
 static enum kc_status store_header(struct kc_store_writer *w, const struct kc_footer_ref *ref,
                                    struct kc_error *err)
 {

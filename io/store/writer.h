@@ -90,6 +90,18 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
+/* Enter blocks of another process into the run, and write their ends (io/store/guest.h).
+ *   offset  out: where that process writes the rest */
+enum kc_status kc_writer_place_blocks(struct kc_store_writer *writer,
+                                      const struct kc_run_blocks *blocks,
+                                      const struct kc_run_sealed *sealed, uint64_t *offset,
+                                      struct kc_error *err);
+
+/* Check the sizes of blocks for the file at path, and fill in their checksums. KC_EUSAGE.
+ *   kmer_nwords  words of a k-mer */
+enum kc_status kc_blocks_seal(const char *path, const struct kc_run_blocks *blocks, int kmer_nwords,
+                              struct kc_error *err);
+
 /* Wait for the part's turn, and lock; the caller unlocks even after a failure, and passes the turn
  * on at the end of the part. KC_EUSAGE if the part is given twice or the form differs; or the
  * writer's failure. */
