@@ -28,6 +28,12 @@ static const struct option_spec count_options[] = {
         COUNTING_OPTIONS("the output's folder"),
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
+          .name = "gather",
+          .offset = FIELD(gather),
+          .help = "With several processes (docs/cluster.md), let the first one write all of the "
+                  "output. Default: each process that can open the output's file writes its own "
+                  "part. The output is the same. With one process, this has no effect." },
+        { .type = OPTION_FLAG,
           .name = "histogram",
           .offset = FIELD(histogram),
           .help = "Include the histogram of the output's counts in the JSON summary. Needs --json." },

@@ -3,6 +3,7 @@
 #include "app/exporting.h"
 #include "app/machine.h"
 #include "app/output_name.h"
+#include "app/rank_guests.h"
 #include "app/rank_report.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
@@ -25,7 +26,9 @@ struct count_output {
         char *path;        /* NULL if nothing is written */
         char *export_path; /* NULL if the file is not exported as well */
         struct kc_store_writer *writer;
+        struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
+        uint64_t nguest; /* bytes that this guest has written */
         /* when it has been counted */
         struct device_choice device;
         struct kc_gpu_report gpu;
@@ -332,6 +335,35 @@ out:
         return status;
 }
 
+/* Let the other ranks write to rank 0's files, as far as they can open them. */
+static enum kc_status share_outputs(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (count->ranks == NULL || count->histogram != NULL || count->settings->gather)
+                return KC_OK;
+        for (int i = 0; i < count->noutputs; i++) {
+                struct count_output *o = &count->outputs[i];
+                KC_TRY(rank_guests_invite(count->ranks, o->writer, o->path, o->k, &o->guest, err));
+                if (o->guest != NULL)
+                        o->sink.guest = kc_store_guest_interface(o->guest);
+        }
+out:
+        return status;
+}
+
+/* What this rank has written is complete. */
+static enum kc_status end_guests(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs; i++) {
+                struct count_output *o = &count->outputs[i];
+                if (o->guest != NULL)
+                        KC_TRY(kc_store_guest_end(o->guest, &o->nguest, err));
+        }
+out:
+        return status;
+}
+
 static struct kc_count_params engine_params(const struct count *count)
 {
         return (struct kc_count_params){
@@ -566,6 +598,17 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
         return count->adds ? commit_added(count, err) : commit_all(count, err);
 }
 
+/* Rank 0 has written what the others have not. */
+static void add_first_rank(struct count *count)
+{
+        for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
+                uint64_t *first = &count->reports[0].nwritten[i];
+                *first = count->outputs[i].written.info.file_nbytes;
+                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                        *first -= count->reports[rank].nwritten[i];
+        }
+}
+
 /* What is the same for each k. */
 static struct summary summary_of(const struct count *count)
 {
@@ -677,6 +720,7 @@ static enum kc_status gather(struct count *count, struct kc_error *err)
         for (int i = 0; i < count->noutputs; i++) {
                 own.ncounted[i] = count->outputs[i].totals.nown;
                 own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
+                own.nwritten[i] = count->outputs[i].nguest;
         }
         KC_TRY(rank_reports_gather(count->ranks, &own, &count->reports, err));
         for (int i = 0; i < count->noutputs; i++)
@@ -689,7 +733,9 @@ out:
 static enum kc_status count_together(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
+        KC_TRY(share_outputs(count, err));
         KC_TRY(count_somewhere(count, err));
+        KC_TRY(end_guests(count, err));
         KC_TRY(gather(count, err));
 out:
         return status;
@@ -700,6 +746,7 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(commit(count, err));
+        add_first_rank(count);
         warn_if_nothing(count);
         report(count);
         if (count->settings->format != NULL)
@@ -738,6 +785,7 @@ static void close_count(struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++) {
                 kc_store_abort(count->outputs[i].writer);
+                kc_store_leave(count->outputs[i].guest);
                 free(count->outputs[i].rows);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);

@@ -19,7 +19,7 @@ struct count_settings {
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
-        bool stranded, force, reader_only;
+        bool stranded, force, reader_only, gather;
         bool histogram; /* of count: include it in the JSON summary */
 };
 

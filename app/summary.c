@@ -242,6 +242,8 @@ static void put_json_ranks(struct json *json, const struct summary *s)
                 json_number(json, "received_bytes", rank->ntaken);
                 json_number(json, "counted_distinct", rank->ncounted[s->number]);
                 json_number(json, "spilled_bytes", rank->nspilled[s->number]);
+                if (s->output != NULL)
+                        json_number(json, "written_bytes", rank->nwritten[s->number]);
                 json_number(json, "peak_memory_bytes", rank->peak_nbytes);
                 json_end(json, '}');
         }

@@ -26,9 +26,10 @@ KEPT = ("distinct", "kmers", "bases", "seconds", "ranks")
 
 def command(arguments, reads, ranks):
     launch = f"{arguments.mpirun} -n {ranks} " if ranks > 1 else ""
+    gather = " --gather" if arguments.gather else ""
     return f"{launch}kcount count {shlex.quote(str(reads.resolve()))} -k {arguments.k} " \
            f"--min {arguments.min} -t {arguments.threads // ranks} " \
-           f"-m {arguments.memory * 1024 // ranks}M --device cpu --tmp tmp --quiet --json -o out.kc"
+           f"-m {arguments.memory * 1024 // ranks}M --device cpu --tmp tmp --quiet --json -o out.kc{gather}"
 
 
 def digest(path):
@@ -49,7 +50,7 @@ def count(arguments, work, reads, ranks):
           f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB",
           flush=True)
     return {"file": reads.name, "ranks": ranks, "threads": arguments.threads, "k": arguments.k,
-            "min": arguments.min, "command": words.replace(str(reads.resolve()), reads.name),
+            "min": arguments.min, "gather": arguments.gather, "command": words.replace(str(reads.resolve()), reads.name),
             **result, "summary": {name: summary[name] for name in KEPT if name in summary}}
 
 
@@ -90,6 +91,7 @@ def main():
                         help="gigabytes for all processes (default 12)")
     parser.add_argument("--k", type=int, default=31)
     parser.add_argument("--min", type=int, default=2)
+    parser.add_argument("--gather", action="store_true", help="rank 0 writes everything")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--mpirun", default="mpirun --bind-to none --oversubscribe",
                         help="how to start several processes, without -n")

@@ -11,7 +11,8 @@ RANKS = """\
 By `bench/ranks.py`: medians of whole runs to a .kc file, wall time, on one machine. The processes
 of a row share the same threads and the same bound on memory equally, and write the same file.
 *ratio* is the time over that of one process. *a process* is the largest resident set of any
-process, and *all* the sum of the largest of each. [cluster.md](cluster.md) says how they work together.
+process, and *all* the sum of the largest of each. With `--gather`, and before there was that option,
+rank 0 writes the file alone. [cluster.md](cluster.md) says how the processes work together.
 """
 
 MODEL = """\
@@ -21,7 +22,7 @@ This is computed, not measured: {tbases:.0f} Tbases like the reads above, with -
 on each node of {cores} cores. Its numbers come from the runs above. Reading a Gbase takes
 {core_seconds:.1f} core-seconds and counting it {count:.1f}. A base makes {bytes:.2f} bytes of super-k-mers,
 of which a process sends {pump:.2f} GB/s, in one thread, while it receives as much; a network is faster.
-A base makes {parts:.2f} bytes of output, and rank 0, which writes it, receives {write:.2f} GB/s of it.
+A base makes {parts:.2f} bytes of output, and rank 0, which writes all of it, receives {write:.2f} GB/s of it.
 Reading and the exchange overlap. Rates of disks are left out.
 """
 
@@ -80,8 +81,9 @@ def times(rate, nodes):
 
 
 def model_lines(records):
-    """The model, from the last commit that has what it needs."""
-    mine = [run for run in records if run["commit"] == records[-1]["commit"]]
+    """The model, from the last commit that has what it needs: runs in which rank 0 receives all parts."""
+    gathered = [run for run in records if run.get("gather", True)]
+    mine = [run for run in gathered if run["commit"] == gathered[-1]["commit"]]
     for (_, _), runs in of_each(mine, "file", "threads").items():
         by_min = {least: {ranks: few for (ranks,), few in of_each(all_of, "ranks").items()}
                   for (least,), all_of in of_each(runs, "min").items()}
@@ -107,11 +109,12 @@ def section(records):
     if not records:
         return []
     lines = [RANKS]
-    of_cpu = [{**record, "cpu": record["machine"]["cpu"]} for record in records]
-    for (_, threads, file, k, least), runs in of_each(of_cpu, "cpu", "threads", "file", "k",
-                                                      "min").items():
+    of_cpu = [{"gather": True, **record, "cpu": record["machine"]["cpu"]} for record in records]
+    for (_, threads, file, k, least, gather), runs in of_each(of_cpu, "cpu", "threads", "file", "k",
+                                                              "min", "gather").items():
         bases = runs[-1]["summary"]["bases"]
-        lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, --min {least}",
+        lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, --min {least}"
+                  f"{', --gather' if gather else ''}",
                   "", "| processes | threads of each | wall s | ratio | CPU s | a process GiB | all GiB "
                   "| runs | commit |", "|" + "---:|" * 8 + "---|", *rows(runs), "",
                   machine_line(runs, with_commit=False), ""]

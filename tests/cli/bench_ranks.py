@@ -73,6 +73,12 @@ def test_section():
     expect(MODEL in page, f"the model: {page}")
     few = "\n".join(report_ranks.section([line for line in RECORDS if line["min"] == 2]))
     expect("A model" not in few, "no model without both values of --min")
+    alone = [{**line, "gather": False} for line in RECORDS]
+    page = "\n".join(report_ranks.section(alone))
+    expect(TABLE in page and "A model" not in page, "no model of runs in which each rank writes")
+    page = "\n".join(report_ranks.section(RECORDS + alone))
+    expect(page.count(TABLE) == 4 and MODEL in page and page.count("--min 2, --gather\n") == 1,
+           f"tables for both ways of writing: {page}")
 
 
 def run(work, *options, output="'same'"):
@@ -102,6 +108,9 @@ def test_runs():
         same_text(lines[1]["command"].replace(str(work), "W"),
                   "W/start -n 2 kcount count r.fq -k 31 --min 2 -t 2 -m 6144M --device cpu --tmp tmp "
                   "--quiet --json -o out.kc", "the command")
+        expect(not lines[1]["gather"], "each rank writes")
+        done, lines = run(work, "--gather")
+        expect(all(line["gather"] and line["command"].endswith(" --gather") for line in lines), "--gather")
         expect(lines[1]["all_peaks_bytes"] == 14, "the memory of all processes")
         expect(run(work, "--no-record")[1] == [], "--no-record")
         done, lines = run(work, output="str(n)")

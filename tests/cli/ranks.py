@@ -30,13 +30,21 @@ if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "
 
 def launch(s, nranks, *arguments, code=0, **how):
     """Run kcount as nranks processes. Returns standard output, and kcount's own lines of the messages."""
+    return launch_each(s, [[]] * nranks, *arguments, code=code, **how)
+
+
+def launch_each(s, prefixes, *arguments, code=0, **how):
+    """The same with a prefix of the command for each rank, such as ["env", "A=1"]."""
     how.setdefault("stdin", subprocess.DEVNULL)
-    done = subprocess.run([*LAUNCH, "-n", str(nranks), KCOUNT, *map(str, arguments)], cwd=s.path,
-                          env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    how.setdefault("cwd", s.path)
+    line = list(LAUNCH)
+    for rank, prefix in enumerate(prefixes):
+        line += [":"] * (rank > 0) + ["-n", "1", *map(str, prefix), KCOUNT, *map(str, arguments)]
+    done = subprocess.run(line, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=120, **how)
     said = done.stderr.decode(errors="replace")
     if (done.returncode != 0) != (code != 0):
-        raise Failure(f"{nranks} ranks, {arguments}: exit {done.returncode}\n{said}")
+        raise Failure(f"{len(prefixes)} ranks, {arguments}: exit {done.returncode}\n{said}")
     return done.stdout.decode(), [line for line in said.splitlines() if line.startswith("kcount: ")]
 
 
@@ -88,6 +96,110 @@ def test_bytes():
             "-k", 55, "--min", 3, "--max", 60, "-q", 40)
     compare(s, "little memory", ["x.fq", "x.fq.gz"], "-k", 31, "-m", "256M", "--engine-memory", "1M",
             nranks=(3,))
+
+
+def make_large_inputs(s):
+    """Enough k-mers that every rank has whole blocks."""
+    rng = random.Random(11)
+    genome = "".join(rng.choices("ACGT", k=1000000)).encode()
+    s.write("x.fa", fasta([(genome, b"")], 80))
+    s.write("x.fq", fastq([(genome[at:at + 300], b"I" * 300) for at in range(100000, 900000, 200)]))
+
+
+def written(s, prefixes, *arguments):
+    """How many bytes each rank has written to x.kc, or to x.k21.kc and so on."""
+    out, _ = launch_each(s, prefixes, "count", *arguments, "-o", "x.kc", "--force", "--quiet", "--json")
+    reports = json.loads(out)
+    found = []
+    for report in reports if isinstance(reports, list) else [reports]:
+        ranks = report["ranks"]
+        expect(sum(rank["written_bytes"] for rank in ranks), report["output_bytes"], "written by all")
+        expect(report["output_bytes"], (s.path / report["output"]).stat().st_size, "size")
+        found.append([rank["written_bytes"] for rank in ranks])
+    return found
+
+
+def test_who_writes():
+    """All ranks write to the file, or with --gather only the first; it is the same."""
+    s = Session()
+    make_large_inputs(s)
+    for options in (["-k", 31], ["-k", 21, "--min", 2, "-t", 2], ["-k", "15,31,101"],
+                    ["-k", 65, "-m", "256M", "--engine-memory", "1M"]):
+        s.kcount("count", "x.fq", "x.fa", *options, "-o", "one.kc", "--force", "--quiet")
+        for nranks, *gather in (1,), (2,), (2, "--gather"), (3,), (4,), (4, "--gather"):
+            call = [nranks, "count", "x.fq", "x.fa", *options, *gather, "-o", "x.kc"]
+            if nranks == 1:
+                launch(s, *call, "--force", "--quiet")
+            else:
+                for each in written(s, [[]] * nranks, *call[2:-2]):
+                    wrote = [nbytes > 0 for nbytes in each]
+                    expect(wrote, [True] + [not gather] * (nranks - 1), f"{call}: which ranks wrote")
+            names = sorted(name for name in s.names() if name.startswith("x.") and name.endswith(".kc"))
+            for name in names:
+                if (s.path / name).read_bytes() != (s.path / name.replace("x", "one")).read_bytes():
+                    raise Failure(f"{call}: {name} differs")
+                (s.path / name).unlink()
+            expect(len(names), str(options[1]).count(",") + 1, f"{call}: outputs")
+        expect([name for name in s.names() if "tmp" in name], [], "temporary files")
+
+
+def test_gather_alone():
+    """Without other processes, --gather changes nothing."""
+    s = Session()
+    make_large_inputs(s)
+    s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet")
+    s.kcount("count", "x.fq", "-k", 31, "-o", "x.kc", "--quiet", "--gather")
+    expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, "the same file")
+
+
+def with_faults(**settings):
+    return ["env", f"LD_PRELOAD={FAULT}",
+            *(f"KC_FAULT_{name.upper()}={value}" for name, value in settings.items())]
+
+
+def test_ways_into_the_file():
+    """Through the process that has it; or by its temporary name, if it has one. A rank that finds neither
+    sends its part."""
+    if FAULT is None:
+        return
+    s = Session()
+    make_large_inputs(s)
+    (s.path / "elsewhere").mkdir()
+    inputs = [s.path / "x.fq", s.path / "x.fa", "-k", 31, "--tmp", s.path]
+    s.kcount("count", *inputs, "-o", "one.kc", "--quiet")
+    named = with_faults(named=95)  # no file without a name can be created
+    closed = with_faults(hidden="/fd/")
+    away = ["sh", "-c", 'cd elsewhere && exec "$@"', "sh"]
+    for prefixes, wanted in (([named, [], away], [True, True, True]), ([[], [], closed], [True, True, False]),
+                             ([named, closed, away + closed], [True, True, False])):
+        each, = written(s, prefixes, *inputs)
+        expect([nbytes > 0 for nbytes in each], wanted, "which ranks wrote")
+        expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, "the same file")
+        expect([name for name in s.names() if "tmp" in name], [], "temporary files")
+        expect(list((s.path / "elsewhere").iterdir()), [], "files elsewhere")
+
+
+def test_failed_writes():
+    """A rank's disk is full, or its part cannot be flushed: its message, and the old file stays."""
+    if FAULT is None:
+        return
+    s = Session()
+    make_large_inputs(s)
+    s.kcount("count", "x.fq", "-k", 11, "-o", "old.kc", "--quiet")
+    old = (s.path / "old.kc").read_bytes()
+    s.write("x.kc", old)
+    before = s.names()
+    for rank in 0, 1:
+        for call, at, kind, said in (("pwrite", 10, "full", "cannot write x.kc at offset"),
+                                     ("fsync", 1, "error", "cannot write x.kc: ")):
+            prefixes = [[], []]
+            prefixes[rank] = with_faults(only=call, at=at, kind=kind)
+            lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc", "--force",
+                                "--quiet", code=1)[1]
+            if len(lines) != 1 or f"rank {rank} on" not in lines[0] or said not in lines[0]:
+                raise Failure(f"rank {rank}, {call}: said {lines}")
+            expect(s.names(), before, "files")
+            expect((s.path / "x.kc").read_bytes() == old, True, "the old file")
 
 
 def test_more_ranks_than_records():
@@ -267,11 +379,6 @@ def wait_for_end(output):
         time.sleep(0.05)
 
 
-def with_faults(**settings):
-    return ["env", f"LD_PRELOAD={FAULT}",
-            *(f"KC_FAULT_{name.upper()}={value}" for name, value in settings.items())]
-
-
 def test_killed_rank():
     """The job ends soon, and nothing is left, whether the first rank waits for standard input, or it has an
     output with a temporary name, which it must live to remove."""
@@ -336,6 +443,7 @@ def test_silent_rank():
     expect(s.names(), before, "files after a rank was stopped")
 
 
-main([test_bytes, test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
+main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
+      test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
       test_report, test_failures, test_input_that_one_rank_cannot_see, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])

@@ -348,10 +348,11 @@ static void watch(struct watched *w, const struct kc_store_invitation *invitatio
                                                  .ctx = &member->runs[0] };
 }
 
-/* Rank 0 may give the first place late: when a rank keeps as many blocks as it may, or nearly. */
+/* Rank 0 may give the first place late: when a rank keeps so many bytes of blocks. */
 struct slow_sink {
         struct kc_run_sink sink;
         const struct watched *waits_for; /* or NULL */
+        long wanted_nbytes;
         atomic_int ncalls;
         int fail_at; /* the call that fails; -1: none */
 };
@@ -365,7 +366,7 @@ static enum kc_status place_late(void *ctx, const struct kc_run_blocks *b,
         if (call == s->fail_at)
                 return kc_fail(err, KC_EIO, "there is no place");
         for (int i = 0; call == 0 && s->waits_for != NULL && i < 30000; i++) {
-                if (atomic_load(&s->waits_for->nheld) >= (long)kc_pending_nbytes() / 4 * 3)
+                if (atomic_load(&s->waits_for->nheld) >= s->wanted_nbytes)
                         break;
                 usleep(1000);
         }
@@ -497,11 +498,12 @@ static void waiting_blocks_are_bounded(void **state)
         write_alone(&reads, 161);
         begin_joint(f, 2, &reads, &nothing, 161, 64 << 20);
         f->slow.waits_for = &f->watched[1];
+        f->slow.wanted_nbytes = (long)kc_pending_nbytes() / 4 * 3;
         run_crowd(&f->crowd);
         commit_joint(f);
         const long nthreads = f->crowd.members[1].params.nthreads;
         const long most = atomic_load(&f->watched[1].most), bound = (long)kc_pending_nbytes();
-        assert_in_range(most, bound * 3 / 4, bound + nthreads * 2 * KC_EXCHANGE_MAX_NBYTES);
+        assert_in_range(most, bound / 4 * 3, bound + nthreads * 2 * KC_EXCHANGE_MAX_NBYTES);
         end_joint(f);
         free(f);
         free_reads(&reads);
@@ -523,6 +525,7 @@ static void a_failed_write_ends_all_ranks(void **state)
 
                 begin_joint(f, 2, &reads, &nothing, 161, 64 << 20);
                 f->slow.waits_for = &f->watched[1];
+                f->slow.wanted_nbytes = 1;
                 f->slow.fail_at = fail_at; /* the other rank waits for places */
                 run_crowd(&f->crowd);
                 expect_failure(&f->crowd, KC_EIO, "there is no place");

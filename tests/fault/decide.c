@@ -54,7 +54,8 @@ static bool is_kind(const char *kind)
 static int decide(const struct call *call)
 {
         const char *text = getenv("KC_FAULT_AT");
-        if (call->fd == STDERR_FILENO ||
+        if ((getenv("KC_FAULT_ONLY") != NULL && !is("KC_FAULT_ONLY", call->name)) ||
+            call->fd == STDERR_FILENO ||
             (!is("KC_FAULT_CALLS", "all") && !(call->traits & CHANGES)))
                 return 0;
         long at = text == NULL ? 0 : atol(text), number = atomic_fetch_add(&ncalls, 1) + 1;

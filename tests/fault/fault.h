@@ -4,6 +4,8 @@
  *      KC_FAULT_AT     the number of the call, from 1; 0: none
  *      KC_FAULT_CALLS  changes: only calls that change a file or a folder are counted (default)
  *                      all:     every call on a file
+ *      KC_FAULT_ONLY   only calls of this name, such as pwrite, are counted and fail: for programs whose
+ *                      libraries make calls at random
  *      KC_FAULT_KIND   kill       SIGKILL in place of the call
  *                      torn       half of a write, then SIGKILL
  *                      full       ENOSPC, for this call and all later ones that need space
@@ -15,6 +17,7 @@
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
  *      KC_FAULT_NAMED  the number of the error (errno) with which files without a name (O_TMPFILE)
  *                      cannot be created
+ *      KC_FAULT_HIDDEN  files with this text in their path cannot be opened
  *      KC_FAULT_JOURNAL  see journal.h; with it, nothing is reserved or mapped, so that every
  *                      change is a call that can be recorded
  *
