@@ -12,7 +12,7 @@ struct blocks {
         uint64_t words[];
 };
 
-struct queue {
+struct block_queue {
         struct blocks *first, **end;
 };
 
@@ -21,7 +21,7 @@ struct kc_pending {
         const struct kc_run_guest *guest;
         pthread_mutex_t lock; /* guards all below */
         pthread_cond_t changed;
-        struct queue unplaced, placed;
+        struct block_queue unplaced, placed;
         size_t nbytes; /* of all, including those that are being written */
         bool ended, canceled;
 };
@@ -33,14 +33,14 @@ uint64_t kc_pending_nbytes(void)
 
 /* ---- queues ---- */
 
-static void push(struct queue *queue, struct blocks *blocks)
+static void push(struct block_queue *queue, struct blocks *blocks)
 {
         blocks->next = NULL;
         *queue->end = blocks;
         queue->end = &blocks->next;
 }
 
-static struct blocks *pop(struct queue *queue)
+static struct blocks *pop(struct block_queue *queue)
 {
         struct blocks *blocks = queue->first;
         if (blocks == NULL)
@@ -51,7 +51,7 @@ static struct blocks *pop(struct queue *queue)
         return blocks;
 }
 
-static void free_queue(struct queue *queue)
+static void free_queue(struct block_queue *queue)
 {
         for (struct blocks *blocks; (blocks = pop(queue)) != NULL;)
                 free(blocks);
