@@ -730,9 +730,23 @@ out:
         return status;
 }
 
+/* Otherwise reads would be counted twice, or not at all. */
+static enum kc_status check_same_inputs(const struct count *count, struct kc_error *err)
+{
+        bool same;
+        enum kc_status status =
+                ranks_compare(count->ranks, kc_reader_fingerprint(count->reader), &same, err);
+        if (status == KC_OK && !same)
+                status = kc_fail(err, KC_EINPUT,
+                                 "this process does not see the same inputs, of the same sizes, as "
+                                 "rank 0");
+        return status;
+}
+
 static enum kc_status count_together(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
+        KC_TRY(check_same_inputs(count, err));
         KC_TRY(share_outputs(count, err));
         KC_TRY(count_somewhere(count, err));
         KC_TRY(end_guests(count, err));

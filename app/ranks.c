@@ -77,13 +77,28 @@ void ranks_leave(struct ranks *ranks)
 {
         if (ranks == NULL)
                 return;
-        const bool broken = ranks->messages != NULL && kc_ranks_exchange_is_broken(ranks->messages);
-        kc_ranks_exchange_free(ranks->messages);
-        if (broken)
+        if (kc_ranks_exchange_free(ranks->messages))
                 kc_ranks_abort(ranks->joined);
         else
                 kc_ranks_leave(ranks->joined);
         free(ranks);
+}
+
+enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        *same = true;
+        if (ranks == NULL)
+                return KC_OK;
+        uint64_t *all = calloc((size_t)ranks->exchange.nranks, sizeof *all);
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &value, sizeof value, all, err));
+        *same = value == all[0];
+out:
+        free(all);
+        return status;
 }
 
 void ranks_set_patience(struct ranks *ranks, double seconds)

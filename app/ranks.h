@@ -40,6 +40,10 @@ void ranks_leave(struct ranks *ranks);
 /* A rank that sends nothing for this long is lost; 0: the usual limit. Every rank must call it. */
 void ranks_set_patience(struct ranks *ranks, double seconds);
 
+/* Every rank calls it. *same: its value is rank 0's. */
+enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
+                             struct kc_error *err);
+
 bool ranks_is_first(const struct ranks *ranks);
 int ranks_count(const struct ranks *ranks);
 

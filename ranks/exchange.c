@@ -349,14 +349,6 @@ void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *x, double seconds)
         pthread_mutex_unlock(&x->lock);
 }
 
-bool kc_ranks_exchange_is_broken(struct kc_ranks_exchange *x)
-{
-        pthread_mutex_lock(&x->lock);
-        const bool broken = x->broken;
-        pthread_mutex_unlock(&x->lock);
-        return broken;
-}
-
 void kc_ranks_exchange_totals(struct kc_ranks_exchange *x, uint64_t *nsent, uint64_t *ntaken)
 {
         pthread_mutex_lock(&x->lock);
@@ -814,14 +806,16 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         return status;
 }
 
-void kc_ranks_exchange_free(struct kc_ranks_exchange *x)
+bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
 {
         if (x == NULL)
-                return;
+                return false;
         pthread_mutex_lock(&x->lock);
         x->leaving = true;
         pthread_cond_signal(&x->work);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);
+        const bool broken = x->broken;
         free_all(x);
+        return broken;
 }

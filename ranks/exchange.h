@@ -29,10 +29,6 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchang
 /* Another limit than KC_TRANSPORT_PATIENCE_S; every rank must set it. */
 void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *exchange, double seconds);
 
-/* Whether messages can no longer be sent or taken, or a rank is lost. The transport should then not
- * be used any more. */
-bool kc_ranks_exchange_is_broken(struct kc_ranks_exchange *exchange);
-
 /* Bytes of records sent to other ranks and taken from them. */
 void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsent,
                               uint64_t *ntaken);
@@ -46,8 +42,11 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,
                                         size_t nbytes, void *all, struct kc_error *err);
 
-/* Unless it is broken: wait until every rank calls this. No message may be on its way, as after
- * kc_ranks_exchange_settle. NULL is fine. */
-void kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
+/*
+ * Unless the exchange is broken, because messages can no longer be sent or taken, or a rank is lost:
+ * wait until every rank calls this. No message may be on its way, as after kc_ranks_exchange_settle.
+ * NULL is fine. Returns whether it is broken; the transport should then not be used any more.
+ */
+bool kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
 
 #endif

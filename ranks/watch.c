@@ -49,12 +49,12 @@ void kc_watch_left(struct kc_watch *w, int from)
         w->ranks[from].left = true;
 }
 
-/* Send a beat to a rank that has taken the last one. */
+/* Send a beat to a rank that has taken the last one. One that has left still waits for the others. */
 static enum kc_status beat(struct kc_watch *w, int to, struct kc_error *err)
 {
         static const char nothing;
         const struct kc_transport *t = w->transport;
-        if (w->ranks[to].left || w->ranks[to].beat != NULL)
+        if (to == t->rank || w->ranks[to].beat != NULL)
                 return KC_OK;
         return t->post(t->ctx, to, w->tag, &nothing, 0, &w->ranks[to].beat, err);
 }

@@ -18,7 +18,7 @@ enum kc_status kc_watch_new(struct kc_watch **watch, const struct kc_transport *
 /* A message has come from this rank. */
 void kc_watch_heard(struct kc_watch *watch, int from);
 
-/* This rank has left, so it is not missed; it need not be sent beats, either. */
+/* This rank has left: it sends nothing more, and is not missed. */
 void kc_watch_left(struct kc_watch *watch, int from);
 
 /*

@@ -8,7 +8,7 @@
 
 enum {
         FIRST_WINDOW = 64 << 10, /* of text */
-        LAST_WINDOW = 64 << 20,  /* longer records are not looked for: there is no cut among them */
+        LAST_WINDOW = 64 << 20,  /* of FASTQ: there is no cut among longer records */
         RECORDS_TO_FIT = 4,
         BLOCKS_TO_FIT = 4,
 };
@@ -53,20 +53,16 @@ static enum fit are_records(const char *text, const char *end, bool whole)
         return FITS;
 }
 
-/* Look for a record in text, after its first line, which may have begun earlier.
+/* Look for a record of FASTQ in text, after its first line, which may have begun earlier.
  *   whole  the file ends where the text does
  *   at     out, if FITS; the end of the text if no record begins in it */
-static enum fit find_record(const char *text, size_t n, bool whole, char first, size_t *at)
+static enum fit find_record(const char *text, size_t n, bool whole, size_t *at)
 {
         const char *end = text + n, *line = n > 0 ? line_end(text, end) : NULL;
         if (line != NULL)
                 line++;
         for (; line != NULL && line < end; line = (line = line_end(line, end)) ? line + 1 : NULL) {
                 *at = (size_t)(line - text);
-                if (first == '>' && *line == '>')
-                        return FITS;
-                if (first == '>')
-                        continue;
                 const enum fit fit = are_records(line, end, whole);
                 if (fit != DOES_NOT_FIT)
                         return fit;
@@ -75,10 +71,48 @@ static enum fit find_record(const char *text, size_t n, bool whole, char first, 
         return whole ? FITS : UNKNOWN;
 }
 
+/* The first header of FASTA in a piece of text; NULL: there is none.
+ *   after_line  in/out: whether a line ends right before the text */
+static const char *find_header(const char *text, size_t n, bool *after_line)
+{
+        const char *end = text + n, *line = text;
+        if (n == 0 || (*after_line && *text == '>'))
+                return n == 0 ? NULL : text;
+        while ((line = line_end(line, end)) != NULL && ++line < end)
+                if (*line == '>')
+                        return line;
+        *after_line = text[n - 1] == '\n';
+        return NULL;
+}
+
 /* ---- plain text ---- */
 
-static enum kc_status find_plain(const struct kc_input *in, char first, uint64_t from,
-                                 struct kc_cut *cut, struct kc_error *err)
+/* Search as far as needed: a chromosome is longer than any window. */
+static enum kc_status find_plain_fasta(const struct kc_input *in, uint64_t from, struct kc_cut *cut,
+                                       struct kc_error *err)
+{
+        enum { WINDOW = 1 << 20 };
+        char *text = malloc(WINDOW);
+        enum kc_status status = KC_OK;
+        bool after_line = false;
+        size_t got = 1;
+        if (text == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        for (uint64_t at = from - 1; got > 0; at += got) {
+                KC_TRY(kc_input_read_at(in, text, WINDOW, at, &got, err));
+                const char *header = find_header(text, got, &after_line);
+                if (header != NULL) {
+                        cut->at = at + (uint64_t)(header - text);
+                        break;
+                }
+        }
+out:
+        free(text);
+        return status;
+}
+
+static enum kc_status find_plain_fastq(const struct kc_input *in, uint64_t from, struct kc_cut *cut,
+                                       struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         enum fit fit = UNKNOWN;
@@ -93,7 +127,7 @@ static enum kc_status find_plain(const struct kc_input *in, char first, uint64_t
                 text = larger;
                 /* from the byte before: if it ends a line, a record may begin right here */
                 KC_TRY(kc_input_read_at(in, text, n, from - 1, &got, err));
-                fit = find_record(text, got, from - 1 + got >= in->size, first, &found);
+                fit = find_record(text, got, from - 1 + got >= in->size, &found);
                 if (fit == FITS)
                         cut->at = from - 1 + found;
         }
@@ -173,16 +207,22 @@ static enum kc_status unpack(const struct kc_input *in, struct unpacked *u, bool
         return KC_OK;
 }
 
-static enum kc_status unpack_until(const struct kc_input *in, struct unpacked *u, size_t n,
-                                   struct kc_error *err)
+/* Make room for n bytes of text and a block. */
+static enum kc_status make_text(struct unpacked *u, size_t n, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        bool sound = true;
         char *larger = realloc(u->text, n + KC_BGZF_MAX_NBYTES);
         if (larger == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         u->text = larger;
         u->cap = n + KC_BGZF_MAX_NBYTES;
+        return KC_OK;
+}
+
+static enum kc_status unpack_until(const struct kc_input *in, struct unpacked *u, size_t n,
+                                   struct kc_error *err)
+{
+        enum kc_status status = make_text(u, n, err);
+        bool sound = true;
         while (status == KC_OK && sound && u->n < n && u->next < in->size)
                 status = unpack(in, u, &sound, err);
         return status;
@@ -213,27 +253,58 @@ out:
         return status;
 }
 
+static enum kc_status find_bgzf_fastq(const struct kc_input *in, struct unpacked *u,
+                                      struct kc_cut *cut, struct kc_error *err)
+{
+        const uint64_t block = u->next;
+        enum kc_status status = KC_OK;
+        enum fit fit = UNKNOWN;
+        for (size_t n = FIRST_WINDOW; fit == UNKNOWN && n <= LAST_WINDOW; n *= 4) {
+                size_t found;
+                KC_TRY(unpack_until(in, u, n, err));
+                fit = find_record(u->text, u->n, u->next >= in->size, &found);
+                if (fit == FITS)
+                        KC_TRY(find_in_blocks(in, block, found, cut, err));
+        }
+out:
+        return status;
+}
+
+static enum kc_status find_bgzf_fasta(const struct kc_input *in, struct unpacked *u,
+                                      struct kc_cut *cut, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool sound = true, after_line = false;
+        const char *header = NULL;
+        KC_TRY(make_text(u, 0, err));
+        while (sound && header == NULL && u->next < in->size) {
+                const uint64_t block = u->next;
+                u->n = 0;
+                KC_TRY(unpack(in, u, &sound, err));
+                header = find_header(u->text, u->n, &after_line);
+                if (header != NULL)
+                        *cut = (struct kc_cut){ block, (uint32_t)(header - u->text),
+                                                (uint32_t)(u->next - block) };
+        }
+out:
+        return status;
+}
+
 static enum kc_status find_bgzf(const struct kc_input *in, char first, uint64_t from,
                                 struct kc_cut *cut, struct kc_error *err)
 {
         struct unpacked u = { .packed = malloc(KC_BGZF_MAX_NBYTES),
                               .inflater = libdeflate_alloc_decompressor() };
-        enum fit fit = UNKNOWN;
-        uint64_t block;
         enum kc_status status;
         if (u.packed == NULL || u.inflater == NULL) {
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
                 goto out;
         }
-        KC_TRY(find_block(in, from, &block, err));
-        u.next = block;
-        for (size_t n = FIRST_WINDOW; fit == UNKNOWN && n <= LAST_WINDOW; n *= 4) {
-                size_t found;
-                KC_TRY(unpack_until(in, &u, n, err));
-                fit = find_record(u.text, u.n, u.next >= in->size, first, &found);
-                if (fit == FITS)
-                        KC_TRY(find_in_blocks(in, block, found, cut, err));
-        }
+        KC_TRY(find_block(in, from, &u.next, err));
+        if (first == '>')
+                KC_TRY(find_bgzf_fasta(in, &u, cut, err));
+        else
+                KC_TRY(find_bgzf_fastq(in, &u, cut, err));
 out:
         libdeflate_free_decompressor(u.inflater);
         free(u.packed);
@@ -245,5 +316,9 @@ enum kc_status kc_cut_find(const struct kc_input *in, bool bgzf, char first, uin
                            struct kc_cut *cut, struct kc_error *err)
 {
         *cut = (struct kc_cut){ .at = in->size };
-        return bgzf ? find_bgzf(in, first, from, cut, err) : find_plain(in, first, from, cut, err);
+        if (bgzf)
+                return find_bgzf(in, first, from, cut, err);
+        if (first == '>')
+                return find_plain_fasta(in, from, cut, err);
+        return find_plain_fastq(in, from, cut, err);
 }

@@ -15,7 +15,8 @@ struct kc_cut {
 
 /*
  * Find the first place at or after byte `from` of the file at which a record begins; the end of the
- * file if none is found. The result depends only on the file and on `from`.
+ * file if none is found. The result depends only on the file and on `from`, and grows with it, unless
+ * four records of FASTQ are longer than 64 MiB: the end of the file may then come before other cuts.
  *
  * The place is certain in FASTA, and in FASTQ with four lines a record: a line of qualities can look
  * like a header, but the second line after it is then a sequence, which does not begin with '+'.

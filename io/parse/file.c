@@ -94,6 +94,25 @@ static bool is_part(const struct kc_input_piece *piece)
         return piece->from > 0 || piece->to < UINT64_MAX;
 }
 
+/* Whether the pieces of all processes are the whole file, each byte once. */
+static enum kc_status check_piece(const struct kc_input *in, const char *path,
+                                  const struct kc_input_piece *piece, const struct ends *ends,
+                                  struct kc_error *err)
+{
+        if (!is_part(piece))
+                return KC_OK;
+        if (in->size != piece->nbytes)
+                return kc_fail(err, KC_EINPUT, "%s was written to while it was opened",
+                               kc_input_name(path));
+        if (ends->begin.at > ends->end.at)
+                return kc_fail(
+                        err, KC_EINPUT,
+                        "%s cannot be shared among processes: its records are too long; count it "
+                        "with one",
+                        kc_input_name(path));
+        return KC_OK;
+}
+
 static bool is_empty(const struct kc_input_piece *piece, const struct ends *ends)
 {
         return piece->from > 0 && ends->begin.at == ends->end.at &&
@@ -130,6 +149,8 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 status = kc_detect(&in, false, &found, err);
         if (status == KC_OK)
                 status = find_ends(&in, &found, piece, &ends, err);
+        if (status == KC_OK)
+                status = check_piece(&in, path, piece, &ends, err);
         *empty = status == KC_OK && is_empty(piece, &ends);
         if (status != KC_OK || *empty) {
                 kc_input_close(&in);

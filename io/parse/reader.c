@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /*
  * A chunk stays in the second-level cache from filling to packing. From 128 KiB to 2 MiB the speed
@@ -52,7 +53,7 @@ struct kc_reader {
         struct kc_file_options file_options;
         struct kc_stored stored;
         struct kc_job *job;
-        uint64_t expected_nbases;
+        uint64_t expected_nbases, fingerprint;
         int nworkers;
         struct worker *workers;
 
@@ -308,9 +309,10 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
         return KC_OK;
 }
 
-/* Inspect input i. *sized: what can be said of its size; size_known stays true if it is known. */
-static enum kc_status inspect(struct kc_reader *reader, size_t i, struct kc_sized_input *sized,
-                              bool *size_known, struct kc_error *err)
+/* Inspect input i. *sized: what can be said of its size; size_known stays true if it is known.
+ *   shared  by several ranks, of which only rank 0 has the user's standard input */
+static enum kc_status inspect(struct kc_reader *reader, size_t i, bool shared,
+                              struct kc_sized_input *sized, bool *size_known, struct kc_error *err)
 {
         const char *path = reader->inputs.names[i];
         struct kc_detected found;
@@ -319,7 +321,7 @@ static enum kc_status inspect(struct kc_reader *reader, size_t i, struct kc_size
         enum kc_status status = is_regular(path, &regular, err);
         if (status != KC_OK)
                 return status;
-        if (!regular) {
+        if (!regular || (shared && strcmp(path, "-") == 0)) {
                 *size_known = false;
                 reader->stored.unfit = true;
                 return KC_OK;
@@ -347,7 +349,8 @@ static enum kc_status take_all(struct kc_reader *reader, struct kc_error *err)
         if (reader->pieces == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         for (size_t i = 0; i < reader->inputs.n; i++)
-                reader->pieces[reader->npieces++] = (struct kc_input_piece){ i, 0, UINT64_MAX };
+                reader->pieces[reader->npieces++] =
+                        (struct kc_input_piece){ .input = i, .to = UINT64_MAX };
         return KC_OK;
 }
 
@@ -372,6 +375,20 @@ static uint64_t sum_pieces(const struct kc_reader *reader, const struct kc_sized
         return sum;
 }
 
+/* Of all that the shares of the ranks depend on. */
+static uint64_t fingerprint_of(const struct kc_reader *reader, const struct kc_sized_input *sized)
+{
+        uint64_t hash = reader->inputs.n;
+        for (size_t i = 0; i < reader->inputs.n; i++) {
+                const char *name = reader->inputs.names[i];
+                const uint64_t numbers[] = { sized[i].nbytes, (uint64_t)sized[i].nbases,
+                                             sized[i].cuttable };
+                hash = XXH3_64bits_withSeed(name, strlen(name), hash);
+                hash = XXH3_64bits_withSeed(numbers, sizeof numbers, hash);
+        }
+        return hash;
+}
+
 static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_reader_options *options,
                                   struct kc_error *err)
 {
@@ -382,12 +399,14 @@ static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_read
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         for (size_t i = 0; i < reader->inputs.n; i++) {
                 struct kc_error own = { 0 };
-                if (inspect(reader, i, &sized[i], &size_known, &own) != KC_OK) {
+                if (inspect(reader, i, options->nranks > 0, &sized[i], &size_known, &own) !=
+                    KC_OK) {
                         status = kc_inputs_blame(&reader->inputs, i, &own, err);
                         goto out;
                 }
         }
         reader->stored.unfit |= options->nranks > 0; /* a device reads whole files */
+        reader->fingerprint = fingerprint_of(reader, sized);
         KC_TRY(take_share(reader, sized, options, err));
         if (!size_known)
                 reader->expected_nbases = 0;
@@ -501,6 +520,11 @@ size_t kc_reader_names(const struct kc_reader *reader, const char *const **names
 {
         *names = (const char *const *)reader->inputs.names;
         return reader->inputs.n;
+}
+
+uint64_t kc_reader_fingerprint(const struct kc_reader *reader)
+{
+        return reader->fingerprint;
 }
 
 uint64_t kc_reader_expected_nbases(const struct kc_reader *reader)

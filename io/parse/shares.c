@@ -98,7 +98,7 @@ static size_t list_pieces(const struct kc_sized_input *inputs, size_t n, int ran
         double before = 0;
         for (size_t i = 0; i < n; i++) {
                 const struct kc_sized_input *in = &inputs[i];
-                struct kc_input_piece piece = { i, 0, UINT64_MAX };
+                struct kc_input_piece piece = { i, 0, UINT64_MAX, in->nbytes };
                 if (!in->cuttable) {
                         if (owners[i] == rank)
                                 pieces[npieces++] = piece;

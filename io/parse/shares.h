@@ -15,6 +15,7 @@
 struct kc_input_piece {
         size_t input;
         uint64_t from, to;
+        uint64_t nbytes; /* of the input, when it was inspected */
 };
 
 /* An input, as it was inspected. */

@@ -325,6 +325,23 @@ def test_input_that_one_rank_cannot_see():
     expect((s.path / "new.kc").exists(), False, "an output")
 
 
+def test_inputs_of_different_sizes():
+    """A file that is still being written, or seen late: its parts would overlap, or leave a gap."""
+    s = Session()
+    make_inputs(s)
+    (s.path / "elsewhere").mkdir()
+    s.write("elsewhere/x.fq", (s.path / "x.fq").read_bytes() + fastq(reads(100, 9)))
+    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
+                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+    said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
+    expect(done.returncode != 0, True, "it fails")
+    if len(said) != 1 or "rank 2 on " not in said[0] or "does not see the same inputs" not in said[0]:
+        raise Failure(f"said {said}")
+    expect((s.path / "new.kc").exists(), False, "an output")
+
+
 def test_different_command_lines():
     """Each process counts by itself."""
     s = Session()
@@ -445,5 +462,6 @@ def test_silent_rank():
 
 main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
-      test_report, test_failures, test_input_that_one_rank_cannot_see, test_different_command_lines,
+      test_report, test_failures, test_input_that_one_rank_cannot_see,
+      test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])

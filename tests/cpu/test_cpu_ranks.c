@@ -124,7 +124,8 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                 m->source = (struct kc_batch_source){ idle ? nothing : reads, next_batch };
                 m->ntasks = nk;
                 for (int j = 0; j < nk; j++) {
-                        m->runs[j] = (struct run){ .fail_at = -1, .nwords = kc_kmer_nwords(k[j]) };
+                        m->runs[j].fail_at = -1;
+                        m->runs[j].nwords = kc_kmer_nwords(k[j]);
                         m->sinks[j] = run_sink(&m->runs[j]);
                         m->sinks[j].put_blocks = put_blocks;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
