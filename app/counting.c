@@ -335,7 +335,7 @@ out:
         return status;
 }
 
-/* Let the other ranks write to rank 0's files, as far as they can open them. */
+/* Let the other ranks write to rank 0's files, if they can open them. */
 static enum kc_status share_outputs(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -351,7 +351,7 @@ out:
         return status;
 }
 
-/* What this rank has written is complete. */
+/* This rank has written everything that it writes to rank 0's files. */
 static enum kc_status end_guests(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -598,7 +598,7 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
         return count->adds ? commit_added(count, err) : commit_all(count, err);
 }
 
-/* Rank 0 has written what the others have not. */
+/* Rank 0 has written what the other ranks have not. */
 static void add_first_rank(struct count *count)
 {
         for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
@@ -730,7 +730,7 @@ out:
         return status;
 }
 
-/* Otherwise reads would be counted twice, or not at all. */
+/* If the ranks saw different inputs, reads would be counted twice, or not at all. */
 static enum kc_status check_same_inputs(const struct count *count, struct kc_error *err)
 {
         bool same;

@@ -8,7 +8,8 @@
 #include "io/store.h"
 
 /*
- * Every rank calls it. *guest = NULL, with KC_OK, on rank 0 and on ranks that cannot open its file.
+ * Every rank calls this. *guest = NULL, with KC_OK, on rank 0 and on ranks that cannot open rank
+ * 0's file.
  *   writer   rank 0's; the others do not use it
  *   path, k  of the output
  *   guest    out: freed with kc_store_leave

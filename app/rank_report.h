@@ -17,7 +17,7 @@ struct rank_report {
         uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
         uint64_t ncounted[OPTION_NUMBERS_MAX]; /* distinct k-mers */
         uint64_t nspilled[OPTION_NUMBERS_MAX]; /* bytes */
-        uint64_t nwritten[OPTION_NUMBERS_MAX]; /* bytes of the output; of rank 0's, what is left */
+        uint64_t nwritten[OPTION_NUMBERS_MAX]; /* bytes of the output; by rank 0, all the rest */
         uint64_t peak_nbytes;
 };
 

@@ -26,21 +26,21 @@ struct ranks {
 /*
  * Join the processes that were started together with this one. *ranks = NULL: there are none, or
  * their command lines differ. Then each process runs on its own, as in
- * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'. Threads that this starts, those of MPI too, take no
- * signals.
+ * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'. Threads that this starts, including those of MPI,
+ * receive no signals.
  */
 enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
 
-/* Every rank must come to call it, when ranks_agree was its last call; if they could not agree because
- * a rank is lost, it ends all processes, this one included. NULL is fine. */
+/* Every rank must call this in the end, with ranks_agree as its last call before. If the ranks
+ * could not agree because one is lost, this ends all processes, this one included. NULL is fine. */
 void ranks_leave(struct ranks *ranks);
 
 /* In what follows, ranks may be NULL: then this process is alone. */
 
-/* A rank that sends nothing for this long is lost; 0: the usual limit. Every rank must call it. */
+/* A rank that sends nothing for this long is lost; 0: the usual limit. Every rank calls this. */
 void ranks_set_patience(struct ranks *ranks, double seconds);
 
-/* Every rank calls it. *same: its value is rank 0's. */
+/* Every rank calls this. *same: whether its value is the same as rank 0's. */
 enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
                              struct kc_error *err);
 

@@ -53,7 +53,7 @@ static void stop_naming(void)
         remove_temporaries();
 }
 
-/* The work is not committed any more: remove its files at once. A launcher of several processes kills
+/* The work will not be committed: remove its files at once. A launcher of several processes kills
  * them a second after it has asked them to end. */
 static void give_up_names(void)
 {

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* The node that has the page at this address, which must have been touched; -1 if the system does not
- * say, as in a container that may not ask. Any thread may call this. */
+/* The node that has the page at this address, which must have been touched; -1 if the system does
+ * not say, for example in a container that may not ask. Any thread may call this. */
 int kc_numa_node(const void *address);
 
 #ifdef __cplusplus

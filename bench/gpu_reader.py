@@ -5,8 +5,8 @@
     bench/gpu_reader.py --cores 2,4,8,16 reads.fq reads.fq.gz
 
 Without --cores, bench_gpu_inflate times each file on the device: inflate, parse and pack, the bus,
-and text and BGZF streamed over it; if CMake found nvCOMP 6 (-Dnvcomp_DIR=...), also inflate with that,
-for comparison. With --cores, kcount counts each file on so many cores, with
+and text and BGZF streamed over it; if CMake found nvCOMP 6 (-Dnvcomp_DIR=...), also inflate with
+nvCOMP, for comparison. With --cores, kcount counts each file on so many cores, with
 taskset, once with the host's reader and once with the device's; the readers take turns, and must
 find the same k-mers. Put the reads and --work in a RAM disk. Each run is one line in
 bench/results/gpu-reader.jsonl; bench/report.py makes tables of them. Without a device the exit code

@@ -26,8 +26,9 @@ ratio is the time against one batch in flight.
 SENDING = """### The counter: reads or super-k-mers over the links
 
 Each device has a part of the reads. *reads*: all devices get all reads, and each finds the
-super-k-mers of its share; *super-k-mers*: each device finds those of all in its own reads, and sends
-them. From the reads to sorted runs, devices only; the ratio is against *reads* on as many devices.
+super-k-mers of its share; *super-k-mers*: each device finds all super-k-mers of its own reads, and
+sends them to their owners. Times are those of the devices, from the reads to sorted runs; the ratio
+is against *reads* on as many devices.
 """
 
 

@@ -11,7 +11,7 @@ RANKS = """\
 By `bench/ranks.py`: medians of whole runs to a .kc file, wall time, on one machine. The processes
 of a row share the same threads and the same bound on memory equally, and write the same file.
 *ratio* is the time over that of one process. *a process* is the largest resident set of any
-process, and *all* the sum of the largest of each. With `--gather`, and before there was that option,
+process, and *all* the sum of the largest of each. With `--gather`, and before that option existed,
 rank 0 writes the file alone. [cluster.md](cluster.md) says how the processes work together.
 """
 

@@ -55,8 +55,9 @@ void kc_arena_free(struct kc_arena *arena);
 struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker);
 
 /*
- * Cut a slab if few chunks are shared, so that another thread will not have to: the kernel clears the
- * slab's memory meanwhile. Does nothing if the arena is used up. Any thread may call this.
+ * Cut a slab if few chunks are shared, so that another thread will not have to: the kernel clears
+ * the slab's memory during this call. Does nothing if the arena is used up. Any thread may call
+ * this.
  */
 void kc_arena_stock(struct kc_arena *arena);
 

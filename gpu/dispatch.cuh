@@ -86,7 +86,7 @@ struct kc_gpu_dispatch {
 };
 
 /* How many records an outbox should hold for each of n members, on a device with room_nbytes of
- * memory: so many that copies of them reach the link's full rate. */
+ * memory: enough that copies of them reach the link's full rate. */
 uint64_t kc_gpu_dispatch_region(const struct kc_superkmer_setup *superkmers, int n,
                                 size_t room_nbytes);
 

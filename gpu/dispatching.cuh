@@ -14,8 +14,8 @@
 
 #include "gpu/followers.cuh"
 
-/* With fewer devices, sending all reads should cost less: predicted, not measured (docs/notes/gpu.md,
- * which says how to measure it). */
+/* With fewer devices, sending all reads should cost less. This is predicted, not measured;
+ * docs/notes/gpu.md says how to measure it. */
 enum { DISPATCH_LEAST_DEVICES = 5 };
 
 static bool may_dispatch(const struct kc_gpu_params *params)

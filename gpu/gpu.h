@@ -52,10 +52,11 @@ enum kc_gpu_table {
 
 enum { KC_GPU_MAX_DEVICES = 16 };
 
-/* What several devices that have read together send each other: the packed reads, in which each finds
- * the super-k-mers of its share, or the super-k-mers that each finds in its own reads for all. */
+/* What several devices that have read together send each other: either the packed reads, in which
+ * each device then finds the super-k-mers of its share, or the super-k-mers, which each device
+ * finds in its own reads and sends to those that count them. */
 enum kc_gpu_sending {
-        KC_SENDING_USUAL, /* whichever should be faster with so many devices */
+        KC_SENDING_USUAL, /* whichever should be faster with this many devices */
         KC_SENDING_READS,
         KC_SENDING_SUPERKMERS, /* if there is enough memory; otherwise the reads */
 };

@@ -103,8 +103,8 @@ size_t kc_reader_names(const struct kc_reader *reader, const char *const **names
  */
 uint64_t kc_reader_expected_nbases(const struct kc_reader *reader);
 
-/* A hash of the names and sizes of all inputs: ranks that share them must have the same, or some reads
- * would be read by two ranks or by none. */
+/* A hash of the names and sizes of all inputs. Ranks that share the inputs must have the same hash;
+ * otherwise some reads would be read by two ranks, or by none. */
 uint64_t kc_reader_fingerprint(const struct kc_reader *reader);
 
 /* Free everything; NULL is fine. */

@@ -85,8 +85,8 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer);
 
 /*
  * A guest is another process that writes blocks of a new file of counts, on the same machine or on
- * one that has the same file system: the process with the writer sends it an invitation, then each
- * block's place (kc_run_sealed, kc_run_guest).
+ * one that shares the file system. The process with the writer sends it an invitation, and later
+ * the place of each block (kc_run_sealed, kc_run_guest).
  */
 struct kc_store_invitation {
         bool valid; /* false: there is no way into the file */
@@ -97,13 +97,13 @@ struct kc_store_invitation {
         char name[4096];        /* temporary, as the writer calls it; "": the file has none yet */
 };
 
-/* Fill in an invitation, to be sent to other processes as it is; before the first part. KC_EIO if the
- * token cannot be written. */
+/* Fill in an invitation, to be sent to other processes as it is. Must come before the first part.
+ * KC_EIO if the token cannot be written. */
 enum kc_status kc_store_invite(struct kc_store_writer *writer,
                                struct kc_store_invitation *invitation, struct kc_error *err);
 
 /*
- * Open the file of an invitation. *guest = NULL, with KC_OK: this process cannot, or what it finds is
+ * Open the file of an invitation. *guest = NULL, with KC_OK: this process cannot open it, or finds
  * another file.
  *   path  the file's own, for messages
  *   k     of its k-mers
@@ -117,9 +117,9 @@ enum kc_status kc_store_join(struct kc_store_guest **guest,
 /* For the guest's own sink; valid until kc_store_leave. */
 const struct kc_run_guest *kc_store_guest_interface(const struct kc_store_guest *guest);
 
-/* All is written: flush it as far as the invitation asks for it, and close the file. The writer may
- * be committed only if no guest fails here. KC_EIO.
- *   nbytes  out: written by this process */
+/* Everything is written: flush the file if the invitation asks for that, and close it. The writer
+ * may be committed only if no guest fails here. KC_EIO.
+ *   nbytes  out: bytes that this process has written */
 enum kc_status kc_store_guest_end(struct kc_store_guest *guest, uint64_t *nbytes,
                                   struct kc_error *err);
 

@@ -49,7 +49,7 @@ struct kc_exchange {
          */
         enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* What was sent to this rank so far leaves now, not only when a message is full. */
+        /* Let what was sent to rank `to` so far leave now, even if its message is not full. */
         void (*flush)(void *ctx, int to);
         /* No thread of this rank sends any more in this phase. Fails as send does. */
         enum kc_status (*end)(void *ctx, struct kc_error *err);
@@ -85,8 +85,8 @@ static inline uint64_t kc_exchange_own(const struct kc_exchange *exchange, uint6
         return before * stripe + i % stripe;
 }
 
-/* Wait for a condition that may depend on other ranks, with its lock held: return when it is signaled,
- * or after some milliseconds. KC_ECANCELED if any rank has failed. */
+/* Wait for a condition that may depend on other ranks; the caller holds its lock. Returns when the
+ * condition is signaled, or after some milliseconds. KC_ECANCELED if any rank has failed. */
 enum kc_status kc_exchange_wait(const struct kc_exchange *exchange, pthread_cond_t *changed,
                                 pthread_mutex_t *lock, struct kc_error *err);
 

@@ -18,8 +18,8 @@ enum {
         DESCRIPTION_NBYTES = KC_PART_MAX_BLOCKS * 76 + KC_RUN_NROWS * 8 + 256,
 };
 
-/* A frame is sent in one piece: the counts, what describes the blocks, and either the words, which
- * exceed their limit by a block, or the two ends of the words. */
+/* A frame is sent in one piece: the counts, the description of the blocks, and either the words,
+ * which may exceed their limit by a block, or the two ends of the words. */
 static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + SENT_NBYTES + 72000 <= KC_EXCHANGE_MAX_NBYTES,
               "a frame may be too long");
 static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + 2 * KC_RUN_MAX_PAGE_NBYTES <=
@@ -70,7 +70,7 @@ struct kc_joint_run {
         struct sender *idle, *busy;
         struct kc_turn turn;        /* of this rank's parts, to be sent */
         struct kc_pending *pending; /* of a guest; or NULL */
-        uint64_t nown;              /* parts that a guest has still to end */
+        uint64_t nown;              /* parts that a guest still has to end */
 };
 
 static size_t rounded(size_t nbytes)
@@ -83,7 +83,7 @@ static int owner(const struct kc_joint_run *run, uint64_t part)
         return kc_exchange_owner(run->setup.exchange, part, run->setup.stripe);
 }
 
-/* Of the words of sealed blocks, what is sent from each end. */
+/* How many bytes from each end of the words of sealed blocks are sent. */
 static size_t edge_nbytes(const struct kc_run_blocks *b, uint64_t page_nbytes)
 {
         const size_t nbytes = b->nwords * sizeof *b->words;
@@ -115,7 +115,7 @@ static enum kc_status take_turn(struct sender *s, struct kc_error *err)
         return KC_OK;
 }
 
-/* A guest's frames are small, and it waits for what they bring about. */
+/* A guest's frames are small, and it waits for the places that they get: send them at once. */
 static enum kc_status send_frame(struct sender *s, const struct frame_header *header,
                                  const uint8_t *end, struct kc_error *err)
 {
@@ -172,7 +172,7 @@ static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, stru
         return send_frame(s, &header, to, err);
 }
 
-/* The blocks must be pending before their place can come. */
+/* The blocks must be pending before their place can arrive. */
 static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct sender *s = ctx;
@@ -407,7 +407,7 @@ static enum kc_status feed_pairs(struct kc_joint_run *run, const struct frame *f
         return sink->put(sink->ctx, &pairs, err);
 }
 
-/* *from: behind the description. */
+/* *from: out: the end of the description. */
 static struct kc_run_blocks get_description(const struct kc_joint_run *run,
                                             const struct frame *frame,
                                             const struct frame_header *header, const uint8_t **from)

@@ -2,8 +2,8 @@
  * One run made by all ranks. The parts are dealt to the ranks in stripes (kc_exchange_owner), so that
  * all ranks work at about the same place in the key space and rank 0, whose sink gets the run, need
  * not keep much. The other ranks encode their parts (kmer/part_encoder.h) and send them in ascending
- * order. A rank that can write to the sink's file (kc_run_guest) keeps the blocks, sends only what
- * describes them, and writes them where rank 0 says (kmer/pending.h).
+ * order. A rank that can write to the sink's file (kc_run_guest) keeps the blocks, sends only a
+ * description of them, and writes them where rank 0 says (kmer/pending.h).
  *
  *      rank 0:  sorters ──▶ sink ◀── serve ◀── a queue for each rank ◀── take
  *                                      └──▶ places: to their ranks
@@ -24,7 +24,7 @@ uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads);
 
 struct kc_joint_run_setup {
         const struct kc_exchange *exchange;
-        const struct kc_run_sink *sink; /* rank 0's; of another rank's, filter and guest */
+        const struct kc_run_sink *sink; /* rank 0's; elsewhere, only filter and guest are used */
         int nwords;                     /* of a k-mer */
         uint64_t nparts;                /* of all ranks */
         uint32_t stripe;                /* kc_exchange_owner says which rank makes a part */
@@ -43,9 +43,9 @@ struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run);
 struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run);
 
 /*
- * By a thread of its own, on ranks that need it: on rank 0, give the other ranks' parts to the sink,
- * until the last one; on a guest, write this rank's blocks, until the last one. KC_ECANCELED if a rank
- * fails, or after cancel; failures of the sink or the guest.
+ * Called by a thread of its own on ranks that need it. On rank 0: give the other ranks' parts to
+ * the sink, until the last one. On a guest: write this rank's blocks, until the last one.
+ * KC_ECANCELED if a rank fails, or after cancel; failures of the sink or the guest.
  */
 bool kc_joint_run_needs_service(const struct kc_joint_run *run);
 enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err);

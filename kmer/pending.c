@@ -28,7 +28,7 @@ struct kc_pending {
 
 uint64_t kc_pending_nbytes(void)
 {
-        return PENDING_NBYTES + 2 * KC_EXCHANGE_MAX_NBYTES; /* by the last ones */
+        return PENDING_NBYTES + 2 * KC_EXCHANGE_MAX_NBYTES; /* the last ones may exceed it */
 }
 
 /* ---- queues ---- */

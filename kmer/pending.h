@@ -1,7 +1,7 @@
 /*
  * The blocks that a rank has encoded and sealed, and that wait for their place in rank 0's file
- * (kmer/joint_run.h). Places come in the order in which the blocks were added. They are written by a
- * thread of their own, and by those that add more while there is no room.
+ * (kmer/joint_run.h). Places arrive in the order in which the blocks were added. A separate thread
+ * writes the blocks, and so do threads that have to wait for room before they can add more.
  */
 #ifndef KC_PENDING_H
 #define KC_PENDING_H
@@ -19,21 +19,22 @@ enum kc_status kc_pending_new(struct kc_pending **pending, const struct kc_excha
                               const struct kc_run_guest *guest, struct kc_error *err);
 void kc_pending_free(struct kc_pending *pending); /* NULL is fine */
 
-/* Copy blocks of a part; by one thread at a time. May wait for the places of earlier ones, which rank
- * 0 must be able to give without these. KC_ENOMEM, KC_ECANCELED, and failures of the guest. */
+/* Add a copy of blocks of a part; by one thread at a time. May wait until earlier blocks have their
+ * places, which rank 0 must be able to give without the new ones. KC_ENOMEM, KC_ECANCELED, and
+ * failures of the guest. */
 enum kc_status kc_pending_add(struct kc_pending *pending, uint64_t part, const uint64_t *words,
                               size_t nwords, struct kc_error *err);
 
 /* Nothing more will be added. */
 void kc_pending_end(struct kc_pending *pending);
 
-/* The first blocks without a place, which are of this part, go to this offset. Does not wait.
- * KC_EUSAGE if there are none of this part. */
+/* The first blocks that have no place yet go to this offset. Does not wait. KC_EUSAGE if there are
+ * none, or if they are not of this part. */
 enum kc_status kc_pending_place(struct kc_pending *pending, uint64_t part, uint64_t offset,
                                 struct kc_error *err);
 
-/* Write blocks as they get their places, until all that are ever added are written. KC_ECANCELED, and
- * failures of the guest. */
+/* Write blocks as they get their places, until kc_pending_end has been called and all are written.
+ * KC_ECANCELED, and failures of the guest. */
 enum kc_status kc_pending_write(struct kc_pending *pending, struct kc_error *err);
 
 /* Wake blocked calls, which then fail, like all later ones; from any thread. */

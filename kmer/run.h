@@ -107,29 +107,30 @@ struct kc_run_blocks {
 
 /*
  * Blocks that one process encodes and writes, and that another one, whose sink has the file, enters
- * into the run (kmer/joint_run.h). Only the sink's process writes to pages of the file that hold
- * anything else: network file systems write whole pages back, so the last of two processes to do so
- * would undo what the other one wrote to the same page.
+ * into the run (kmer/joint_run.h). Only the sink's process writes to pages of the file that also
+ * hold other bytes: network file systems write back whole pages, so if two processes wrote to the
+ * same page, the later one would undo what the other one wrote.
  */
 struct kc_run_sealed {
         const uint64_t *checksums; /* [nblocks] */
         uint32_t page_nbytes;      /* a page of the process that writes the blocks */
-        const uint8_t *head,
-                *tail; /* the first and the last bytes of the blocks' words: as many as a
-                                       page has, or all if they are fewer */
+        /* The first and the last bytes of the blocks' words: a page's worth each, or all of them if
+         * there are fewer. */
+        const uint8_t *head, *tail;
 };
 
 enum { KC_RUN_MAX_PAGE_NBYTES = 64 << 10 };
 
-/* How a process writes blocks to the file of another one's sink; by any threads. */
+/* How a process writes blocks to the file of another process's sink. Any thread may call it. */
 struct kc_run_guest {
         void *ctx;
         uint32_t page_nbytes; /* at most KC_RUN_MAX_PAGE_NBYTES */
-        /* Fill in the checksums, in the words and in checksums [nblocks]. KC_EUSAGE if the blocks are
-         * not sound. */
+        /* Fill in the checksums, in the words and in checksums [nblocks]. KC_EUSAGE if the blocks
+         * are not sound. */
         enum kc_status (*seal)(void *ctx, const struct kc_run_blocks *blocks, uint64_t *checksums,
                                struct kc_error *err);
-        /* Write sealed words at the offset that place_blocks gave, but for what the sink writes. KC_EIO. */
+        /* Write sealed words at the offset that place_blocks gave, except for the ends, which the
+         * sink writes. KC_EIO. */
         enum kc_status (*write)(void *ctx, const uint64_t *words, size_t nwords, uint64_t offset,
                                 struct kc_error *err);
 };
@@ -164,13 +165,13 @@ struct kc_run_sink {
          * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                      struct kc_error *err);
-        /* Likewise for blocks `within` that have no words here: another process has sealed them and
-         * writes them at *offset of the file. NULL if no other process can write there. */
+        /* Like put_blocks, for blocks `within` that have no words here: another process has sealed
+         * them and writes them at *offset of the file. NULL if no other process can write there. */
         enum kc_status (*place_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                        const struct kc_run_sealed *sealed, uint64_t *offset,
                                        struct kc_error *err);
-        /* That process's own sink has this and neither put nor put_blocks. NULL: this process does
-         * not write to another's file. */
+        /* The sink of that other process has this, and neither put nor put_blocks. NULL: this
+         * process does not write to the file of another one. */
         const struct kc_run_guest *guest;
         /* Counts alone, in any order, by several threads at once. Such a sink keeps all pairs; it
          * also has put, which an engine may call for the whole run or for the other k-mers of the

@@ -77,7 +77,7 @@ struct kc_ranks_exchange {
         struct message *posted; /* on their way */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
-        int ntold;    /* ranks below this have been sent that this rank leaves */
+        int ntold;    /* ranks below this have been told that this rank leaves */
         struct kc_watch *watch;
         long nap_ns; /* the next nap between looks for messages */
 };
@@ -103,7 +103,7 @@ static enum kc_status check(const struct kc_ranks_exchange *x, struct kc_error *
         return x->failure.status == KC_OK ? KC_OK : kc_fail_as(err, &x->failure);
 }
 
-/* A failure that breaks the exchange matters more than another one that was noted before. */
+/* A failure that breaks the exchange replaces one that was noted before. */
 static void note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure, bool breaks)
 {
         pthread_mutex_lock(&x->lock);
@@ -590,7 +590,7 @@ static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wan
         enum kc_status status;
         bool beaten;
         KC_TRY(take_tag(x, TAG_LEFT, busy, err));
-        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err)); /* also those sent before that */
+        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err)); /* also those sent before TAG_LEFT */
         if (wanted->rest)
                 return take_rest(x, busy, err);
         KC_TRY(take_tag(x, TAG_FAILED, busy, err));
@@ -659,7 +659,7 @@ static void end_settling(struct kc_ranks_exchange *x)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* This rank may stop when all others leave, too, and nothing of its own is on its way. */
+/* This rank may stop when all others are leaving too and nothing of its own is on its way. */
 static void end_leaving(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
@@ -690,7 +690,7 @@ out:
         return status;
 }
 
-/* Once the exchange is broken, its callers find out by themselves, and there is nothing to do. */
+/* Once the exchange is broken, its callers find out by themselves: the pump has nothing to do. */
 static bool must_stop(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);

@@ -18,7 +18,7 @@ struct kc_ranks_exchange;
 /* Bytes that an exchange takes for messages. */
 size_t kc_ranks_exchange_nbytes(int nranks);
 
-/* transport must outlive the exchange. Every rank must make one: a rank that is silent for
+/* transport must outlive the exchange. Every rank must make an exchange: a rank that is silent for
  * KC_TRANSPORT_PATIENCE_S is lost (ranks/watch.h), and the calls of all others fail. KC_ENOMEM. */
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                                      const struct kc_transport *transport, struct kc_error *err);
@@ -26,7 +26,7 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
 /* What an engine gets; valid until kc_ranks_exchange_free. */
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchange);
 
-/* Another limit than KC_TRANSPORT_PATIENCE_S; every rank must set it. */
+/* Set a limit other than KC_TRANSPORT_PATIENCE_S; every rank must do so. */
 void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *exchange, double seconds);
 
 /* Bytes of records sent to other ranks and taken from them. */
@@ -43,9 +43,10 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, cons
                                         size_t nbytes, void *all, struct kc_error *err);
 
 /*
- * Unless the exchange is broken, because messages can no longer be sent or taken, or a rank is lost:
- * wait until every rank calls this. No message may be on its way, as after kc_ranks_exchange_settle.
- * NULL is fine. Returns whether it is broken; the transport should then not be used any more.
+ * Wait until every rank calls this, unless the exchange is broken because messages can no longer be
+ * sent or taken, or because a rank is lost. No message may be on its way, as after
+ * kc_ranks_exchange_settle. NULL is fine. Returns whether the exchange is broken; the transport
+ * should then no longer be used.
  */
 bool kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
 

@@ -22,7 +22,7 @@ const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks);
 /* Wait until every rank calls this; no message may be on its way. NULL is fine. */
 void kc_ranks_leave(struct kc_ranks *ranks);
 
-/* End this process and the others, because they cannot be told anything any more. Does not return if
+/* End this process and the others, because no message can reach them any more. Does not return if
  * there are others. */
 void kc_ranks_abort(struct kc_ranks *ranks);
 

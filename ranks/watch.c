@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-enum { BEATS = 24 }; /* in the time after which a rank that sends none is lost */
+enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
 
-/* The most that a turn adds to how long a rank has been silent: if the turn comes later, this
- * process was stopped itself, perhaps together with the others. */
+/* The most that a turn adds to the time that a rank has been silent: if more time has passed, this
+ * process was itself stopped, perhaps together with the others. */
 #define TURN_SECONDS 1.0
 
 struct watched {
@@ -34,7 +34,7 @@ enum kc_status kc_watch_new(struct kc_watch **watch, const struct kc_transport *
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         w->transport = transport;
         w->tag = tag;
-        w->ranks[transport->rank].left = true; /* oneself is not watched */
+        w->ranks[transport->rank].left = true; /* a rank does not watch itself */
         w->turned = w->beaten = kc_clock_seconds();
         return KC_OK;
 }
@@ -49,7 +49,8 @@ void kc_watch_left(struct kc_watch *w, int from)
         w->ranks[from].left = true;
 }
 
-/* Send a beat to a rank that has taken the last one. One that has left still waits for the others. */
+/* Send a beat to a rank that has taken the previous one; also to a rank that has left, because it
+ * still waits for the others. */
 static enum kc_status beat(struct kc_watch *w, int to, struct kc_error *err)
 {
         static const char nothing;
@@ -71,7 +72,7 @@ static enum kc_status end_beat(struct kc_watch *w, int to, struct kc_error *err)
         return status;
 }
 
-/* Ranks lose patience one after the other, so that as a rule only one reports a loss: it ends the
+/* Ranks lose patience one after another, so that usually only one reports a loss, and ends the
  * others. */
 static enum kc_status check_heard(struct kc_watch *w, int from, double passed, struct kc_error *err)
 {
@@ -85,7 +86,7 @@ static enum kc_status check_heard(struct kc_watch *w, int from, double passed, s
                        from, watched->silent_seconds);
 }
 
-/* What was tolerated so far says nothing about how long a rank may be silent now. */
+/* With another limit, the silence of all ranks is measured from now on. */
 static void set_patience(struct kc_watch *w, double seconds)
 {
         if (w->patience_seconds == seconds)

@@ -1,8 +1,8 @@
 /*
- * Whether the other ranks are still there. A rank that has stopped, or that cannot be reached any
- * more, sends nothing, but no call of the transport fails for that. So every rank sends every other
- * one an empty message, a beat, every few seconds; a rank that has sent nothing for a long time is
- * lost.
+ * Whether the other ranks are still there. A rank that has stopped, or that can no longer be
+ * reached, sends nothing, but no call of the transport fails because of that. So every rank sends
+ * every other one an empty message, a beat, every few seconds; a rank that has sent nothing for a
+ * long time is lost.
  */
 #ifndef KC_RANKS_WATCH_H
 #define KC_RANKS_WATCH_H
@@ -18,11 +18,11 @@ enum kc_status kc_watch_new(struct kc_watch **watch, const struct kc_transport *
 /* A message has come from this rank. */
 void kc_watch_heard(struct kc_watch *watch, int from);
 
-/* This rank has left: it sends nothing more, and is not missed. */
+/* This rank has left: it sends nothing more, but is not lost. */
 void kc_watch_left(struct kc_watch *watch, int from);
 
 /*
- * To be called all the time by the thread that uses the transport.
+ * To be called over and over by the thread that uses the transport.
  *   beats             whether to send any
  *   patience_seconds  how long a rank may send nothing; the same on all ranks, which send beats
  *                     accordingly

@@ -10,7 +10,7 @@
  * zlib reads. A line of JSON reports the times, for n bytes of text; `bytes` are those read and
  * written.
  *
- * If CMake found nvCOMP 6, it inflates the same blocks, for comparison: another line.
+ * If CMake found nvCOMP 6, it inflates the same blocks for comparison: one more line of JSON.
  *
  * If the text is FASTQ or FASTA, more lines follow: the text is parsed and packed, and then copied
  * from pinned memory, in rounds of about MIBYTES of text (256): as it is, to know the rate of the

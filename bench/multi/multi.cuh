@@ -59,8 +59,8 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
 void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_t want);
 
 /* After a measurement of n keys (or what unit says) that may need more memory than there is: if it
- * returned KC_ENOMEM, say on stderr that it is skipped, and return KC_OK. Otherwise return its status and
- * failure. */
+ * returned KC_ENOMEM, say on stderr that it is skipped, and return KC_OK. Otherwise return its
+ * status and failure. */
 enum kc_status multi_skip_if_large(enum kc_status status, const char *part, uint64_t n,
                                    const char *unit, const struct kc_error *failure,
                                    struct kc_error *err);
@@ -82,8 +82,9 @@ enum kc_status multi_host(struct multi_bench *b, struct kc_error *err);
 /* Figure 10, lower half: like multi_capacity, with keys on the host and 2 batches in flight. */
 enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err);
 
-/* The counter on two members to all of them, each of which has a part of the reads of W1: in turn, all
- * members get all reads, and each gets the super-k-mers that it counts. */
+/* The counter on two members, three, and so on up to all of them, each of which has a part of the
+ * reads of W1. In each case, once all members get all reads, and once each member gets the
+ * super-k-mers that it counts. */
 enum kc_status multi_sending(struct multi_bench *b, struct kc_error *err);
 
 #endif

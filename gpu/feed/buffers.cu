@@ -11,7 +11,7 @@ size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
                (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
 }
 
-/* The host's node nearest to a device; -1: unknown. */
+/* The host's NUMA node that is nearest to a device; -1: unknown. */
 static int nearest_node(int device)
 {
         int node = -1;
@@ -164,8 +164,8 @@ static void take_place(struct kc_gpu_feed *feed, struct feed_outlet *outlet, str
         outlet->nwords += nwords;
 }
 
-/* For the sake of its node, a device may be half a buffer ahead: others fill theirs a little later, but
- * they do. NULL: no device has a free buffer. */
+/* A device on the batch's node may be half a buffer ahead: the others fill their buffers a little
+ * later, but they do fill them. NULL: no device has a free buffer. */
 static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed, int node)
 {
         struct kc_feed_candidate candidates[KC_FEED_MAX_DEVICES] = {};

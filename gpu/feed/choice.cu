@@ -5,7 +5,8 @@ static double claim(const struct kc_feed_candidate *device)
         return (double)device->nwords / (double)device->share;
 }
 
-/* Of the free devices that may_take accepts, the one that has received least for its share; -1: none. */
+/* Of the free devices that may_take accepts, the one that has received least for its share; -1:
+ * there is none. */
 template <class Test>
 static int least_claim(const struct kc_feed_candidate *devices, int n, Test may_take)
 {

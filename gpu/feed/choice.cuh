@@ -1,5 +1,6 @@
 /*
- * Private to gpu/feed: which device gets a batch. Only computes, also on a machine without devices.
+ * Private to gpu/feed: which device gets a batch. This only computes, so it also runs on a machine
+ * without devices.
  */
 #ifndef KC_GPU_FEED_CHOICE_CUH
 #define KC_GPU_FEED_CHOICE_CUH
@@ -14,8 +15,8 @@ struct kc_feed_candidate {
 };
 
 /*
- * Of the free devices, the one that has received least for its share; but one on the batch's own node
- * comes first, as long as it is ahead of that one by at most its lead.
+ * Choose, of the free devices, the one that has received least for its share. A device on the
+ * batch's own node comes first, though, if it is ahead of that one by at most its lead.
  *   node  of the batch's memory; -1: unknown
  * Returns the device's index, or -1 if none is free.
  */

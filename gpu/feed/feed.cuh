@@ -6,8 +6,8 @@
  *      source ──▶ a worker's two pinned slots ──▶ a device's buffer ──▶ the device's thread
  *
  * If several devices are attached, a batch goes to one that has a free buffer; of these, to the one
- * that has received least for its share, or to one on the NUMA node where the batch is that has
- * received little more (gpu/feed/choice.cuh). Where nodes are not known, only shares count.
+ * that has received least for its share. A device on the batch's NUMA node comes first if it has
+ * received only a little more (gpu/feed/choice.cuh). If nodes are not known, shares alone decide.
  *
  * Reading begins before the device is ready, which takes some tenths of a second. Batches read in
  * that time stay in pageable memory and pass through the pinned slots later, which is faster than

@@ -81,7 +81,7 @@ void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
  * slower. */
 void kc_feed_pin(struct kc_gpu_feed *feed);
 
-/* Ask the system where a worker's slots are, once they are pinned and stay there. */
+/* Ask the system on which node a worker's slots are, once they are pinned and cannot move. */
 void kc_feed_locate(struct kc_gpu_feed *feed, int worker);
 
 /* Create the slots' events of the current device, which is the feed's `device`. KC_EDEVICE. */

@@ -214,7 +214,7 @@ void kc_feed_pin(struct kc_gpu_feed *feed)
                 (void)cudaGetLastError();
 }
 
-/* In the middle of a slot, because the huge pages at its ends may have been touched first by the
+/* Ask about the middle of a slot: the huge pages at its ends may have been touched first by the
  * worker whose slots are next to it. */
 void kc_feed_locate(struct kc_gpu_feed *feed, int worker)
 {

@@ -53,7 +53,7 @@ static enum fit are_records(const char *text, const char *end, bool whole)
         return FITS;
 }
 
-/* Look for a record of FASTQ in text, after its first line, which may have begun earlier.
+/* Look for a FASTQ record in text, after its first line, which may have begun earlier.
  *   whole  the file ends where the text does
  *   at     out, if FITS; the end of the text if no record begins in it */
 static enum fit find_record(const char *text, size_t n, bool whole, size_t *at)
@@ -71,7 +71,7 @@ static enum fit find_record(const char *text, size_t n, bool whole, size_t *at)
         return whole ? FITS : UNKNOWN;
 }
 
-/* The first header of FASTA in a piece of text; NULL: there is none.
+/* The first FASTA header in a piece of text; NULL: there is none.
  *   after_line  in/out: whether a line ends right before the text */
 static const char *find_header(const char *text, size_t n, bool *after_line)
 {
@@ -87,7 +87,7 @@ static const char *find_header(const char *text, size_t n, bool *after_line)
 
 /* ---- plain text ---- */
 
-/* Search as far as needed: a chromosome is longer than any window. */
+/* Search as far as needed: a chromosome can be longer than any window. */
 static enum kc_status find_plain_fasta(const struct kc_input *in, uint64_t from, struct kc_cut *cut,
                                        struct kc_error *err)
 {

@@ -15,8 +15,9 @@ struct kc_cut {
 
 /*
  * Find the first place at or after byte `from` of the file at which a record begins; the end of the
- * file if none is found. The result depends only on the file and on `from`, and grows with it, unless
- * four records of FASTQ are longer than 64 MiB: the end of the file may then come before other cuts.
+ * file if none is found. The result depends only on the file and on `from`. It does not decrease as
+ * `from` increases, unless four FASTQ records together are longer than 64 MiB: a search may then
+ * return the end of the file although one from further on finds a cut.
  *
  * The place is certain in FASTA, and in FASTQ with four lines a record: a line of qualities can look
  * like a header, but the second line after it is then a sequence, which does not begin with '+'.

@@ -94,7 +94,7 @@ static bool is_part(const struct kc_input_piece *piece)
         return piece->from > 0 || piece->to < UINT64_MAX;
 }
 
-/* Whether the pieces of all processes are the whole file, each byte once. */
+/* Check that the pieces of all processes make up the whole file, each byte once. */
 static enum kc_status check_piece(const struct kc_input *in, const char *path,
                                   const struct kc_input_piece *piece, const struct ends *ends,
                                   struct kc_error *err)
@@ -102,7 +102,7 @@ static enum kc_status check_piece(const struct kc_input *in, const char *path,
         if (!is_part(piece))
                 return KC_OK;
         if (in->size != piece->nbytes)
-                return kc_fail(err, KC_EINPUT, "%s was written to while it was opened",
+                return kc_fail(err, KC_EINPUT, "%s was written to while it was being opened",
                                kc_input_name(path));
         if (ends->begin.at > ends->end.at)
                 return kc_fail(

@@ -375,7 +375,7 @@ static uint64_t sum_pieces(const struct kc_reader *reader, const struct kc_sized
         return sum;
 }
 
-/* Of all that the shares of the ranks depend on. */
+/* A hash of everything that the ranks' shares depend on. */
 static uint64_t fingerprint_of(const struct kc_reader *reader, const struct kc_sized_input *sized)
 {
         uint64_t hash = reader->inputs.n;

@@ -33,7 +33,7 @@ static struct inner whole_pages(uint64_t begin, uint64_t end, uint64_t page_nbyt
 {
         struct inner inner = { (begin + page_nbytes - 1) / page_nbytes * page_nbytes,
                                end / page_nbytes * page_nbytes };
-        if (inner.begin > inner.end) /* the ends of one page are missing */
+        if (inner.begin > inner.end) /* no page is filled */
                 inner.begin = inner.end = end;
         return inner;
 }
@@ -65,7 +65,7 @@ static bool draw_token(uint8_t *token, size_t nbytes)
         return n == (ssize_t)nbytes;
 }
 
-/* A file that has a name may be on a network file system, where others read only what is flushed. */
+/* A file with a name may be on a network file system, where others read only what is flushed. */
 enum kc_status kc_store_invite(struct kc_store_writer *w, struct kc_store_invitation *invitation,
                                struct kc_error *err)
 {
@@ -98,7 +98,7 @@ static bool has_token(int fd, const struct kc_store_invitation *invitation)
                memcmp(token, invitation->token, sizeof token) == 0;
 }
 
-/* Look before opening: on another machine, the number of the process means another one. */
+/* Look before opening: on another machine, the PID means another process. */
 static int open_of_process(const struct kc_store_invitation *invitation)
 {
         char link[64];
@@ -197,7 +197,7 @@ const struct kc_run_guest *kc_store_guest_interface(const struct kc_store_guest 
         return &g->interface;
 }
 
-/* Closing a file on a network file system sends what is not sent yet, and reports if that fails. */
+/* Closing a file on a network file system sends what has not been sent, and reports failures. */
 enum kc_status kc_store_guest_end(struct kc_store_guest *g, uint64_t *nbytes, struct kc_error *err)
 {
         const int fd = g->fd;

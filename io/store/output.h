@@ -40,7 +40,8 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
 /* Flush all that was written to the disk; what was reserved and not written is cut off. KC_EIO. */
 enum kc_status kc_output_sync(struct kc_output *output, struct kc_error *err);
 
-/* Write all nbytes at an offset of the file fd, which messages call path; from any thread. KC_EIO. */
+/* Write all nbytes at an offset of the file fd, which messages call path. Any thread may call this.
+ * KC_EIO. */
 enum kc_status kc_pwrite_all(int fd, const char *path, const void *data, size_t nbytes,
                              uint64_t offset, struct kc_error *err);
 

@@ -9,7 +9,7 @@
  * that blocks follow one another, and, at the run's end, that they hold as many k-mers as the
  * counts that came with them say.
  *
- * Blocks that another process writes (guest.c) take the same way, but for their words.
+ * Blocks that another process writes (guest.c) go the same way, but without their words.
  */
 #include "io/store/guest.h"
 #include "io/store/writer.h"
@@ -219,7 +219,7 @@ static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blo
         return kc_tally_add(&e->tally, b->big_counts, b->nbig, err);
 }
 
-/* Check what describes the blocks, and add up their counts. */
+/* Check the description of the blocks, and add up their counts. */
 static enum kc_status accept_description(struct kc_store_writer *w, struct kc_encoder *e,
                                          const struct kc_run_blocks *b, struct kc_error *err)
 {

@@ -97,7 +97,7 @@ enum kc_status kc_writer_place_blocks(struct kc_store_writer *writer,
                                       const struct kc_run_sealed *sealed, uint64_t *offset,
                                       struct kc_error *err);
 
-/* Check the sizes of blocks for the file at path, and fill in their checksums. KC_EUSAGE.
+/* Check the sizes of blocks of the file at path, and fill in their checksums. KC_EUSAGE.
  *   kmer_nwords  words of a k-mer */
 enum kc_status kc_blocks_seal(const char *path, const struct kc_run_blocks *blocks, int kmer_nwords,
                               struct kc_error *err);

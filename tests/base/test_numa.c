@@ -1,5 +1,5 @@
 /*
- * Where memory is: on a machine with one NUMA node, on that one, if the system says.
+ * Where memory is: on a machine with only one NUMA node, it is on that node, if the system says.
  */
 #include "base/numa.h"
 
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* The kernel's list of nodes: "0" if there is one. */
+/* The kernel's list of nodes: "0" if there is only one. */
 static int has_one_node(void)
 {
         char text[64] = "";

@@ -66,7 +66,7 @@ Some CPU, 16 cores, 64 GiB; New, 1.2; 2026-11-23.
 
 
 def test_nvcomp():
-    """A column for it, if a program that was built with it has run."""
+    """There is a column for nvCOMP if a program that was built with it has run."""
     lines = report_reader.stage_lines(STAGES + [{**STAGES[-1], "stage": "nvcomp: x.tar.gz", "g_per_s": 49}])
     for line in "| file | inflate | nvCOMP | parse and pack |", "| r.fq.gz | 70.5 |  | 410.0 |", \
             "| x.tar.gz | 35.2 | 49.0 |  |":

@@ -34,7 +34,7 @@ def launch(s, nranks, *arguments, code=0, **how):
 
 
 def launch_each(s, prefixes, *arguments, code=0, **how):
-    """The same with a prefix of the command for each rank, such as ["env", "A=1"]."""
+    """Like launch, with a prefix for the command of each rank, such as ["env", "A=1"]."""
     how.setdefault("stdin", subprocess.DEVNULL)
     how.setdefault("cwd", s.path)
     line = list(LAUNCH)
@@ -120,7 +120,7 @@ def written(s, prefixes, *arguments):
 
 
 def test_who_writes():
-    """All ranks write to the file, or with --gather only the first; it is the same."""
+    """All ranks write to the file, or with --gather only the first; the file is the same."""
     s = Session()
     make_large_inputs(s)
     for options in (["-k", 31], ["-k", 21, "--min", 2, "-t", 2], ["-k", "15,31,101"],
@@ -158,8 +158,8 @@ def with_faults(**settings):
 
 
 def test_ways_into_the_file():
-    """Through the process that has it; or by its temporary name, if it has one. A rank that finds neither
-    sends its part."""
+    """A rank opens the file through the process that has it, or by its temporary name, if it has one. A rank
+    that can do neither sends its part."""
     if FAULT is None:
         return
     s = Session()
@@ -180,7 +180,7 @@ def test_ways_into_the_file():
 
 
 def test_failed_writes():
-    """A rank's disk is full, or its part cannot be flushed: its message, and the old file stays."""
+    """A rank's disk is full, or its part cannot be flushed: its message appears, and the old file stays."""
     if FAULT is None:
         return
     s = Session()
@@ -310,36 +310,33 @@ def test_failures():
     fails(s, 2, "hist of a .kc file runs as one process", "hist", "old.kc")
 
 
+def fails_elsewhere(s, message):
+    """The third rank works in another folder, finds another x.fq there or none, and says so; no other one does."""
+    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
+                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+    said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
+    expect(done.returncode != 0, True, "it fails")
+    if len(said) != 1 or "rank 2 on " not in said[0] or message not in said[0]:
+        raise Failure(f"said {said}")
+    expect((s.path / "new.kc").exists(), False, "an output")
+
+
 def test_input_that_one_rank_cannot_see():
     s = Session()
     make_inputs(s)
     (s.path / "elsewhere").mkdir()
-    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
-    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
-                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
-    said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
-    expect(done.returncode != 0, True, "it fails")
-    if len(said) != 1 or "rank 2 on " not in said[0] or "cannot open x.fq" not in said[0]:
-        raise Failure(f"said {said}")
-    expect((s.path / "new.kc").exists(), False, "an output")
+    fails_elsewhere(s, "cannot open x.fq")
 
 
 def test_inputs_of_different_sizes():
-    """A file that is still being written, or seen late: its parts would overlap, or leave a gap."""
+    """A file is still being written, or a rank sees it late: its parts would overlap, or leave a gap."""
     s = Session()
     make_inputs(s)
     (s.path / "elsewhere").mkdir()
     s.write("elsewhere/x.fq", (s.path / "x.fq").read_bytes() + fastq(reads(100, 9)))
-    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
-    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
-                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
-    said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
-    expect(done.returncode != 0, True, "it fails")
-    if len(said) != 1 or "rank 2 on " not in said[0] or "does not see the same inputs" not in said[0]:
-        raise Failure(f"said {said}")
-    expect((s.path / "new.kc").exists(), False, "an output")
+    fails_elsewhere(s, "does not see the same inputs")
 
 
 def test_different_command_lines():
@@ -379,7 +376,7 @@ def processes(output):
 
 
 def wait_for_ranks(output, n):
-    """Until n processes write this file, and have begun to count."""
+    """Wait until n processes write this file and have begun to count."""
     deadline = time.time() + 30
     while len(processes(output)) < n:
         if time.time() > deadline:
@@ -397,8 +394,8 @@ def wait_for_end(output):
 
 
 def test_killed_rank():
-    """The job ends soon, and nothing is left, whether the first rank waits for standard input, or it has an
-    output with a temporary name, which it must live to remove."""
+    """The job ends soon, and nothing is left, whether the first rank waits for standard input or has an output
+    with a temporary name, which it must live long enough to remove."""
     s = Session()
     make_inputs(s)
     waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)

@@ -37,7 +37,7 @@ static void a_stock_is_made_once_and_used(void **state)
         kc_arena_free(&arena);
 }
 
-/* Every chunk can be taken, also if the stock was filled up at the end. */
+/* Every chunk can be taken, even if the stock was filled up at the end. */
 static void nothing_is_lost(void **state)
 {
         struct kc_arena arena;

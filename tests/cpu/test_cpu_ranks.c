@@ -297,7 +297,7 @@ static void a_lost_rank_ends_all_ranks(void **state)
 
 /* ---- several ranks write one file ---- */
 
-/* What one rank does to another's file, watched. */
+/* Watches what a guest does to rank 0's file. */
 struct watched {
         struct kc_run_guest interface;
         const struct kc_run_guest *guest;
@@ -349,7 +349,7 @@ static void watch(struct watched *w, const struct kc_store_invitation *invitatio
                                                  .ctx = &member->runs[0] };
 }
 
-/* Rank 0 may give the first place late: when a rank keeps so many bytes of blocks. */
+/* Rank 0 may give the first place late: when a rank holds wanted_nbytes of blocks. */
 struct slow_sink {
         struct kc_run_sink sink;
         const struct watched *waits_for; /* or NULL */
@@ -400,7 +400,7 @@ struct joint_file {
         struct watched watched[MAX_RANKS];
 };
 
-/* Rank 0 creates the file; the others are its guests, but for rank 2, which sends its blocks. */
+/* Rank 0 creates the file; the others are its guests, except rank 2, which sends its blocks. */
 static void begin_joint(struct joint_file *f, int nranks, struct reads *reads,
                         struct reads *nothing, int k, uint64_t memory)
 {
@@ -489,7 +489,7 @@ static void ranks_write_one_file(void **state)
         free_reads(&reads);
 }
 
-/* However late its places come, a rank keeps no more blocks than it may, and its threads' own. */
+/* However late its places come, a rank holds no more blocks than it may, plus its threads' own. */
 static void waiting_blocks_are_bounded(void **state)
 {
         (void)state;

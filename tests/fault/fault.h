@@ -4,8 +4,8 @@
  *      KC_FAULT_AT     the number of the call, from 1; 0: none
  *      KC_FAULT_CALLS  changes: only calls that change a file or a folder are counted (default)
  *                      all:     every call on a file
- *      KC_FAULT_ONLY   only calls of this name, such as pwrite, are counted and fail: for programs whose
- *                      libraries make calls at random
+ *      KC_FAULT_ONLY   only calls of this name, such as pwrite, are counted and fail: for programs
+ *                      whose libraries make calls at random
  *      KC_FAULT_KIND   kill       SIGKILL in place of the call
  *                      torn       half of a write, then SIGKILL
  *                      full       ENOSPC, for this call and all later ones that need space

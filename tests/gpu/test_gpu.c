@@ -231,8 +231,8 @@ static void several_devices(void **state)
         compare_shared(KC_GPU_MAX_DEVICES, 21, (struct kc_run_filter){ 0 }, by_default);
 }
 
-/* Batches arrive slowly, so that other devices than the first are open early enough to receive some; if
- * they do, every device is sent what it should be. */
+/* Batches arrive slowly, so that devices other than the first are open early enough to receive
+ * some. If they do, every device is sent what it should be. */
 static void compare_sent(int n, enum kc_gpu_sending sending, bool superkmers)
 {
         static struct work host, device;

@@ -1,5 +1,5 @@
 /*
- * Which device gets a batch: shares decide, and the batch's node where they leave a choice.
+ * Which device gets a batch: shares decide, and if they leave a choice, the batch's node.
  */
 #include "gpu/feed/choice.cuh"
 #include "support.cuh"
@@ -66,8 +66,8 @@ static void own_node_comes_first(void **)
         }
 }
 
-/* However unequal the nodes' batches are, no device is further ahead than its lead and a batch; where
- * both nodes have as many, nearly all batches stay on their node. */
+/* However unequal the numbers of the nodes' batches are, no device is further ahead than its lead
+ * plus a batch. If both nodes have equally many, nearly all batches stay on their node. */
 static void balance(void **)
 {
         for (uint64_t of_ten : { 0, 1, 5, 10 }) {

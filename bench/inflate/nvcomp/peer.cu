@@ -9,7 +9,7 @@
 namespace
 {
 
-/* Copies of a sample in nvCOMP's terms: every block, a chunk, is at an aligned place. */
+/* Copies of a sample as nvCOMP wants them: every block is a chunk, at an aligned place. */
 struct chunks {
         size_t n; /* chunks of all copies */
         size_t in_nbytes, out_nbytes, text_nbytes;

@@ -1,5 +1,5 @@
 /*
- * What a test sets on emulated devices: above all, when memory runs out.
+ * What a test can set on emulated devices: above all, when memory runs out.
  */
 #ifndef KC_TESTS_GPU_SCARCITY_H
 #define KC_TESTS_GPU_SCARCITY_H
@@ -35,7 +35,7 @@ void kc_emulator_devices(int n, int nusable);
 /* Whether devices can be given access to the memory of others; forgets what was enabled. */
 void kc_emulator_peers(int possible);
 
-/* n NUMA nodes: device i is next to node i % n, and from now on, all memory of the host is on the node
+/* n NUMA nodes: device i is next to node i % n, and from now on, all host memory is on the node
  * `memory`. n = 0: nodes are unknown. */
 void kc_emulator_nodes(int n, int memory);
 

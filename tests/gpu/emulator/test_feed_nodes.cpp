@@ -1,6 +1,6 @@
 /*
- * Batches and NUMA nodes: two devices, each next to a node of its own, receive batches that are on one
- * node and then on the other.
+ * Batches and NUMA nodes: two devices, each next to a node of its own, receive batches that are
+ * first on one node and then on the other.
  */
 #include "scarcity.h"
 
@@ -12,7 +12,7 @@
 enum { K = 31, NDEVICES = 2, NWORKERS = 2, NBATCHES = 100, WORDS = KC_BATCH_MIN_WORDS };
 enum { BUFFER_BATCHES = 40, LEAD = BUFFER_BATCHES / 2 };
 
-/* Each worker's batches: one segment that fills the words, all of which hold the worker's number. */
+/* Each worker's batches: one segment that fills the words, which all hold the worker's number. */
 struct supply {
         int left[NWORKERS];
 };
@@ -117,8 +117,9 @@ static void read_all(struct scene *s, int nnodes, int first)
                 assert_int_equal(s->got[0][worker] + s->got[1][worker], NBATCHES);
 }
 
-/* The first node's batches go to its device until that is half a buffer ahead, from where on the devices
- * take turns; then the second node's go to the other device, until that is half a buffer ahead. */
+/* The first node's batches go to its device until it is half a buffer ahead; from then on, the
+ * devices take turns. Then the second node's go to the other device, until that is half a buffer
+ * ahead. */
 static void batches_go_to_their_node(void **)
 {
         for (int first = 0; first < 2; first++) {

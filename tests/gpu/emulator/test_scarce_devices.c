@@ -181,8 +181,8 @@ static bool merged_together(const struct work *work)
 }
 
 /*
- * While the devices merge together, and before: the scarcity begins at one allocation in `step`, from
- * the one with the number `first` on. Returns how many attempts met it. Of these, *nalone: those in
+ * While the devices merge together, and before: the scarcity begins at one allocation in `step`,
+ * starting with allocation `first`. Returns how many attempts met it. Of these, *nalone: those in
  * which the first device merged alone.
  */
 static int try_merges(enum kc_scarcity kind, long first, long step, enum kc_status wanted,
@@ -218,8 +218,8 @@ static void merging_in_scarce_memory(void **state)
         (void)state;
         assert_true(try_merges(KC_SCARCITY_DEVICE, 0, 31, KC_ENOMEM, &nalone) > 5);
         assert_true(try_merges(KC_SCARCITY_PINNED, 0, 11, KC_ENOMEM, &nalone) > 3);
-        /* Among about 64 successive allocations, the first device merges alone. Which ones these are
-         * depends on the threads of the devices, so the attempts may pass over them. */
+        /* At about 64 successive allocations, the first device merges alone. Which ones these are
+         * depends on the threads of the devices, so the attempts may miss them. */
         for (long first = 0; first == 0 || (nalone == 0 && first < 13 * STRIDE); first += 4)
                 assert_true(try_merges(KC_SCARCITY_TAKEN, first, 13, KC_ENOMEM, &nalone) > 5);
         assert_true(nalone > 0);

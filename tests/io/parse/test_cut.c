@@ -95,7 +95,7 @@ static void write_bgzf(FILE *file, const char *text, size_t n)
         libdeflate_free_compressor(compressor);
 }
 
-/* Wherever the search begins, also near the end of the sequence, it finds the same place. */
+/* Wherever the search begins, even near the end of the sequence, it finds the same place. */
 static void check_far_cut(const char *text, size_t header, size_t n, bool bgzf)
 {
         char path[] = "/tmp/kcount-cuts-XXXXXX";

@@ -1,6 +1,6 @@
 /*
- * Guests: which file they open, which bytes of it they write, and what they refuse. Whole files that
- * guests have a part in are in test_store_within.c.
+ * Guests: which file they open, which bytes of it they write, and what they refuse. For whole files
+ * that guests help to write, see test_store_within.c.
  */
 #include "store_support.h"
 
@@ -35,7 +35,7 @@ static bool joins(const struct kc_store_invitation *invitation)
         return guest != NULL;
 }
 
-/* By the process, if it is the same file; otherwise by the name. */
+/* A guest opens the file through the process if that has it, and otherwise by its name. */
 static void test_which_file(void **state)
 {
         (void)state;
@@ -75,7 +75,7 @@ static void test_which_file(void **state)
         kc_store_abort(v);
 }
 
-/* Only whole pages: other bytes of the file keep their values, whatever the offset. */
+/* A guest writes only whole pages: other bytes keep their values, whatever the offset. */
 static void test_pages(void **state)
 {
         (void)state;
@@ -149,7 +149,7 @@ static void test_unsound_blocks(void **state)
         free_set(&s);
 }
 
-/* What cannot be written is an error of the guest, with the file's own name. */
+/* A write that fails is an error of the guest, and the message has the file's own name. */
 static void test_failures(void **state)
 {
         (void)state;

@@ -1,6 +1,6 @@
 /*
- * Runs whose parts come partly as pairs, partly as the pieces that kc_part_encoder makes of them, which
- * the writer or a guest writes: the file is byte for byte the same as from pairs alone.
+ * Runs whose parts come partly as pairs, partly as the pieces that kc_part_encoder makes of them.
+ * The writer or a guest writes these. The file is byte for byte the same as from pairs alone.
  */
 #include "store_support.h"
 
