@@ -452,7 +452,9 @@ def test_silent_rank():
     code, said = ended
     expect(code != 0, True, "the job fails")
     # another rank may report it as well, before it is ended
-    if not said or not all("nothing was heard from rank " in line for line in said):
+    # the launcher interrupts the others
+    lost = [line for line in said if "nothing was heard from rank " in line]
+    if not lost or not all(line in lost or "interrupted" in line for line in said):
         raise Failure(f"said {said}")
     expect(s.names(), before, "files after a rank was stopped")
 
