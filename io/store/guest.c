@@ -22,7 +22,7 @@ struct kc_store_guest {
         atomic_uint_fast64_t nwritten; /* bytes */
 };
 
-/* ---- who writes which bytes ---- */
+/* ---- the pages that a guest writes ---- */
 
 /* Of the bytes at begin .. end, the guest writes those of whole pages. */
 struct inner {
