@@ -183,9 +183,11 @@ template <class Key>
 static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_gpu_share points = kc_gpu_plan_points(e->crew.params);
         size_t nshares;
         KC_TRY(divide_counting(e, &nshares, err));
-        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), KC_NLOADS);
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT),
+                           points.end - points.first);
         if (have_read_together(e->in)) {
                 KC_TRY(prepare_shares(e, nshares, err));
         } else {
@@ -285,10 +287,12 @@ static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *
 
 /*
  * The counts must add up: the number of k-mers in all batches is the sum of all counts plus what
- * saturation cut off.
+ * saturation cut off. If other engines count some of them, the caller can add up the totals of all
+ * engines; here, the number is that of the k-mers which this engine found among its points.
  */
 template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
 {
+        const uint64_t nkmers = e->crew.params->nengines > 1 ? e->counted.nkmers : e->nkmers;
         struct kc_gpu_emit_totals out;
         add_sums(e, &e->own);
         for (int i = 0; i < e->crew.nfollowers; i++)
@@ -298,12 +302,12 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
                 out.sum += e->counted.dropped.nkmers;
                 out.ndistinct += e->counted.dropped.ndistinct;
         }
-        if (out.sum + e->counted.nsaturated != e->nkmers)
+        if (out.sum + e->counted.nsaturated != nkmers)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the device counted %" PRIu64 " of %" PRIu64
                                       " k-mers; please report this",
-                                      out.sum + e->counted.nsaturated, e->nkmers);
-        e->totals->nkmers = e->nkmers;
+                                      out.sum + e->counted.nsaturated, nkmers);
+        e->totals->nkmers = nkmers;
         e->totals->ndistinct = out.ndistinct;
         e->totals->nsaturated = e->counted.nsaturated;
         e->totals->spilled_nbytes = e->spilled_nbytes;
@@ -410,6 +414,7 @@ static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *r
                 report_part(report, &e->others[i], parsed_by(in, in->others[i].intake),
                             in->kept_nbytes[i + 1]);
         report->npartial = e->counted.npartial;
+        report->nread = e->nkmers;
         report->text_nbytes = in->takes_files ? in->intakes.totals.text_nbytes : 0;
         report->kept_device_nbytes = in->where.device_nbytes;
         report->kept_host_nbytes = in->where.host_nbytes;
@@ -508,6 +513,9 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
                                KC_KEPT_MAX_KS);
         if (gpu_params->nothers < 0 || gpu_params->nothers >= KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE, "at most %d devices can count", KC_GPU_MAX_DEVICES);
+        if (gpu_params->nengines > KC_GPU_MAX_ENGINES)
+                return kc_fail(err, KC_EUSAGE, "with CUDA, at most %d processes can count together",
+                               KC_GPU_MAX_ENGINES);
         for (int i = 0; i < ntasks; i++)
                 if (tasks[i].k < 1 || tasks[i].k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
                         return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",

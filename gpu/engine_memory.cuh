@@ -204,7 +204,16 @@ static enum kc_status read_loads(struct gpu_engine<Key> *e, struct kc_error *err
 /* Plan a share for each device; returns the number of shares. */
 template <class Key> static size_t plan_shares(struct gpu_engine<Key> *e)
 {
-        return kc_gpu_plan_shares(e->loads, 1 + (size_t)e->crew.nfollowers, e->shares.shares);
+        const struct kc_gpu_share points = kc_gpu_plan_points(e->crew.params);
+        return kc_gpu_plan_shares(e->loads, &points, 1 + (size_t)e->crew.nfollowers,
+                                  e->shares.shares);
+}
+
+/* Devices that count the reads, those of other engines included. */
+template <class Key> static uint64_t count_devices(const struct gpu_engine<Key> *e)
+{
+        const int nengines = e->crew.params->nengines;
+        return (1 + (uint64_t)e->crew.nfollowers) * (nengines > 1 ? (uint64_t)nengines : 1);
 }
 
 /* Make a device's LSM, with an equal part of the host memory that the reads leave. */
@@ -351,8 +360,7 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         enum kc_status status;
         enum { USUAL_NKMERS = 1 << 28 };
         const uint64_t nbases = e->params.expected_nbases;
-        const uint64_t nkmers =
-                (nbases != 0 ? nbases : USUAL_NKMERS) / (1 + (uint64_t)e->crew.nfollowers);
+        const uint64_t nkmers = (nbases != 0 ? nbases : USUAL_NKMERS) / count_devices(e);
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         struct kc_gpu_plan_input input = plan_input(e, &total);
         const size_t room = room_to_divide(e);

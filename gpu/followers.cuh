@@ -75,7 +75,7 @@ out:
 template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, struct kc_gpu *gpu)
 {
         const uint64_t nbases = e->params.expected_nbases;
-        const uint64_t nkmers = nbases / (1 + (uint64_t)e->crew.nfollowers);
+        const uint64_t nkmers = nbases / count_devices(e);
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         const struct kc_gpu_plan_input input = plan_input(e, &total);
         const size_t room = kc_gpu_room(gpu);

@@ -50,7 +50,7 @@ enum kc_gpu_table {
         KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 after it */
 };
 
-enum { KC_GPU_MAX_DEVICES = 16 };
+enum { KC_GPU_MAX_DEVICES = 16, KC_GPU_MAX_ENGINES = 4096 };
 
 /* What several devices that have read together send each other: either the packed reads, in which
  * each device then finds the super-k-mers of its share, or the super-k-mers, which each device
@@ -82,6 +82,11 @@ struct kc_gpu_params {
         /* The files that the batches of kc_gpu_count's source come from, for the device to inflate
          * and parse, or NULL. If it cannot, it starts again with batches. */
         const struct kc_stored_source *stored;
+        /* Several engines that get the same reads, in any order, can count them together: each
+         * k-mer is counted by one of them. engine: which one this is, 0 .. nengines-1. All must have
+         * the same nengines (at most KC_GPU_MAX_ENGINES), tasks and expected_nbases. nengines 0 or
+         * 1: this one counts all k-mers. */
+        int engine, nengines;
         const char *trace; /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };
 
@@ -109,6 +114,7 @@ struct kc_gpu_report {
         uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
         uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */
+        uint64_t nread;       /* k-mers in the reads, whichever engine counts them */
         /* kc_gpu_combine */
         uint64_t nranges;
 };

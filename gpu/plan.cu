@@ -264,13 +264,22 @@ static bool fits_pass(const struct kc_load *load, const struct kc_load *most)
         return load->nrecords <= most->nrecords / 32 * 31 && load->nkmers <= most->nkmers;
 }
 
-size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_share *shares)
+struct kc_gpu_share kc_gpu_plan_points(const struct kc_gpu_params *gpu_params)
 {
-        size_t nshares = 0, first = 0;
+        const size_t i = (size_t)gpu_params->engine, n = (size_t)gpu_params->nengines;
+        if (n <= 1)
+                return KC_GPU_ALL_POINTS;
+        return { i * KC_NLOADS / n, (i + 1) * KC_NLOADS / n };
+}
+
+size_t kc_gpu_plan_shares(const struct kc_load *loads, const struct kc_gpu_share *points, size_t n,
+                          struct kc_gpu_share *shares)
+{
+        size_t nshares = 0, first = points->first;
         uint64_t left = 0, share = 0; /* k-mers without a share yet; in the current share */
-        for (size_t i = 0; i < KC_NLOADS; i++)
+        for (size_t i = points->first; i < points->end; i++)
                 left += loads[i].nkmers;
-        for (size_t i = 0; i < KC_NLOADS; i++) {
+        for (size_t i = points->first; i < points->end; i++) {
                 const uint64_t part = left / (n - nshares);
                 if (nshares + 1 < n && share > 0 && share < left &&
                     share + loads[i].nkmers / 2 >= part) {
@@ -281,7 +290,7 @@ size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_s
                 }
                 share += loads[i].nkmers;
         }
-        shares[nshares++] = { first, KC_NLOADS };
+        shares[nshares++] = { first, points->end };
         return nshares;
 }
 

@@ -95,14 +95,22 @@ struct kc_gpu_share {
 
 static const struct kc_gpu_share KC_GPU_ALL_POINTS = { 0, KC_NLOADS };
 
+static_assert((int)KC_GPU_MAX_ENGINES == (int)KC_NLOADS, "each engine has points");
+
+/* The points that an engine counts. They do not depend on the loads, because other engines, which
+ * count the other points, may have sampled other reads. */
+struct kc_gpu_share kc_gpu_plan_points(const struct kc_gpu_params *gpu_params);
+
 /*
- * Divide the points into shares for n devices, with about the same number of k-mers in each. A
- * single load is not divided, so shares differ if one has much more than others.
+ * Divide points into shares for n devices, with about the same number of k-mers in each. A single
+ * load is not divided, so shares differ if one has much more than others.
  *   loads   [KC_NLOADS], estimated from a sample
- *   shares  out [n]; every point is in one of them
+ *   points  not empty
+ *   shares  out [n]; each of the points is in one of them
  * Returns the number of shares, 1 to n.
  */
-size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_share *shares);
+size_t kc_gpu_plan_shares(const struct kc_load *loads, const struct kc_gpu_share *points, size_t n,
+                          struct kc_gpu_share *shares);
 
 /*
  * Divide a share into passes, each of which has at most the records and k-mers of `most`, unless a

@@ -275,7 +275,7 @@ static enum kc_status time_shares(sharing<Key> *all, const int *devices, int nde
         enum kc_status status = KC_OK;
         struct kc_gpu_share shares[KC_GPU_MAX_DEVICES];
         const uint64_t nkmers = workload_nkmers(&all->bench->reads, all->superkmers.k);
-        all->n = (int)kc_gpu_plan_shares(all->loads, (size_t)ndevices, shares);
+        all->n = (int)kc_gpu_plan_shares(all->loads, &KC_GPU_ALL_POINTS, (size_t)ndevices, shares);
         for (int i = 0; i < all->n; i++) {
                 all->sharers[i].share = shares[i];
                 KC_TRY(open_sharer(all, i, devices[i], err));

@@ -82,7 +82,7 @@ template <class Key> static enum kc_status divide(counting_crowd<Key> *c, struct
 {
         struct kc_gpu_share shares[KC_LINKS_MAX];
         const size_t n = (size_t)c->links.n;
-        if (kc_gpu_plan_shares(c->loads, n, shares) != n)
+        if (kc_gpu_plan_shares(c->loads, &KC_GPU_ALL_POINTS, n, shares) != n)
                 return kc_fail(err, KC_EUSAGE, "too few k-mers for %zu members", n);
         for (size_t i = 0; i < n; i++)
                 c->members[i].share = shares[i];

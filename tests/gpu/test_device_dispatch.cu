@@ -219,7 +219,8 @@ static void run_scene(struct crowd<Key> *c, const std::vector<letters> &reads,
         c->dispatch.n = (int)scene.nmembers;
         spread(c, reads, ndevices);
         std::vector<kc_gpu_share> shares(scene.nmembers);
-        const size_t nshares = kc_gpu_plan_shares(c->loads, scene.nmembers, shares.data());
+        const size_t nshares =
+                kc_gpu_plan_shares(c->loads, &KC_GPU_ALL_POINTS, scene.nmembers, shares.data());
         for (size_t i = 0; i < scene.nmembers; i++)
                 c->members[i].share = i < nshares ? shares[i] : kc_gpu_share{};
         for (size_t i = 0; i < scene.nmembers; i++)

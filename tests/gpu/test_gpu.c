@@ -267,6 +267,85 @@ static void several_devices_send(void **state)
         compare_sent(5, KC_SENDING_READS, false);
 }
 
+/* ---- several engines ---- */
+
+/* All pairs of a part of a run are in the whole run, with the same counts; count how often each is in
+ * a part. */
+static void mark_found(const struct run *part, const struct pairs *whole, unsigned char *found)
+{
+        struct pairs pairs = run_join(part);
+        const size_t nwords = (size_t)part->nwords, nbytes = nwords * sizeof *pairs.kmers;
+        size_t at = 0;
+        for (size_t i = 0; i < pairs.n; i++, at++) {
+                while (at < whole->n &&
+                       memcmp(pairs.kmers + i * nwords, whole->kmers + at * nwords, nbytes) != 0)
+                        at++;
+                assert_true(at < whole->n);
+                assert_int_equal(pairs.counts[i], whole->counts[at]);
+                found[at]++;
+        }
+        pairs_free(&pairs);
+}
+
+/* n engines, with ndevices devices each, count all k-mers of the same reads, each of them once. */
+static void compare_engines(int n, int ndevices, int k, struct kc_run_filter filter,
+                            void (*change)(struct work *))
+{
+        static struct work host, device;
+        struct kc_run_dropped dropped = { 0 };
+        uint64_t nkmers = 0, ndistinct = 0;
+        prepare(&host, k, scaled(3000));
+        host.run.filter = filter;
+        count_on_host(&host);
+        struct pairs whole = run_join(&host.run);
+        unsigned char *found = calloc(whole.n + 1, 1);
+        for (int i = 0; i < n; i++) {
+                prepare(&device, k, scaled(3000));
+                device.run.filter = filter;
+                change(&device);
+                use_devices(&device, ndevices);
+                device.gpu.engine = i;
+                device.gpu.nengines = n;
+                expect(count_on_device(&device), KC_OK, &device);
+                assert_int_equal(device.report.nread, host.totals.nkmers);
+                assert_true(device.totals.nkmers > 0);
+                nkmers += device.totals.nkmers;
+                ndistinct += device.totals.ndistinct;
+                kc_run_add_dropped(&dropped, &device.run.dropped);
+                mark_found(&device.run, &whole, found);
+                run_free(&device.run);
+        }
+        assert_int_equal(nkmers, host.totals.nkmers);
+        assert_int_equal(ndistinct, host.totals.ndistinct);
+        assert_memory_equal(&dropped, &host.run.dropped, sizeof dropped);
+        for (size_t i = 0; i < whole.n; i++)
+                assert_int_equal(found[i], 1);
+        free(found);
+        pairs_free(&whole);
+        run_free(&host.run);
+}
+
+static void several_engines(void **state)
+{
+        (void)state;
+        compare_engines(1, 1, 31, (struct kc_run_filter){ 0 }, by_default);
+        compare_engines(2, 1, 31, (struct kc_run_filter){ 2, UINT32_MAX }, by_default);
+        compare_engines(3, 1, 21, (struct kc_run_filter){ 0 }, in_small_batches);
+        compare_engines(2, 1, 55, (struct kc_run_filter){ 0 }, in_little_memory);
+        compare_engines(2, 2, 101, (struct kc_run_filter){ 1, 3 }, by_default);
+        compare_engines(2, 5, 31, (struct kc_run_filter){ 0 },
+                        by_default); /* super-k-mers are sent */
+}
+
+static void too_many_engines(void **state)
+{
+        static struct work work;
+        (void)state;
+        prepare(&work, 31, 1);
+        work.gpu.nengines = KC_GPU_MAX_ENGINES + 1;
+        assert_int_equal(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_EDEVICE);
+}
+
 /* Short ranges, so that there are some for each device. */
 static void in_short_ranges(struct work *work)
 {
@@ -537,12 +616,14 @@ int main(int argc, char **argv)
                 cmocka_unit_test(devices_or_a_reason),
                 cmocka_unit_test(no_room_still_reports_how_many),
                 cmocka_unit_test(wrong_k),
+                cmocka_unit_test(too_many_engines),
                 cmocka_unit_test(device_that_is_not_there),
         };
         const struct CMUnitTest engine[] = {
                 cmocka_unit_test(same_run_as_the_host),
                 cmocka_unit_test(same_filtered_run_as_the_host),
                 cmocka_unit_test(several_k),
+                cmocka_unit_test(several_engines),
                 cmocka_unit_test(pairs_are_announced),
                 cmocka_unit_test(nothing_and_next_to_nothing),
                 cmocka_unit_test(too_little_memory),

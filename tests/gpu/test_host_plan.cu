@@ -222,12 +222,13 @@ static void passes_have_all_points(void **state)
         assert_int_equal(cut(loads, 10000000, 100000000).size(), 1);
 }
 
-/* Every point is in exactly one share, and shares have about the same number of k-mers. */
-static void check_shares(const std::vector<kc_load> &loads, size_t n, size_t wanted, uint64_t most)
+/* Each of the points is in exactly one share, and shares have about the same number of k-mers. */
+static void check_shares_of(const kc_gpu_share &points, const std::vector<kc_load> &loads, size_t n,
+                            size_t wanted, uint64_t most)
 {
         std::vector<kc_gpu_share> shares(n);
-        size_t first = 0;
-        assert_int_equal(kc_gpu_plan_shares(loads.data(), n, shares.data()), wanted);
+        size_t first = points.first;
+        assert_int_equal(kc_gpu_plan_shares(loads.data(), &points, n, shares.data()), wanted);
         shares.resize(wanted);
         for (const kc_gpu_share &share : shares) {
                 uint64_t nkmers = 0;
@@ -237,7 +238,39 @@ static void check_shares(const std::vector<kc_load> &loads, size_t n, size_t wan
                         nkmers += loads[first].nkmers;
                 assert_true(nkmers <= most);
         }
-        assert_int_equal(first, KC_NLOADS);
+        assert_int_equal(first, points.end);
+}
+
+static void check_shares(const std::vector<kc_load> &loads, size_t n, size_t wanted, uint64_t most)
+{
+        check_shares_of(KC_GPU_ALL_POINTS, loads, n, wanted, most);
+}
+
+/* Every point belongs to exactly one engine, and every engine has some. */
+static void engines_have_all_points(void **state)
+{
+        std::vector<kc_load> loads(KC_NLOADS, kc_load{ 10, 100 });
+        struct kc_gpu_params params = {};
+        (void)state;
+        assert_int_equal(kc_gpu_plan_points(&params).first, 0);
+        assert_int_equal(kc_gpu_plan_points(&params).end, KC_NLOADS);
+        for (int n : { 1, 2, 3, 7, 4095, KC_GPU_MAX_ENGINES + 0 }) {
+                size_t first = 0;
+                params.nengines = n;
+                for (params.engine = 0; params.engine < n; params.engine++) {
+                        const kc_gpu_share own = kc_gpu_plan_points(&params);
+                        assert_int_equal(own.first, first);
+                        assert_true(own.end > first);
+                        first = own.end;
+                        if (n < 10)
+                                check_shares_of(own, loads, 3, 3,
+                                                (own.end - own.first) * 100 / 3 + 100);
+                }
+                assert_int_equal(first, KC_NLOADS);
+        }
+        for (kc_load &load : loads)
+                load = {};
+        check_shares_of({ 100, 200 }, loads, 4, 1, 0); /* no k-mers: one share */
 }
 
 static void shares_have_all_points(void **state)
@@ -276,6 +309,7 @@ int main(void)
                 cmocka_unit_test(too_little),
                 cmocka_unit_test(passes_have_all_points),
                 cmocka_unit_test(shares_have_all_points),
+                cmocka_unit_test(engines_have_all_points),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
