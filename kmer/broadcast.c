@@ -1,0 +1,492 @@
+#include "kmer/broadcast.h"
+
+#include "base/job.h"
+#include "base/parallel.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+        /* A batch of this size is one record: a word has at least half of its bases if reads are
+         * short, and long ones have few segments. */
+        MAX_WORDS = 44 << 10,
+        MAX_SEGMENTS = 13 << 10,
+        INBOX_NBYTES = 8 << 20,
+        SPARE_PARCELS = 4,           /* in the outbox, besides one for each worker */
+        MESSAGE_NBYTES = 1 << 20,    /* by which the inbox may exceed its limit */
+        CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
+};
+
+/* In a parcel, before the words and the segments. */
+struct parcel_header {
+        uint32_t nwords, nsegments;
+};
+
+static_assert(sizeof(struct parcel_header) + MAX_WORDS * sizeof(uint64_t) +
+                              MAX_SEGMENTS * sizeof(struct kc_segment) <=
+                      KC_EXCHANGE_MAX_NBYTES,
+              "a batch may be too long for a record");
+
+/* A batch as a record. */
+struct parcel {
+        struct parcel *next;
+        size_t nbytes;
+        _Alignas(8) uint8_t data[];
+};
+
+struct box {
+        struct parcel *first, **end;
+        size_t nbytes;
+};
+
+enum stage {
+        STAGE_NEW,
+        STAGE_BEGINNING, /* a worker waits for the other ranks */
+        STAGE_OPEN,
+        STAGE_CLOSING, /* this rank sends no more */
+        STAGE_OVER,    /* no rank does, and all has arrived */
+};
+
+enum worker_state { WORKER_NEW, WORKER_READING, WORKER_ENDED };
+
+struct kc_broadcast {
+        struct kc_broadcast_setup setup;
+        pthread_t sender;
+        bool began, has_sender; /* the phase; its thread */
+        pthread_mutex_t lock;   /* guards all below */
+        pthread_cond_t changed; /* for workers */
+        pthread_cond_t work;    /* for the sender */
+        enum stage stage;
+        struct kc_error failure;
+        uint32_t max_words, max_segments; /* of a batch: any rank has room for it */
+        struct box inbox, outbox;
+        int nreserved; /* parcels that are in the outbox, are being made or are being sent */
+        enum worker_state *workers; /* [nworkers] */
+        int nreading;
+};
+
+static int nparcels(int nworkers)
+{
+        return nworkers + SPARE_PARCELS;
+}
+
+uint64_t kc_broadcast_nbytes(int nworkers)
+{
+        const uint64_t nunpacked = (uint64_t)nworkers; /* have left the inbox */
+        return ((uint64_t)nparcels(nworkers) + nunpacked) * KC_EXCHANGE_MAX_NBYTES + INBOX_NBYTES +
+               MESSAGE_NBYTES;
+}
+
+/* ---- boxes; lock held ---- */
+
+static void box_init(struct box *box)
+{
+        box->end = &box->first;
+}
+
+static void push(struct box *box, struct parcel *parcel)
+{
+        parcel->next = NULL;
+        *box->end = parcel;
+        box->end = &parcel->next;
+        box->nbytes += parcel->nbytes;
+}
+
+static struct parcel *pop(struct box *box)
+{
+        struct parcel *parcel = box->first;
+        if (parcel == NULL)
+                return NULL;
+        box->first = parcel->next;
+        if (box->first == NULL)
+                box->end = &box->first;
+        box->nbytes -= parcel->nbytes;
+        return parcel;
+}
+
+static void box_free(struct box *box)
+{
+        struct parcel *parcel;
+        while ((parcel = pop(box)) != NULL)
+                free(parcel);
+}
+
+/* ---- failure ---- */
+
+static enum kc_status note(struct kc_broadcast *b, const struct kc_error *failure)
+{
+        pthread_mutex_lock(&b->lock);
+        kc_fail_as(&b->failure, failure);
+        pthread_cond_broadcast(&b->changed);
+        pthread_cond_broadcast(&b->work);
+        pthread_mutex_unlock(&b->lock);
+        return failure->status;
+}
+
+/* Lock held. The exchange does not wake a worker when a rank has failed. */
+static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
+{
+        const struct kc_exchange *exchange = b->setup.exchange;
+        if (b->failure.status != KC_OK)
+                return kc_fail_as(err, &b->failure);
+        if (kc_job_is_canceled(b->setup.job))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        return exchange->check(exchange->ctx, err);
+}
+
+/* A worker waits for a change, or for the next check. Lock held. */
+static void wait(struct kc_broadcast *b)
+{
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += CHECK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&b->changed, &b->lock, &until);
+}
+
+void kc_broadcast_cancel(struct kc_broadcast *b)
+{
+        struct kc_error failure = { 0 };
+        kc_fail(&failure, KC_ECANCELED, "canceled");
+        note(b, &failure);
+}
+
+/* ---- from other ranks: called by the exchange ---- */
+
+static enum kc_status take(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                           struct kc_error *err)
+{
+        struct kc_broadcast *b = ctx;
+        struct parcel *parcel = malloc(sizeof *parcel + nbytes);
+        (void)list;
+        if (parcel == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the reads of other ranks");
+        parcel->nbytes = nbytes;
+        memcpy(parcel->data, data, nbytes);
+        pthread_mutex_lock(&b->lock);
+        push(&b->inbox, parcel);
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        return KC_OK;
+}
+
+static bool ready(void *ctx, int from)
+{
+        struct kc_broadcast *b = ctx;
+        (void)from;
+        pthread_mutex_lock(&b->lock);
+        const bool room = b->inbox.nbytes < INBOX_NBYTES;
+        pthread_mutex_unlock(&b->lock);
+        return room;
+}
+
+/* ---- to other ranks: the sender ---- */
+
+/* Wait for the next parcel; *parcel = NULL: there are no more. */
+static enum kc_status next_parcel(struct kc_broadcast *b, struct parcel **parcel,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        *parcel = NULL;
+        pthread_mutex_lock(&b->lock);
+        while (b->outbox.first == NULL && b->nreading > 0 && b->failure.status == KC_OK)
+                pthread_cond_wait(&b->work, &b->lock);
+        if (b->failure.status != KC_OK)
+                status = kc_fail_as(err, &b->failure);
+        else if ((*parcel = pop(&b->outbox)) == NULL)
+                b->stage = STAGE_CLOSING;
+        pthread_mutex_unlock(&b->lock);
+        return status;
+}
+
+static enum kc_status send_to_others(const struct kc_exchange *exchange,
+                                     const struct parcel *parcel, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int to = 0; to < exchange->nranks && status == KC_OK; to++)
+                if (to != exchange->rank)
+                        status = exchange->send(exchange->ctx, to, 0, parcel->data, parcel->nbytes,
+                                                err);
+        return status;
+}
+
+static enum kc_status send_all(struct kc_broadcast *b, struct kc_error *err)
+{
+        enum kc_status status;
+        struct parcel *parcel;
+        while ((status = next_parcel(b, &parcel, err)) == KC_OK && parcel != NULL) {
+                status = send_to_others(b->setup.exchange, parcel, err);
+                free(parcel);
+                if (status != KC_OK)
+                        break;
+                pthread_mutex_lock(&b->lock);
+                b->nreserved--;
+                pthread_cond_broadcast(&b->changed);
+                pthread_mutex_unlock(&b->lock);
+        }
+        return status;
+}
+
+static void *run_sender(void *arg)
+{
+        struct kc_broadcast *b = arg;
+        const struct kc_exchange *exchange = b->setup.exchange;
+        struct kc_error failure = { 0 };
+        enum kc_status status = send_all(b, &failure);
+        if (status == KC_OK)
+                status = exchange->end(exchange->ctx, &failure);
+        if (status != KC_OK) {
+                note(b, &failure);
+                return NULL;
+        }
+        pthread_mutex_lock(&b->lock);
+        b->stage = STAGE_OVER;
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        return NULL;
+}
+
+/* ---- the source ---- */
+
+/* Agree on the size of a batch, and begin the phase. */
+static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *batch,
+                                 struct kc_error *err)
+{
+        const struct kc_exchange *exchange = b->setup.exchange;
+        const struct kc_exchange_taker taker = { .ctx = b, .take = take, .ready = ready };
+        uint64_t caps[] = { batch->words_cap, batch->segments_cap };
+        enum kc_status status;
+        KC_TRY(kc_exchange_least(exchange, caps, 2, err));
+        b->max_words = caps[0] < MAX_WORDS ? (uint32_t)caps[0] : MAX_WORDS;
+        b->max_segments = caps[1] < MAX_SEGMENTS ? (uint32_t)caps[1] : MAX_SEGMENTS;
+        KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        b->began = true;
+        if (kc_thread_create(&b->sender, run_sender, b) != 0)
+                return kc_fail(err, KC_ENOMEM, "cannot start a thread");
+        b->has_sender = true;
+out:
+        return status;
+}
+
+/* The first worker begins the phase; the others wait for it. */
+static enum kc_status begin(struct kc_broadcast *b, int worker, const struct kc_batch *batch,
+                            struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&b->lock);
+        const bool first = b->stage == STAGE_NEW;
+        if (first)
+                b->stage = STAGE_BEGINNING;
+        if (b->workers[worker] == WORKER_NEW) {
+                b->workers[worker] = WORKER_READING;
+                b->nreading++;
+        }
+        while (!first && b->stage == STAGE_BEGINNING && (status = check(b, err)) == KC_OK)
+                wait(b);
+        pthread_mutex_unlock(&b->lock);
+        if (!first)
+                return status;
+        status = open_phase(b, batch, err);
+        pthread_mutex_lock(&b->lock);
+        if (status == KC_OK)
+                b->stage = STAGE_OPEN;
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        return status;
+}
+
+/* What a worker does next. */
+struct turn {
+        struct parcel *parcel; /* pass this on; or NULL */
+        bool reads;            /* read; there is room in the outbox */
+};
+
+/* Lock held. Batches of all ranks should come equally fast: a worker reads unless much has arrived,
+ * or it has no room to send what it would read. */
+static bool find_turn(struct kc_broadcast *b, int worker, struct turn *turn)
+{
+        const bool may_read =
+                b->workers[worker] == WORKER_READING && b->nreserved < nparcels(b->setup.nworkers);
+        *turn = (struct turn){ 0 };
+        if (may_read && b->inbox.nbytes < INBOX_NBYTES / 2) {
+                turn->reads = true;
+                b->nreserved++;
+        } else {
+                turn->parcel = pop(&b->inbox);
+        }
+        return turn->reads || turn->parcel != NULL ||
+               (b->stage == STAGE_OVER && b->workers[worker] == WORKER_ENDED);
+}
+
+/* Wait until there is something to do. Neither to read nor to pass on: there is no more. */
+static enum kc_status next_turn(struct kc_broadcast *b, int worker, struct turn *turn,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        pthread_mutex_lock(&b->lock);
+        while ((status = check(b, err)) == KC_OK && !find_turn(b, worker, turn))
+                wait(b);
+        pthread_mutex_unlock(&b->lock);
+        return status;
+}
+
+/* The worker's own source is at its end. */
+static void end_reading(struct kc_broadcast *b, int worker)
+{
+        pthread_mutex_lock(&b->lock);
+        b->nreserved--;
+        b->workers[worker] = WORKER_ENDED;
+        b->nreading--;
+        pthread_cond_broadcast(&b->work);
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+}
+
+static enum kc_status post(struct kc_broadcast *b, const struct kc_batch *batch,
+                           struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const struct parcel_header header = { batch->nwords, batch->nsegments };
+        const size_t words = batch->nwords * sizeof *batch->words;
+        const size_t segments = batch->nsegments * sizeof *batch->segments;
+        struct parcel *parcel = malloc(sizeof *parcel + sizeof header + words + segments);
+        if (parcel == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reads to send");
+        parcel->nbytes = sizeof header + words + segments;
+        memcpy(parcel->data, &header, sizeof header);
+        memcpy(parcel->data + sizeof header, batch->words, words);
+        memcpy(parcel->data + sizeof header + words, batch->segments, segments);
+        pthread_mutex_lock(&b->lock);
+        if (b->stage != STAGE_OPEN)
+                status = kc_fail(err, KC_EUSAGE, "a worker came late");
+        push(&b->outbox, parcel);
+        pthread_cond_signal(&b->work);
+        pthread_mutex_unlock(&b->lock);
+        return status;
+}
+
+/* Fill the batch from this rank's part, with no more than any rank can take, and send it. */
+static enum kc_status read_own(struct kc_broadcast *b, int worker, struct kc_batch *batch,
+                               struct kc_error *err)
+{
+        const struct kc_batch_source *own = b->setup.own;
+        const uint32_t words_cap = batch->words_cap, segments_cap = batch->segments_cap;
+        batch->words_cap = b->max_words;
+        batch->segments_cap = b->max_segments;
+        enum kc_status status = own->next(own->ctx, worker, batch, err);
+        batch->words_cap = words_cap;
+        batch->segments_cap = segments_cap;
+        if (status != KC_OK)
+                return status;
+        if (batch->nsegments > 0)
+                return post(b, batch, err);
+        end_reading(b, worker);
+        return KC_OK;
+}
+
+static void unpack(const struct parcel *parcel, struct kc_batch *batch)
+{
+        struct parcel_header header;
+        const uint8_t *from = parcel->data;
+        memcpy(&header, from, sizeof header);
+        from += sizeof header;
+        batch->nwords = header.nwords;
+        batch->nsegments = header.nsegments;
+        memcpy(batch->words, from, header.nwords * sizeof *batch->words);
+        from += header.nwords * sizeof *batch->words;
+        memcpy(batch->segments, from, header.nsegments * sizeof *batch->segments);
+}
+
+/* Fill the batch from either side; it stays empty only at the end of both. */
+static enum kc_status fill(struct kc_broadcast *b, int worker, struct kc_batch *batch,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        struct turn turn;
+        batch->nwords = batch->nsegments = 0;
+        do {
+                KC_TRY(next_turn(b, worker, &turn, err));
+                if (turn.parcel != NULL)
+                        unpack(turn.parcel, batch);
+                free(turn.parcel);
+                if (turn.reads)
+                        KC_TRY(read_own(b, worker, batch, err));
+        } while (batch->nsegments == 0 && turn.reads);
+out:
+        return status;
+}
+
+static enum kc_status next(void *ctx, int worker, struct kc_batch *batch, struct kc_error *err)
+{
+        struct kc_broadcast *b = ctx;
+        struct kc_error failure = { 0 };
+        enum kc_status status = begin(b, worker, batch, &failure);
+        if (status == KC_OK)
+                status = fill(b, worker, batch, &failure);
+        if (status == KC_OK)
+                return KC_OK;
+        note(b, &failure);
+        return kc_fail_as(err, &failure);
+}
+
+/* ---- life ---- */
+
+enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
+                                const struct kc_broadcast_setup *setup, struct kc_error *err)
+{
+        struct kc_broadcast *b = calloc(1, sizeof *b);
+        *broadcast = NULL;
+        if (b == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        b->setup = *setup;
+        box_init(&b->inbox);
+        box_init(&b->outbox);
+        pthread_mutex_init(&b->lock, NULL);
+        pthread_cond_init(&b->changed, NULL);
+        pthread_cond_init(&b->work, NULL);
+        b->workers = calloc((size_t)setup->nworkers, sizeof *b->workers);
+        if (b->workers == NULL) {
+                kc_broadcast_free(b);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        }
+        *broadcast = b;
+        return KC_OK;
+}
+
+struct kc_batch_source kc_broadcast_source(struct kc_broadcast *b)
+{
+        return (struct kc_batch_source){ .ctx = b, .next = next };
+}
+
+/* The sender may be waiting in the exchange, which only a failure ends; and the exchange may still
+ * call the taker. */
+static void end_phase(struct kc_broadcast *b)
+{
+        pthread_mutex_lock(&b->lock);
+        const bool over = b->stage == STAGE_OVER;
+        pthread_mutex_unlock(&b->lock);
+        if (!over) {
+                kc_broadcast_cancel(b);
+                b->setup.exchange->fail(b->setup.exchange->ctx);
+        }
+        if (b->has_sender)
+                pthread_join(b->sender, NULL);
+}
+
+void kc_broadcast_free(struct kc_broadcast *b)
+{
+        if (b == NULL)
+                return;
+        if (b->began)
+                end_phase(b);
+        box_free(&b->inbox);
+        box_free(&b->outbox);
+        free(b->workers);
+        pthread_cond_destroy(&b->work);
+        pthread_cond_destroy(&b->changed);
+        pthread_mutex_destroy(&b->lock);
+        free(b);
+}
