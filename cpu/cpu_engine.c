@@ -124,6 +124,7 @@ static enum kc_status order_pairs(struct cpu_engine *e, struct kc_count_totals *
         enum kc_status status;
         KC_TRY(timed(kc_engine_take_pairs, e, &totals->stage_seconds[KC_STAGE_PARTITION], err));
         KC_TRY(timed(kc_engine_order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
+        KC_TRY(kc_engine_sum_ordered(e, err));
         set_totals(kc_engine_current(e), totals);
 out:
         return status;

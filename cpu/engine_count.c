@@ -128,6 +128,14 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
+/* About how many pairs all ranks have. */
+static uint64_t expect_pairs(const struct cpu_engine *e, const struct counting *c)
+{
+        if (e->pairs != NULL)
+                return e->pairs->expected_npairs;
+        return atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
+}
+
 /*
  * Number of lists for the pairs: enough that a list can be sorted in cache, and up to four times as
  * many if that makes each pair a byte shorter.
@@ -135,9 +143,7 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 static uint32_t pairs_lists(const struct cpu_engine *e, const struct counting *c)
 {
         int k = c->k;
-        uint64_t npairs = e->pairs != NULL ? e->pairs->expected_npairs
-                                           : atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
-        uint64_t guess = npairs / PAIRS_PER_LIST * (uint64_t)kc_kmer_nwords(k);
+        uint64_t guess = expect_pairs(e, c) / PAIRS_PER_LIST * (uint64_t)kc_kmer_nwords(k);
         uint32_t most = k < 7 ? 1u << 2 * k : MAX_LISTS;
         uint32_t n = kc_engine_power_of_two(guess, most < MIN_BINS ? most : MIN_BINS, most);
         int bits = __builtin_ctz(n), more = 0;
@@ -176,7 +182,7 @@ static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, str
         const struct kc_exchange *exchange = e->params->exchange;
         if (exchange == NULL)
                 return KC_OK;
-        const uint64_t npairs = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT; /* of all ranks */
+        const uint64_t npairs = expect_pairs(e, c);
         uint64_t stripe = MAX_STRIPE;
         while (stripe > 1 && npairs / nlists * stripe > STRIPE_PAIRS)
                 stripe /= 2;
@@ -206,8 +212,8 @@ out:
         return status;
 }
 
-static enum kc_status take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                                   struct kc_error *err)
+enum kc_status kc_engine_take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                                      struct kc_error *err)
 {
         struct cpu_engine *e = ctx;
         return kc_lists_take(&kc_engine_current(e)->pairs, e->params->nthreads, list, data, nbytes,
@@ -238,7 +244,7 @@ enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err)
         if (kc_engine_wants_pairs(c))
                 KC_TRY(kc_engine_init_pairs(e, err));
         KC_TRY(order_bins(c, err));
-        KC_TRY(kc_engine_run_phase(e, count_worker, take_counted, err));
+        KC_TRY(kc_engine_run_phase(e, count_worker, kc_engine_take_counted, err));
         kc_engine_release_lists(c, &c->bins);
         c->nown = c->counted.ndistinct;
         if (e->params->exchange != NULL) {

@@ -6,6 +6,7 @@
 #define KC_PAIRS_H
 
 #include "base/status.h"
+#include "kmer/run.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,9 @@ struct kc_pair_source {
         enum kc_status (*next)(void *ctx, int worker, struct kc_pair_batch *batch,
                                struct kc_error *err);
         uint64_t expected_npairs; /* an estimate; 0: unknown */
+        /* What a filter dropped before the pairs came here, to be reported with the run: valid once
+         * no pairs are left. NULL: nothing. */
+        const struct kc_run_dropped *dropped;
 };
 
 #endif

@@ -130,7 +130,9 @@ static enum kc_status order(struct unsorted *u, struct run *run, int nthreads, u
         const struct kc_count_params params = {
                 .k = u->k, .nthreads = nthreads, .memory_nbytes = memory, .tmp_dir = "/tmp"
         };
-        const struct kc_pair_source source = { u, next_pairs, expected };
+        const struct kc_pair_source source = { .ctx = u,
+                                               .next = next_pairs,
+                                               .expected_npairs = expected };
         struct kc_job job = { 0 };
         run->nwords = u->nwords;
         u->cancel = u->cancel != NULL ? &job : NULL;

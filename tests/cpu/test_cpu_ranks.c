@@ -21,6 +21,9 @@ struct member {
         struct run runs[2];
         double patience_seconds; /* 0: the usual */
         struct kc_error err;
+        struct numbers *numbers; /* pairs to order, in place of the source */
+        struct kc_run_dropped dropped;
+        uint64_t npairs;
         enum kc_status status, settled, all[MAX_RANKS];
         uint64_t nsent, ntaken;
         pthread_t id;
@@ -55,6 +58,52 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *b, struc
         return status;
 }
 
+/* Pairs of different k-mers, which members take in turn. */
+struct numbers {
+        atomic_uint_fast64_t next;
+        uint64_t n;
+        int k;
+        uint64_t repeated; /* this k-mer is the same as the first; UINT64_MAX: none is */
+};
+
+/* The multiplier is odd, so k-mers of different numbers are different. */
+static uint64_t numbered_kmer(const struct numbers *numbers, uint64_t number)
+{
+        const uint64_t mask = (UINT64_C(1) << 2 * numbers->k) - 1;
+        return number == numbers->repeated ? 0 : number * UINT64_C(0x9e3779b97f4a7c15) & mask;
+}
+
+static uint32_t numbered_count(uint64_t number)
+{
+        return number % 100 == 0 ? UINT32_MAX : (uint32_t)(1 + number % 1000);
+}
+
+static enum kc_status next_numbers(void *ctx, int worker, struct kc_pair_batch *batch,
+                                   struct kc_error *err)
+{
+        struct member *m = ctx;
+        uint64_t number;
+        (void)worker, (void)err;
+        batch->n = 0;
+        while (batch->n < batch->cap / 8 &&
+               (number = atomic_fetch_add(&m->numbers->next, 1)) < m->numbers->n) {
+                batch->kmers[batch->n] = numbered_kmer(m->numbers, number);
+                batch->counts[batch->n++] = numbered_count(number);
+        }
+        return KC_OK;
+}
+
+static enum kc_status order_numbers(struct member *m, struct kc_job *job)
+{
+        const struct kc_pair_source source = { .ctx = m,
+                                               .next = next_numbers,
+                                               .expected_npairs = m->numbers->n / 2,
+                                               .dropped = &m->dropped };
+        m->params.k = m->tasks[0].k;
+        return kc_cpu_order(&m->params, &source, m->tasks[0].sink, job, &m->tasks[0].totals,
+                            &m->npairs, &m->err);
+}
+
 static void *run_member(void *arg)
 {
         struct member *m = arg;
@@ -63,7 +112,11 @@ static void *run_member(void *arg)
         m->params.exchange = &exchange;
         if (m->patience_seconds > 0)
                 kc_ranks_exchange_set_patience(m->exchange, m->patience_seconds);
-        m->status = kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job, &m->err);
+        if (m->numbers != NULL)
+                m->status = order_numbers(m, &job);
+        else
+                m->status = kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job,
+                                             &m->err);
         kc_ranks_exchange_totals(m->exchange, &m->nsent, &m->ntaken);
         m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
                                               &m->err);
@@ -205,6 +258,106 @@ static void several_k_and_little_memory(void **state)
         end_crowd(crowd);
         free(crowd);
         free_reads(&reads);
+}
+
+/* ---- existing pairs ---- */
+
+/* The last of several members has no pairs. */
+static void begin_order(struct crowd *crowd, int nranks, struct numbers *numbers,
+                        struct numbers *none, uint64_t memory)
+{
+        struct reads nothing = { .fail_at = -1 };
+        begin_crowd(crowd, nranks, &nothing, &nothing, &numbers->k, 1, memory, false);
+        atomic_store(&numbers->next, 0);
+        for (int i = 0; i < nranks; i++) {
+                const uint64_t d = (uint64_t)i + 1;
+                crowd->members[i].numbers = nranks > 1 && i == nranks - 1 ? none : numbers;
+                crowd->members[i].dropped = (struct kc_run_dropped){ d, 3 * d, 2 * d };
+        }
+}
+
+struct numbered {
+        uint64_t kmer;
+        uint32_t count;
+};
+
+static int by_kmer(const void *a, const void *b)
+{
+        const struct numbered *x = a, *y = b;
+        return (x->kmer > y->kmer) - (x->kmer < y->kmer);
+}
+
+static void expect_ordered(struct crowd *crowd, const struct numbers *numbers)
+{
+        const uint64_t n = numbers->n, d = (uint64_t)crowd->office.nranks;
+        const struct run *run = &crowd->members[0].runs[0];
+        struct numbered *wanted = malloc(n * sizeof *wanted);
+        uint64_t sum = 0, nown = 0;
+        for (uint64_t i = 0; i < n; i++) {
+                wanted[i] = (struct numbered){ numbered_kmer(numbers, i), numbered_count(i) };
+                sum += wanted[i].count;
+        }
+        qsort(wanted, n, sizeof *wanted, by_kmer);
+        for (int i = 0; i < crowd->office.nranks; i++) {
+                const struct member *m = &crowd->members[i];
+                const struct kc_count_totals *totals = &m->tasks[0].totals;
+                assert_string_equal(m->err.message, "");
+                assert_int_equal(m->status, KC_OK);
+                assert_int_equal(m->npairs, n);
+                assert_int_equal(totals->ndistinct, n);
+                assert_int_equal(totals->nkmers, sum);
+                nown += totals->nown;
+        }
+        assert_int_equal(nown, n);
+        assert_int_equal(run->dropped.ndistinct, d * (d + 1) / 2);
+        assert_int_equal(run->dropped.nkmers, 3 * d * (d + 1) / 2);
+        assert_int_equal(run->dropped.nunique, d * (d + 1));
+        struct pairs got = run_join(run);
+        assert_int_equal(got.n, n);
+        for (uint64_t i = 0; i < n; i++) {
+                assert_int_equal(got.kmers[i], wanted[i].kmer);
+                assert_int_equal(got.counts[i], wanted[i].count);
+        }
+        pairs_free(&got);
+        free(wanted);
+}
+
+static void ranks_order_pairs(void **state)
+{
+        static const struct {
+                uint64_t n;
+                int k;
+        } cases[] = { { 64, 3 }, { 1, 31 }, { 400000, 31 }, { 100000, 11 } };
+        struct numbers none = { .k = 31 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        (void)state;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+                for (int nranks = 1; nranks <= 4; nranks += THREAD_STRIDE) {
+                        struct numbers numbers = { .n = cases[i].n, .k = cases[i].k };
+                        numbers.repeated = UINT64_MAX;
+                        begin_order(crowd, nranks, &numbers, &none, i % 2 ? 64 << 20 : 1 << 20);
+                        run_crowd(crowd);
+                        expect_ordered(crowd, &numbers);
+                        end_crowd(crowd);
+                }
+        free(crowd);
+}
+
+/* It is an error if ranks have the same k-mer, wherever it is ordered: the counts would be wrong. */
+static void ranks_with_the_same_kmer(void **state)
+{
+        struct numbers none = { .k = 31 };
+        struct crowd *crowd = malloc(sizeof *crowd);
+        (void)state;
+        for (int nranks = 1; nranks <= 4; nranks++) {
+                struct numbers numbers = { .n = 200000, .k = 31, .repeated = 150000 };
+                begin_order(crowd, nranks, &numbers, &none, 64 << 20);
+                run_crowd(crowd);
+                for (int i = 0; i < nranks; i++)
+                        assert_int_not_equal(crowd->members[i].status, KC_OK);
+                end_crowd(crowd);
+        }
+        free(crowd);
 }
 
 /* Whatever fails on one rank, all ranks return, and exactly one has a message of its own. */
@@ -542,6 +695,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(ranks_agree_with_sorting),
                 cmocka_unit_test(several_k_and_little_memory),
+                cmocka_unit_test(ranks_order_pairs),
+                cmocka_unit_test(ranks_with_the_same_kmer),
                 cmocka_unit_test(a_failure_ends_all_ranks),
                 cmocka_unit_test(a_lost_rank_ends_all_ranks),
                 cmocka_unit_test(ranks_write_one_file),
