@@ -8,56 +8,15 @@ FAULT: the library of tests/fault, for the tests that need it.
 """
 import json
 import os
-import pathlib
 import random
-import re
 import signal
 import subprocess
-import sys
 import time
 
+from mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each, make_inputs, processes, reads,
+                 wait_for_end, wait_for_ranks, with_faults)
 from session import KCOUNT, Session, expect
-from tools import SKIPPED, Failure, bam_text, bgzf, bgzf_block, fasta, fastq, gzip_members, main
-
-MPIRUN = sys.argv[3]
-FAULT = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
-VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
-if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
-    sys.exit(SKIPPED)  # these are its options; or it starts nothing on this machine
-
-
-def launch(s, nranks, *arguments, code=0, **how):
-    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of the messages."""
-    return launch_each(s, [[]] * nranks, *arguments, code=code, **how)
-
-
-def launch_each(s, prefixes, *arguments, code=0, **how):
-    """Like launch, with a prefix for the command of each rank, such as ["env", "A=1"]."""
-    how.setdefault("stdin", subprocess.DEVNULL)
-    how.setdefault("cwd", s.path)
-    line = list(LAUNCH)
-    for rank, prefix in enumerate(prefixes):
-        line += [":"] * (rank > 0) + ["-n", "1", *map(str, prefix), KCOUNT, *map(str, arguments)]
-    done = subprocess.run(line, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=120, **how)
-    said = done.stderr.decode(errors="replace")
-    if (done.returncode != 0) != (code != 0):
-        raise Failure(f"{len(prefixes)} ranks, {arguments}: exit {done.returncode}\n{said}")
-    return done.stdout.decode(), [line for line in said.splitlines() if line.startswith("kcount: ")]
-
-
-def reads(n, seed, letters="ACGTACGTACGTN", longest=400):
-    rng = random.Random(seed)
-    genome = "".join(rng.choices(letters, k=20000))
-    made = []
-    for _ in range(n):
-        size = rng.randrange(30, longest)
-        at = rng.randrange(len(genome) - size)
-        # qualities with many letters that also begin lines: @ + >
-        made.append((genome[at:at + size].encode(), bytes(rng.choices(b"@@@++>IIF#", k=size))))
-    return made
+from tools import Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
 
 
 def compare(s, what, names, *options, nranks=(2, 3, 4)):
@@ -68,18 +27,6 @@ def compare(s, what, names, *options, nranks=(2, 3, 4)):
         launch(s, n, "count", *names, *options, "-o", "many.kc", "--force", "--quiet")
         if (s.path / "many.kc").read_bytes() != wanted:
             raise Failure(f"{what}: {n} ranks write another file")
-
-
-def make_inputs(s):
-    some = reads(3000, 1)
-    text = fastq(some)
-    s.write("x.fq", text)
-    s.write("crlf.fq", text.replace(b"\n", b"\r\n")[:-2])
-    s.write("x.fa", fasta(some, 60))
-    s.write("one.fa", fasta([(b"".join(bases for bases, _ in some), b"")], 80))
-    s.write("x.fq.gz", gzip_members(text, 200000))
-    s.write("bgzf.fq.gz", bgzf(text, 5000))
-    s.write("x.bam", bgzf(bam_text(some)))
 
 
 def test_bytes():
@@ -150,11 +97,6 @@ def test_gather_alone():
     s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet")
     s.kcount("count", "x.fq", "-k", 31, "-o", "x.kc", "--quiet", "--gather")
     expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, "the same file")
-
-
-def with_faults(**settings):
-    return ["env", f"LD_PRELOAD={FAULT}",
-            *(f"KC_FAULT_{name.upper()}={value}" for name, value in settings.items())]
 
 
 def test_ways_into_the_file():
@@ -285,16 +227,6 @@ def test_report():
            "sent and received")
 
 
-def fails(s, nranks, message, *arguments, **how):
-    """One line says what failed, and no file is left."""
-    before = s.names()
-    said = launch(s, nranks, *arguments, code=1, **how)[1]
-    first = [line for line in said if not line.startswith("kcount: see ")]
-    if len(first) != 1 or message not in first[0]:
-        raise Failure(f"{arguments}: said {said}, not once {message!r}")
-    expect(s.names(), before, f"{arguments}: files")
-
-
 def test_failures():
     s = Session()
     make_inputs(s)
@@ -362,61 +294,10 @@ def test_standard_input():
     expect(s.kcount("dump", "many.kc") == s.kcount("dump", "one.kc"), True, "from a pipe")
 
 
-def processes(output):
-    """The processes of kcount that write this file."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue  # it has ended
-        if line[0] == bytes(KCOUNT) and output.encode() in line:
-            found.append(int(folder.name))
-    return sorted(found)
-
-
-def wait_for_ranks(output, n):
-    """Wait until n processes write this file and have begun to count."""
-    deadline = time.time() + 30
-    while len(processes(output)) < n:
-        if time.time() > deadline:
-            raise Failure("the ranks do not start")
-        time.sleep(0.05)
-    time.sleep(0.5)
-
-
-def wait_for_end(output):
-    deadline = time.time() + 10
-    while processes(output):
-        if time.time() > deadline:
-            raise Failure("a rank is still there")
-        time.sleep(0.05)
-
-
 def test_killed_rank():
-    """The job ends soon, and nothing is left, whether the first rank waits for standard input or has an output
-    with a temporary name, which it must live long enough to remove."""
     s = Session()
     make_inputs(s)
-    waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)
-    for victim, signo, (prefix, inputs) in ((0, signal.SIGKILL, waits), (-1, signal.SIGKILL, waits),
-                                            (-1, signal.SIGTERM, waits), (-1, signal.SIGKILL, works),
-                                            (0, signal.SIGTERM, works)):
-        before = s.names()
-        name = f"{s.path}/new.kc"
-        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31", "-o", name,
-                                "--quiet"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
-        wait_for_ranks(name, 3)
-        os.kill(processes(name)[victim], signo)
-        try:
-            job.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            raise Failure("30 s after a rank was killed, the job is still there") from None
-        job.stdin.close()
-        expect(job.returncode != 0, True, "the job fails")
-        wait_for_end(name)
-        expect(s.names(), before, "files after a rank was killed")
+    kill_a_rank(s)
 
 
 def stop_a_rank(s, delay):
