@@ -1,6 +1,7 @@
 #include "app/counting.h"
 
 #include "app/exporting.h"
+#include "app/joint_devices.h"
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/rank_guests.h"
@@ -440,32 +441,46 @@ static void end_tasks(struct count *count, const struct kc_count_task *tasks)
         }
 }
 
+/* stored: space for the files, if the device should read them */
+static struct kc_gpu_params device_params(const struct count *count,
+                                          struct kc_stored_source *stored)
+{
+        const struct device_choice *device = &count->writing.device;
+        const struct count_settings *s = count->settings;
+        struct kc_gpu_params gpu = {
+                .device = device->indices[0],
+                .nothers = device->ndevices - 1,
+                .table = device->table,
+                .memory_nbytes = s->gpu_memory_nbytes,
+                .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
+                .batch_nkmers = s->gpu_batch_nkmers,
+                .read_ahead = count->rereadable,
+                .stored = choose_reader(count, stored),
+                .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL,
+        };
+        memcpy(gpu.others, device->indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);
+        return gpu;
+}
+
 static enum kc_status count_on_device(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
         struct writing *w = &count->writing;
-        const struct count_settings *s = count->settings;
         struct kc_count_task tasks[OPTION_NUMBERS_MAX];
         struct kc_gpu_report reports[OPTION_NUMBERS_MAX];
         struct kc_stored_source stored;
         const struct kc_batch_source source = kc_reader_source(count->reader);
         const struct kc_count_params params = engine_params(count);
-        struct kc_gpu_params gpu = {
-                .device = w->device.indices[0],
-                .nothers = w->device.ndevices - 1,
-                .table = w->device.table,
-                .memory_nbytes = s->gpu_memory_nbytes,
-                .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
-                .batch_nkmers = s->gpu_batch_nkmers,
-                .read_ahead = count->rereadable,
-                .stored = choose_reader(count, &stored),
-                .trace = s->gpu_trace,
-        };
-        memcpy(gpu.others, w->device.indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);
+        const struct kc_gpu_params gpu = device_params(count, &stored);
+        const struct joint_devices_setup joint = { &params, &gpu, &source, w->job };
+        enum kc_status status;
         count->tried_device = true;
         begin_tasks(count, tasks);
-        enum kc_status status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs,
-                                                 w->job, reports, err);
+        if (count->ranks != NULL)
+                status = joint_devices_count(&joint, tasks, count->noutputs, reports, err);
+        else
+                status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs, w->job,
+                                          reports, err);
         end_tasks(count, tasks);
         for (int i = 0; i < count->noutputs; i++)
                 count->outputs[i].gpu = reports[i];
@@ -685,23 +700,39 @@ static int largest_k(const struct count *count)
         return k;
 }
 
+/* With several ranks, devices count only if the user asks for them. */
+static enum kc_status choose_device(struct count *count, struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        struct device_choice *device = &count->writing.device;
+        const bool quiet = count->writing.settings->quiet;
+        const char *wanted = s->device;
+        enum kc_status status;
+        if (count->ranks != NULL && s->table == NULL)
+                wanted = device_if_named(wanted);
+        KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, quiet,
+                             err));
+        if (count->ranks == NULL || !device->cuda)
+                return KC_OK;
+        if (strcmp(s->reader, "device") == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "--reader device: with several processes, the host reads");
+        KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+out:
+        return status;
+}
+
 /* Everything that can be refused before counting. */
 static enum kc_status prepare(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        struct device_choice *device = &count->writing.device;
         enum kc_status status;
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return KC_OK;
         if (s->format != NULL && ranks_is_first(count->ranks))
                 KC_TRY(prepare_exports(count, err));
-        KC_TRY(device_choose(device, count->ranks != NULL ? device_if_named(s->device) : s->device,
-                             s->table, largest_k(count), DEVICE_COUNTS,
-                             count->writing.settings->quiet, err));
-        if (count->ranks != NULL && device->cuda)
-                return kc_fail(err, KC_EUSAGE,
-                               "--device cuda: only the CPU engine counts with several processes");
+        KC_TRY(choose_device(count, err));
         KC_TRY(open_all(count, err));
 out:
         return status;
@@ -717,6 +748,7 @@ static enum kc_status gather(struct count *count, struct kc_error *err)
         if (count->histogram != NULL)
                 KC_TRY(rank_histograms_add(count->ranks, count->histogram, err));
         kc_reader_totals(count->reader, &own.read);
+        device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
                 own.ncounted[i] = count->outputs[i].totals.nown;
                 own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;

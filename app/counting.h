@@ -83,7 +83,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           "Where to count: auto, cpu, cuda, cuda:N for one of several devices, or a list such as " \
           "cuda:0,1: these devices count together, and the first one reads and writes. auto uses " \
           "one CUDA device if there is any, else the CPU, and a build with CUDA then says why. k " \
-          "above 128 is counted on the CPU in any case. The output is the same."), \
+          "above 128 is counted on the CPU in any case. With several processes (mpirun, srun), cuda " \
+          "gives each process on a machine a device of its own, and auto is cpu. The output is the " \
+          "same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
@@ -100,8 +102,8 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \
                   "device. The device reads files (not pipes) of FASTQ or FASTA, plain or BGZF, " \
                   "and BAM; everything else is left to the host, and so are files in which the " \
-                  "device finds anything unusual. auto chooses the faster one. The output is the " \
-                  "same." }, \
+                  "device finds anything unusual. auto chooses the faster one; several processes " \
+                  "(mpirun, srun) read on the host. The output is the same." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
           "Bound on the memory of each device that is taken for counting, at least 256M; CUDA " \
           "itself takes some more. What does not fit is kept in the memory that -m allows, " \

@@ -132,6 +132,18 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         return KC_OK;
 }
 
+enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+                                 struct kc_error *err)
+{
+        int n = 0;
+        if (!choice->cuda)
+                return KC_OK;
+        const enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status == KC_OK && strchr(device, ':') == NULL)
+                choice->indices[0] = i % n;
+        return status;
+}
+
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet)
 {

@@ -46,6 +46,12 @@ static inline const char *device_if_named(const char *device)
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
                              int k, enum device_work work, bool quiet, struct kc_error *err);
 
+/* After device_choose, for one of several processes on a machine, of which this is number i, from 0:
+ * unless the user named devices, each takes another one; if there are fewer devices, some take the
+ * same one. KC_EDEVICE if there is no device. */
+enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+                                 struct kc_error *err);
+
 /*
  * Whether the CPU may do the work that the device failed to start. A device that is missing or in use
  * by others is an error only if the user asked for it. If true, prints a line on stderr, unless

@@ -5,6 +5,7 @@
 #ifndef APP_RANK_REPORT_H
 #define APP_RANK_REPORT_H
 
+#include "app/device.h"
 #include "app/options.h"
 #include "app/ranks.h"
 #include "io/histogram.h"
@@ -13,6 +14,7 @@
 /* Of a rank. The arrays have an entry for each k. */
 struct rank_report {
         char host[RANKS_HOST_NBYTES];
+        char device[DEVICE_NAME_NBYTES]; /* where it counted */
         struct kc_reader_totals read;
         uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
         uint64_t ncounted[OPTION_NUMBERS_MAX]; /* distinct k-mers */

@@ -31,7 +31,9 @@ static enum kc_status meet(struct ranks *r, const char *line, bool *same, struct
                 kc_ranks_exchange_settle(r->messages, &own, sizeof own, all, err);
         *same = true;
         for (int i = 0; i < n && status == KC_OK; i++) {
-                r->nlocal += strcmp(all[i].host, own.host) == 0;
+                const bool here = strcmp(all[i].host, own.host) == 0;
+                r->nlocal += here;
+                r->local += here && i < r->exchange.rank;
                 *same &= all[i].line == own.line;
         }
         free(all);
@@ -147,6 +149,11 @@ int ranks_share_of_cores(const struct ranks *ranks, int nthreads)
 int ranks_local(const struct ranks *ranks)
 {
         return ranks == NULL ? 1 : ranks->nlocal;
+}
+
+int ranks_local_number(const struct ranks *ranks)
+{
+        return ranks == NULL ? 0 : ranks->local;
 }
 
 static bool has_failed_itself(enum kc_status status)

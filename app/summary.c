@@ -235,6 +235,7 @@ static void put_json_ranks(struct json *json, const struct summary *s)
                 const struct rank_report *rank = &s->ranks[i];
                 json_begin(json, NULL, '{');
                 json_string(json, "host", rank->host);
+                json_string(json, "device", rank->device);
                 json_number(json, "reads", rank->read.nreads);
                 json_number(json, "bases", rank->read.nbases);
                 json_number(json, "input_bytes", rank->read.input_nbytes);

@@ -235,7 +235,6 @@ def test_failures():
     fails(s, 3, "cut.fq.gz is truncated", "count", "x.fq", "cut.fq.gz", "-k", 31, "-o", "new.kc")
     fails(s, 2, "-k/--kmer K is required", "count", "x.fq", "-o", "new.kc")
     fails(s, 2, "--tmp", "count", "x.fq", "-k", 31, "-o", "new.kc", "--tmp", "nowhere")
-    fails(s, 2, "only the CPU engine", "count", "x.fq", "-k", 31, "-o", "new.kc", "--device", "cuda")
     s.kcount("count", "x.fq", "-k", 31, "-o", "old.kc", "--quiet")
     fails(s, 2, "old.kc already exists", "count", "x.fq", "-k", 31, "-o", "old.kc")
     fails(s, 2, "dump runs as one process", "dump", "old.kc")
