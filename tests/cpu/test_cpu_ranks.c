@@ -1,10 +1,10 @@
 /* Several ranks, here threads of the test, count one input together. */
-#include "kmer/block_codec.h"
 #include "kmer/pending.h"
 #include "ranks/exchange.h"
 
 #include "tests/cpu/cpu_support.h"
 #include "tests/io/store/store_support.h"
+#include "tests/ranks/run_blocks.h"
 #include "tests/ranks/thread_transport.h"
 #include "tests/sampling.h"
 
@@ -28,35 +28,6 @@ struct member {
         uint64_t nsent, ntaken;
         pthread_t id;
 };
-
-/* Rank 0 gets other ranks' pairs as whole blocks, except at the ends of their parts. */
-static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
-{
-        static _Thread_local uint64_t kmers[KC_BLOCK_NKMERS * KC_MAX_WORDS];
-        static _Thread_local uint32_t counts[KC_BLOCK_NKMERS];
-        const struct run *run = ctx;
-        const size_t nw = (size_t)run->nwords;
-        const uint64_t *words = b->words;
-        enum kc_status status = KC_OK;
-        uint64_t tallied = b->nbig;
-        for (int i = 0; i < KC_RUN_NROWS; i++)
-                tallied += b->rows[i];
-        assert_int_equal(tallied, b->n);
-        assert_true(b->within);
-        for (size_t i = 0; i < b->nblocks && status == KC_OK; i++) {
-                assert_true(kc_block_decode(words, b->block_nwords[i], b->firsts + i * nw,
-                                            run->nwords, KC_BLOCK_NKMERS, kmers, counts));
-                words += b->block_nwords[i] + 1;
-                status = run_put(ctx,
-                                 &(struct kc_run_pairs){ .part = b->part,
-                                                         .n = KC_BLOCK_NKMERS,
-                                                         .kmers = kmers,
-                                                         .counts = counts },
-                                 err);
-        }
-        assert_true(status != KC_OK || words == b->words + b->nwords);
-        return status;
-}
 
 /* Pairs of different k-mers, which members take in turn. */
 struct numbers {
@@ -180,7 +151,7 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                         m->runs[j].fail_at = -1;
                         m->runs[j].nwords = kc_kmer_nwords(k[j]);
                         m->sinks[j] = run_sink(&m->runs[j]);
-                        m->sinks[j].put_blocks = put_blocks;
+                        m->sinks[j].put_blocks = run_put_blocks;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
         }
