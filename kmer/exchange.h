@@ -27,8 +27,9 @@ struct kc_exchange_taker {
         enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
         /* Whether a rank's records may come now; if not, they wait where they are. NULL: they
-         * always may. A taker that makes a rank wait must not depend on what another rank sends
-         * later. */
+         * always may. It is asked when everything from this rank has been taken, perhaps while
+         * records of another are. A taker that makes a rank wait must not depend on what another
+         * rank sends later. */
         bool (*ready)(void *ctx, int from);
 };
 

@@ -1,0 +1,158 @@
+/*
+ * What the threads of an exchange share: callers (exchange.c), the pump (pump.c), which alone uses
+ * the transport, and the taker's thread (taking.c).
+ */
+#ifndef KC_RANKS_EXCHANGE_STATE_H
+#define KC_RANKS_EXCHANGE_STATE_H
+
+#include "ranks/exchange.h"
+#include "ranks/watch.h"
+
+enum { MESSAGE_NBYTES = 1 << 20 };
+
+/* Of two phases, or gathers, that follow each other, messages of the second can arrive before those
+ * of the first, but not those of the third: the second does not end without this rank. */
+enum tag {
+        TAG_FAILED,
+        TAG_SETTLED,
+        TAG_ALIVE,                    /* see ranks/watch.h */
+        TAG_LEFT,                     /* nothing more follows from this rank */
+        TAG_GATHER,                   /* and the next */
+        TAG_RECORDS = TAG_GATHER + 2, /* and the next; an empty message ends a rank's phase */
+};
+
+struct message {
+        struct message *next;
+        int rank, tag; /* to or from this rank */
+        size_t nbytes;
+        void *request; /* of one on its way */
+        uint8_t data[MESSAGE_NBYTES];
+};
+
+/* In a message, before the records of a list. */
+struct record_header {
+        uint32_t list, nbytes;
+};
+
+/* First in, first out. */
+struct message_queue {
+        struct message *first, *last;
+};
+
+struct kc_ranks_exchange {
+        const struct kc_transport *transport;
+        pthread_t pump, taking;
+        pthread_mutex_t lock;       /* guards what follows, except what is a thread's own */
+        pthread_cond_t changed;     /* for callers */
+        pthread_cond_t work;        /* for the pump */
+        pthread_cond_t arrival;     /* for the taker's thread */
+        struct message *free;       /* to be sent */
+        struct message *empty;      /* to be received */
+        struct message **filling;   /* [nranks] with records; or NULL */
+        struct message_queue queue; /* to be sent by the pump */
+        struct kc_error failure;    /* of this rank or, as KC_ECANCELED, of another */
+        bool broken;                /* the transport has failed */
+        /* the phase */
+        struct kc_exchange_taker taker;
+        bool takes;                   /* this phase's records; they are dropped after a failure */
+        struct message_queue arrived; /* records for the taker */
+        int *nwaiting; /* [nranks] messages of a rank that the taker has not dealt with */
+        int nusing;    /* all of these, and calls of taker.ready */
+        unsigned phase;
+        int nended; /* ranks that send nothing more in it */
+        /* the gather; settling is one, too */
+        unsigned gather;
+        int nmissing;        /* other ranks whose values have not arrived */
+        const uint8_t *mine; /* this rank's values, when settling */
+        uint8_t *gathered;
+        size_t gathered_nbytes; /* of a rank */
+        /* settling */
+        bool settling;
+        bool *settled; /* [nranks] other ranks of which nothing more is to be taken */
+        /* the end */
+        bool leaving, stop; /* of the pump */
+        bool finished;      /* the pump has ended: no more records arrive */
+        int nleft;          /* other ranks that have left */
+        double patience_seconds;
+        uint64_t nsent, ntaken;
+        /* the pump's own */
+        struct message *incoming; /* the next message is received into this one */
+        struct message *posted;   /* on their way */
+        int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
+        int nsettled; /* ranks below this have been sent this rank's values */
+        int ntold;    /* ranks below this have been told that this rank leaves */
+        struct kc_watch *watch;
+        long nap_ns; /* the next nap between looks for messages */
+};
+
+static inline int kc_ranks_nothers(const struct kc_ranks_exchange *x)
+{
+        return x->transport->nranks - 1;
+}
+
+static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
+{
+        return TAG_RECORDS + (int)(x->phase % 2);
+}
+
+/* ---- messages ---- */
+
+static inline void kc_messages_push(struct message_queue *queue, struct message *message)
+{
+        message->next = NULL;
+        if (queue->first == NULL)
+                queue->first = message;
+        else
+                queue->last->next = message;
+        queue->last = message;
+}
+
+/* Of a list of messages. Returns NULL if it is empty. */
+static inline struct message *kc_messages_pop(struct message **list)
+{
+        struct message *message = *list;
+        if (message != NULL)
+                *list = message->next;
+        return message;
+}
+
+static inline void kc_messages_keep(struct message **list, struct message *message)
+{
+        message->next = *list;
+        *list = message;
+}
+
+/* ---- for all threads ---- */
+
+/* A failure that breaks the exchange replaces one that was noted before. */
+void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
+                           bool breaks);
+
+/* Send the same message to all other ranks, as far as there are free messages; the caller goes on
+ * later. Lock held.
+ *   next  in/out: ranks below this have been sent it */
+void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
+                             int *next);
+
+/* ---- the pump ---- */
+
+/* A thread, until the exchange stops or breaks. */
+void *kc_ranks_run_pump(void *exchange);
+
+/* ---- the taker's thread ---- */
+
+/* A thread, until the exchange is finished. */
+void *kc_ranks_run_taking(void *exchange);
+
+/* Let the taker have records that have arrived: those in x->incoming, which is replaced by an empty
+ * message. There must be one. By the pump. */
+void kc_ranks_deliver(struct kc_ranks_exchange *x, int from, size_t nbytes);
+
+/* Whether another message of this rank can be delivered: there is an empty message, and the taker
+ * has room. By the pump. */
+bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from);
+
+/* No call of the taker after this; records that still wait are dropped. Lock held. */
+void kc_ranks_stop_taking(struct kc_ranks_exchange *x);
+
+#endif

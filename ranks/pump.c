@@ -1,0 +1,307 @@
+#include "ranks/exchange_state.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+        /* Between looks for messages, in a phase or a gather: a message needs several steps of both
+         * ranks, so the nap after one is short; while nothing comes, each is twice the last one. */
+        SHORT_NAP_NS = 50 * 1000,
+        LONG_NAP_NS = 1000 * 1000,
+        IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
+};
+
+/* ---- messages out ---- */
+
+static enum kc_status post(struct kc_ranks_exchange *x, struct message *message,
+                           struct kc_error *err)
+{
+        const struct kc_transport *t = x->transport;
+        kc_messages_keep(&x->posted, message);
+        return t->post(t->ctx, message->rank, message->tag, message->data, message->nbytes,
+                       &message->request, err);
+}
+
+static enum kc_status post_queued(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&x->lock);
+        struct message *message = x->queue.first;
+        x->queue.first = NULL;
+        pthread_mutex_unlock(&x->lock);
+        while (message != NULL && status == KC_OK) {
+                struct message *next = message->next;
+                *busy = true;
+                status = post(x, message, err);
+                message = next;
+        }
+        return status;
+}
+
+static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
+{
+        const struct kc_transport *t = x->transport;
+        enum kc_status status = KC_OK;
+        for (struct message **m = &x->posted; *m != NULL && status == KC_OK;) {
+                struct message *message = *m;
+                bool done = false;
+                status = t->sent(t->ctx, message->request, &done, err);
+                if (!done) {
+                        m = &message->next;
+                        continue;
+                }
+                *m = message->next;
+                *busy = true;
+                pthread_mutex_lock(&x->lock);
+                kc_messages_keep(&x->free, message);
+                pthread_cond_broadcast(&x->changed);
+                pthread_mutex_unlock(&x->lock);
+        }
+        return status;
+}
+
+/* ---- messages in ---- */
+
+/* When settling, what was sent for a gather that has failed is dropped. */
+static void take_gathered(struct kc_ranks_exchange *x, int from, bool settled)
+{
+        pthread_mutex_lock(&x->lock);
+        if (x->nmissing > 0 && settled == x->settling) {
+                memcpy(x->gathered + (size_t)from * x->gathered_nbytes, x->incoming->data,
+                       x->gathered_nbytes);
+                x->nmissing--;
+                x->settled[from] = settled;
+                pthread_cond_broadcast(&x->changed);
+        }
+        pthread_mutex_unlock(&x->lock);
+}
+
+static void take_leave(struct kc_ranks_exchange *x, int from)
+{
+        kc_watch_left(x->watch, from);
+        pthread_mutex_lock(&x->lock);
+        x->nleft++;
+        pthread_mutex_unlock(&x->lock);
+}
+
+static void handle(struct kc_ranks_exchange *x, int from, int tag, size_t nbytes)
+{
+        struct kc_error failure = { 0 };
+        kc_watch_heard(x->watch, from);
+        if (tag >= TAG_RECORDS) {
+                kc_ranks_deliver(x, from, nbytes);
+        } else if (tag >= TAG_GATHER || tag == TAG_SETTLED) {
+                take_gathered(x, from, tag == TAG_SETTLED);
+        } else if (tag == TAG_LEFT) {
+                take_leave(x, from);
+        } else if (tag == TAG_FAILED) {
+                kc_fail(&failure, KC_ECANCELED, "another rank has failed");
+                kc_ranks_note_failure(x, &failure, false);
+                x->nwarned = x->transport->nranks; /* by that rank */
+        }
+}
+
+/* Take a message of this kind, if one has arrived. */
+static enum kc_status take_one(struct kc_ranks_exchange *x, int from, int tag, bool *got,
+                               struct kc_error *err)
+{
+        const struct kc_transport *t = x->transport;
+        int got_from, got_tag;
+        size_t nbytes;
+        const enum kc_status status = t->take(t->ctx, from, tag, x->incoming->data, MESSAGE_NBYTES,
+                                              &got_from, &got_tag, &nbytes, err);
+        *got = status == KC_OK && got_from >= 0;
+        if (*got)
+                handle(x, got_from, got_tag, nbytes);
+        return status;
+}
+
+/* Take all messages with this tag that have arrived. */
+static enum kc_status take_tag(struct kc_ranks_exchange *x, int tag, bool *busy,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        bool got;
+        while ((status = take_one(x, KC_TRANSPORT_ANY, tag, &got, err)) == KC_OK && got)
+                *busy = true;
+        return status;
+}
+
+/* Take the records that have arrived, as far as the taker has room for them. */
+static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *busy,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
+                bool got = from != x->transport->rank;
+                while (got && status == KC_OK && kc_ranks_has_room(x, from)) {
+                        status = take_one(x, from, tag, &got, err);
+                        *busy |= got;
+                }
+        }
+        return status;
+}
+
+/* Take whatever has come from ranks that have not settled: after that, it belongs to what follows. */
+static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
+                bool got = from != x->transport->rank;
+                while (got && status == KC_OK && !x->settled[from]) {
+                        status = take_one(x, from, KC_TRANSPORT_ANY, &got, err);
+                        *busy |= got;
+                }
+        }
+        return status;
+}
+
+/* What the pump looks for. */
+struct wanted {
+        bool records, gathered, rest, failed, leave;
+        int records_tag, gather_tag;
+        double patience_seconds;
+};
+
+static struct wanted get_wanted(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        const struct wanted wanted = {
+                .records = x->takes && x->nended<kc_ranks_nothers(x), .gathered = x->nmissing> 0,
+                .rest = x->settling,
+                .failed = x->failure.status != KC_OK,
+                .leave = x->leaving,
+                .patience_seconds = x->patience_seconds,
+                .records_tag = kc_ranks_records_tag(x),
+                .gather_tag = TAG_GATHER + (int)(x->gather % 2)
+        };
+        pthread_mutex_unlock(&x->lock);
+        return wanted;
+}
+
+static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wanted *wanted,
+                                   bool *busy, struct kc_error *err)
+{
+        enum kc_status status;
+        bool beaten;
+        KC_TRY(take_tag(x, TAG_LEFT, busy, err));
+        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err)); /* also those sent before TAG_LEFT */
+        if (wanted->rest)
+                return take_rest(x, busy, err);
+        KC_TRY(take_tag(x, TAG_FAILED, busy, err));
+        if (wanted->records)
+                KC_TRY(take_phase(x, wanted->records_tag, busy, err));
+        if (wanted->gathered)
+                KC_TRY(take_tag(x, wanted->gather_tag, busy, err));
+out:
+        return status;
+}
+
+/* ---- turns ---- */
+
+/* What the other ranks are to know: that a rank has failed, and only then this rank's values; or
+ * that this rank leaves. */
+static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted)
+{
+        pthread_mutex_lock(&x->lock);
+        if (wanted->failed)
+                kc_ranks_send_to_others(x, TAG_FAILED, NULL, 0, &x->nwarned);
+        if (wanted->rest && (!wanted->failed || x->nwarned == x->transport->nranks))
+                kc_ranks_send_to_others(x, TAG_SETTLED, x->mine, x->gathered_nbytes, &x->nsettled);
+        if (wanted->leave)
+                kc_ranks_send_to_others(x, TAG_LEFT, NULL, 0, &x->ntold);
+        pthread_mutex_unlock(&x->lock);
+}
+
+static void nap(struct kc_ranks_exchange *x, long nanoseconds)
+{
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += nanoseconds;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&x->lock);
+        if (x->queue.first == NULL)
+                pthread_cond_timedwait(&x->work, &x->lock, &until);
+        pthread_mutex_unlock(&x->lock);
+}
+
+/* After a turn in which nothing happened. */
+static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted)
+{
+        if (wanted->records || wanted->gathered || wanted->rest || wanted->leave ||
+            x->posted != NULL) {
+                nap(x, x->nap_ns);
+                x->nap_ns = x->nap_ns < LONG_NAP_NS / 2 ? 2 * x->nap_ns : LONG_NAP_NS;
+        } else {
+                nap(x, IDLE_NAP_NS);
+        }
+}
+
+/* Settling is over when nothing of this rank's is on its way, and all others have settled, too. */
+static void end_settling(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        const bool sent =
+                x->nsettled == x->transport->nranks && x->queue.first == NULL && x->posted == NULL;
+        if (x->settling && sent && x->nmissing == 0) {
+                x->settling = false;
+                x->failure = (struct kc_error){ 0 };
+                x->phase = x->gather = 0;
+                x->nsettled = x->nwarned = 0;
+                pthread_cond_broadcast(&x->changed);
+        }
+        pthread_mutex_unlock(&x->lock);
+}
+
+/* This rank may stop when all others are leaving too and nothing of its own is on its way. */
+static void end_leaving(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        x->stop = x->ntold == x->transport->nranks && x->queue.first == NULL && x->posted == NULL &&
+                  x->nleft == kc_ranks_nothers(x) && kc_watch_is_quiet(x->watch);
+        pthread_mutex_unlock(&x->lock);
+}
+
+static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
+{
+        const struct wanted wanted = get_wanted(x);
+        enum kc_status status;
+        bool busy = false;
+        tell_others(x, &wanted);
+        KC_TRY(post_queued(x, &busy, err));
+        KC_TRY(free_sent(x, &busy, err));
+        KC_TRY(take_arrived(x, &wanted, &busy, err));
+        KC_TRY(kc_watch_turn(x->watch, !wanted.leave, wanted.patience_seconds, err));
+        if (wanted.rest)
+                end_settling(x);
+        if (wanted.leave)
+                end_leaving(x);
+        if (busy)
+                x->nap_ns = SHORT_NAP_NS;
+        else
+                nap_after(x, &wanted);
+out:
+        return status;
+}
+
+/* Once the exchange is broken, its callers find out by themselves: the pump has nothing to do. */
+static bool must_stop(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        const bool stop = x->stop || x->broken;
+        pthread_mutex_unlock(&x->lock);
+        return stop;
+}
+
+void *kc_ranks_run_pump(void *arg)
+{
+        struct kc_ranks_exchange *x = arg;
+        x->nap_ns = SHORT_NAP_NS;
+        while (!must_stop(x)) {
+                struct kc_error failure = { 0 };
+                if (turn(x, &failure) != KC_OK)
+                        kc_ranks_note_failure(x, &failure, true);
+        }
+        return NULL;
+}

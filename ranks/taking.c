@@ -1,0 +1,100 @@
+#include "ranks/exchange_state.h"
+
+#include <string.h>
+
+/* The records of a message, to the taker. */
+static enum kc_status hand_over(const struct kc_exchange_taker *taker,
+                                const struct message *message, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t at = 0; at < message->nbytes && status == KC_OK;) {
+                struct record_header header;
+                memcpy(&header, message->data + at, sizeof header);
+                at += sizeof header;
+                status = taker->take(taker->ctx, header.list, message->data + at, header.nbytes,
+                                     err);
+                at += header.nbytes;
+        }
+        return status;
+}
+
+/* Whether the taker may be called. Lock held. */
+static bool may_take(const struct kc_ranks_exchange *x)
+{
+        return x->takes && x->failure.status == KC_OK;
+}
+
+/* Lock held, but not during the call. */
+static void take(struct kc_ranks_exchange *x, struct message *message)
+{
+        struct kc_error failure = { 0 };
+        if (may_take(x)) {
+                pthread_mutex_unlock(&x->lock);
+                if (hand_over(&x->taker, message, &failure) != KC_OK)
+                        kc_ranks_note_failure(x, &failure, false);
+                pthread_mutex_lock(&x->lock);
+        }
+        x->ntaken += message->nbytes;
+        x->nended += message->nbytes == 0;
+        x->nwaiting[message->rank]--;
+        x->nusing--;
+        if (message->nbytes == 0 || !x->takes)
+                pthread_cond_broadcast(&x->changed);
+        kc_messages_keep(&x->empty, message);
+        pthread_cond_signal(&x->work); /* the pump may wait for an empty message */
+}
+
+void *kc_ranks_run_taking(void *exchange)
+{
+        struct kc_ranks_exchange *x = exchange;
+        pthread_mutex_lock(&x->lock);
+        while (x->arrived.first != NULL || !x->finished)
+                if (x->arrived.first != NULL)
+                        take(x, kc_messages_pop(&x->arrived.first));
+                else
+                        pthread_cond_wait(&x->arrival, &x->lock);
+        pthread_mutex_unlock(&x->lock);
+        return NULL;
+}
+
+void kc_ranks_stop_taking(struct kc_ranks_exchange *x)
+{
+        x->takes = false;
+        while (x->nusing > 0)
+                pthread_cond_wait(&x->changed, &x->lock);
+}
+
+void kc_ranks_deliver(struct kc_ranks_exchange *x, int from, size_t nbytes)
+{
+        struct message *message = x->incoming;
+        pthread_mutex_lock(&x->lock);
+        if (x->takes) {
+                message->rank = from;
+                message->nbytes = nbytes;
+                x->nwaiting[from]++;
+                x->nusing++;
+                x->incoming = kc_messages_pop(&x->empty);
+                kc_messages_push(&x->arrived, message);
+                pthread_cond_signal(&x->arrival);
+        }
+        pthread_mutex_unlock(&x->lock);
+}
+
+bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
+{
+        pthread_mutex_lock(&x->lock);
+        const struct kc_exchange_taker taker = x->taker;
+        bool room = may_take(x) && x->empty != NULL;
+        if (room && taker.ready != NULL) {
+                room = x->nwaiting[from] == 0;
+                x->nusing++; /* no end of the phase meanwhile */
+                pthread_mutex_unlock(&x->lock);
+                room = room && taker.ready(taker.ctx, from);
+                pthread_mutex_lock(&x->lock);
+                x->nusing--;
+                if (!x->takes)
+                        pthread_cond_broadcast(&x->changed);
+        }
+        pthread_mutex_unlock(&x->lock);
+        return room;
+}
