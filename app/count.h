@@ -1,0 +1,144 @@
+/*
+ * A count in progress, and what its parts do. app/counting.c, which drives them, says in which
+ * order; each part has a source file of its own. Only these files include this header.
+ */
+#ifndef APP_COUNT_H
+#define APP_COUNT_H
+
+#include "app/counting.h"
+#include "app/rank_report.h"
+#include "app/ranks.h"
+#include "io/formats/format.h"
+#include "io/reader.h"
+
+/* What is counted with one k. */
+struct count_output {
+        int k;
+        char *path;        /* NULL if nothing is written */
+        char *export_path; /* NULL if the file is not exported as well */
+        struct kc_store_writer *writer;
+        struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
+        struct kc_run_sink sink;
+        uint64_t nguest; /* bytes that this guest has written */
+        /* when it has been counted */
+        struct device_choice device;
+        struct kc_gpu_report gpu;
+        struct kc_count_totals totals;
+        struct kc_store_written written;
+        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
+        size_t nrows;
+        char labels[KC_NSTAGES - 1][16]; /* of its stages, for the progress bar */
+};
+
+/* A count in progress: what was opened, and what will be reported. app/counting.c frees what the
+ * pointers own. */
+struct count {
+        const struct count_settings *settings;
+        struct writing writing;
+        bool adds;                      /* the output is a .kc file to which a run is added */
+        struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
+        struct count_output outputs[OPTION_NUMBERS_MAX];
+        int noutputs;
+        bool stranded;
+        enum kc_file_format format; /* of the exports */
+        const char *const *inputs;
+        size_t ninputs;
+        char *tmp_dir;
+        uint64_t memory_nbytes;
+        struct memory_plan plan; /* how memory_nbytes is divided */
+        bool rereadable;         /* all inputs, from their beginning */
+        bool tried_device;
+        struct kc_reader *reader;
+        struct ranks *ranks;            /* that count together; or NULL */
+        struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
+        struct writing_settings silent; /* of a rank that does not report */
+};
+
+/* ---- app/count_inputs.c: what is read ---- */
+
+/* KC_EUSAGE if an operand is an output, too. Does not open the operands. */
+enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
+
+/* The same for all inputs, those in an @LIST included, once the reader is open. */
+enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
+
+/* Open the reader for this rank's part of the inputs, after count_plan_memory; one that is open is
+ * closed first. Fails like kc_reader_open. */
+enum kc_status count_open_reader(struct count *count, struct kc_error *err);
+
+/* Whether all inputs of the open reader can be read again from their beginning. */
+bool count_is_rereadable(const struct count *count);
+
+/* What this process has read, or, after count_gather, all ranks have. */
+struct kc_reader_totals count_read_totals(const struct count *count);
+
+/* ---- app/count_outputs.c: what is written ---- */
+
+/* The names of new files: one, or one for each k. KC_ENOMEM. */
+enum kc_status count_name_outputs(struct count *count, struct kc_error *err);
+
+/* Name the exports, and find out before anything is read whether they can be written. KC_EUSAGE for
+ * an unknown format; KC_ENOMEM; otherwise fails like exporting_check. */
+enum kc_status count_prepare_exports(struct count *count, struct kc_error *err);
+
+/* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
+ * output_check and kc_store_create. */
+enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
+
+/* Give new files their names, all or none; or commit the run that was added; or take the rows of
+ * the histogram, if nothing is written. No writer is left, even on failure. Fails like
+ * kc_store_commit and kc_histogram_rows. */
+enum kc_status count_commit(struct count *count, struct kc_error *err);
+
+/* Export the files that have just been committed. Fails like exporting_write. */
+enum kc_status count_export(const struct count *count, struct kc_error *err);
+
+/* ---- app/count_engines.c: where it is counted ---- */
+
+/*
+ * Choose the CPU or devices, without accessing one unless there are several ranks, which take
+ * different devices: then KC_EDEVICE if there is none. KC_EUSAGE if the settings do not allow the
+ * choice.
+ */
+enum kc_status count_choose_device(struct count *count, struct kc_error *err);
+
+/* Divide the memory, and lower the number of threads if the memory is not enough for all. To be
+ * called once the engine is chosen, because the number of threads that share the memory depends on
+ * it. */
+void count_plan_memory(struct count *count);
+
+/* Read everything and count it, for all outputs. Fails like writing_run. */
+enum kc_status count_somewhere(struct count *count, struct kc_error *err);
+
+/* ---- app/count_ranks.c: what several ranks need; without them, these do nothing ---- */
+
+/* Every rank calls these in this order, until one fails; then it calls ranks_agree at once. */
+
+/* Only rank 0 speaks: make the others quiet. */
+void count_silence(struct count *count);
+
+/* KC_EINPUT if this rank sees other inputs than rank 0; or another rank is lost. */
+enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err);
+
+/* Let the other ranks write to rank 0's files, if they can open them. Fails like kc_store_invite
+ * and kc_store_join. */
+enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
+
+/* This rank has written everything that it writes to rank 0's files. KC_EIO. */
+enum kc_status count_end_guests(struct count *count, struct kc_error *err);
+
+/* After counting: let rank 0 have what the others know. KC_ENOMEM; or another rank is lost. */
+enum kc_status count_gather(struct count *count, struct kc_error *err);
+
+/* Only for rank 0, after count_commit: it has written what the other ranks have not. */
+void count_add_first_rank(struct count *count);
+
+/* ---- app/count_report.c: what the user is told ---- */
+
+/* Warn on standard error of each k for which there was no k-mer. */
+void count_warn_if_nothing(const struct count *count);
+
+/* Print the summary of all outputs; of --reader-only, what was read. */
+void count_report(const struct count *count);
+
+#endif

@@ -1,0 +1,83 @@
+#include "app/count.h"
+
+#include "app/output_name.h"
+#include "kmer/kmer.h"
+
+#include <string.h>
+
+/* Check that none of the names is an output's. */
+static enum kc_status check_names(const struct count *count, const char *const *names, size_t n,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs; i++)
+                if (count->outputs[i].path != NULL)
+                        KC_TRY(output_check_inputs(count->outputs[i].path, names, n, err));
+out:
+        return status;
+}
+
+enum kc_status count_check_operands(const struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < count->ninputs; i++) {
+                /* an @LIST is an input, too */
+                const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
+                KC_TRY(check_names(count, &name, 1, err));
+        }
+out:
+        return status;
+}
+
+enum kc_status count_check_inputs(const struct count *count, struct kc_error *err)
+{
+        const char *const *names;
+        size_t n = kc_reader_names(count->reader, &names);
+        return check_names(count, names, n, err);
+}
+
+enum kc_status count_open_reader(struct count *count, struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        int min_k = KC_MAX_K, max_k = 1;
+        for (int i = 0; i < count->noutputs; i++) {
+                const int k = count->outputs[i].k;
+                min_k = k < min_k ? k : min_k;
+                max_k = k > max_k ? k : max_k;
+        }
+        struct kc_reader_options reading = { .k = min_k,
+                                             .max_k = max_k,
+                                             .min_quality = (int)s->min_quality,
+                                             .nworkers = count->writing.nthreads,
+                                             .memory_nbytes = count->plan.reader_nbytes,
+                                             .bound = count->plan.reader_bound,
+                                             .job = count->writing.job };
+        if (count->ranks != NULL) {
+                reading.rank = count->ranks->exchange.rank;
+                reading.nranks = ranks_count(count->ranks);
+        }
+        kc_reader_close(count->reader);
+        count->reader = NULL;
+        return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
+}
+
+/* They can if their sizes are known, and none is one of our own descriptors, whose file position
+ * htslib advances when it reads. */
+bool count_is_rereadable(const struct count *count)
+{
+        const char *const *names;
+        size_t n = kc_reader_names(count->reader, &names);
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(names[i], "-") == 0)
+                        return false;
+        return atomic_load(&count->writing.job->total) > 0;
+}
+
+struct kc_reader_totals count_read_totals(const struct count *count)
+{
+        struct kc_reader_totals totals;
+        if (count->reports != NULL)
+                return rank_reports_read(count->reports, ranks_count(count->ranks));
+        kc_reader_totals(count->reader, &totals);
+        return totals;
+}
