@@ -51,6 +51,7 @@ else
         tests=tests/cli kcount=$build/kcount
         kernel_tests
         test_one test_gpu_engine "$build/tests/test_gpu" engine
+        test_one test_gpu_devices "$build/tests/test_gpu" devices
         test_one test_gpu_sets "$build/tests/test_gpu_sets"
         for part in 0/4 1/4 2/4 3/4 chunks spill quality inputs skew; do
                 test_one "matrix_cuda $part" python3 "$tests/matrix.py" "$kcount" \
@@ -59,6 +60,12 @@ else
         for name in threads lsm app_signals; do
                 test_one "${name}_cuda" python3 "$tests/$name.py" "$kcount" . cuda
         done
+        for name in app_devices app_reader; do
+                test_one "$name" python3 "$tests/$name.py" "$kcount" .
+        done
+        if ldd "$kcount" | grep -q libmpi && mpirun=$(command -v mpirun); then
+                test_one ranks_cuda python3 "$tests/ranks_devices.py" "$kcount" . "$mpirun"
+        fi
 fi
 echo "$npassed passed, $nfailed failed, $nskipped skipped"
 [ "$nfailed" = 0 ]

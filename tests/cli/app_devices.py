@@ -68,15 +68,21 @@ def check_reads(parts):
     expect(got, [sum(kept) > own for own in kept], f"devices that received something; kept: {kept}")
 
 
-def check_together(report):
+def check_together(s, n, *options, on_device=()):
     """With the emulator, several devices receive reads, and at least five send each other super-k-mers.
-    A real first device may have received everything before the others are open."""
-    parts = report["devices"]
-    if "KC_EMULATOR_DEVICES" in os.environ:
+    A first device may have received everything before the others are open: a real one often, an emulated
+    one on a busy machine, where this tries again."""
+    for _ in range(5):
+        report = check(s, n, *options, on_device=on_device)
+        parts = report["devices"]
         kept = [part["kept_reads_bytes"] for part in parts]
-        expect(kept.count(0) < len(parts) - 1, True, f"several devices keep reads: {kept}")
+        if "KC_EMULATOR_DEVICES" not in os.environ or kept.count(0) < n - 1:
+            break
+    if "KC_EMULATOR_DEVICES" in os.environ:
+        expect(kept.count(0) < n - 1, True, f"several devices keep reads: {kept}")
         sent = [part["received_superkmers_bytes"] > 0 for part in parts]
-        expect(sent, [len(parts) >= 5] * len(parts), "devices that are sent super-k-mers")
+        expect(sent, [n >= 5] * n, "devices that are sent super-k-mers")
+    return report
 
 
 def test_same_file():
@@ -153,12 +159,11 @@ def test_reading_together():
             (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"]),
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "y.fa", "-k", 77], ["--gpu-batch", 100000])):
-        report = check(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device])
+        report = check_together(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device])
         texts = [part["text_bytes"] for part in report["devices"]]
         expect(sum(texts), report["text_bytes"], "text that the devices parsed")
         expect([part["kept_reads_bytes"] > 0 for part in report["devices"]], [text > 0 for text in texts],
                f"devices that keep what they have read: {texts}")
-        check_together(report)
     s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "cpu.kc", "--device", "cpu")
     for n in (3, 5):
         s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", f"gpu{n}.kc", "--device", devices(n),
@@ -185,9 +190,8 @@ def test_batches():
             (4, ["late.fq", "-k", 55], ["--reader", "device"]),
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "-k", 77], ["--reader", "host", "--gpu-batch", 20000])):
-        report = check(s, n, *options, on_device=["--gpu-batch", 30000, *on_device])
+        report = check_together(s, n, *options, on_device=["--gpu-batch", 30000, *on_device])
         expect(sum(part["text_bytes"] for part in report["devices"]), 0, "text that devices parsed")
-        check_together(report)
 
 
 def test_few_and_skewed():

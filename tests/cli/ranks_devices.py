@@ -4,16 +4,24 @@ CPU, every device counts, and a failure of one ends all.
 
     ranks_devices.py KCOUNT SOURCE MPIRUN
 
-KCOUNT has an emulated device, whose number the environment sets.
+Ranks share devices if there are fewer. If KCOUNT has emulated devices, it has two.
 """
 import json
 import subprocess
+import sys
 
 from mpi import ENVIRONMENT, LAUNCH, fails, kill_a_rank, launch, make_inputs, reads
 from session import KCOUNT, Session, expect
-from tools import Failure, fasta, fastq, main
+from tools import SKIPPED, Failure, fasta, fastq, main
 
 ENVIRONMENT["KC_EMULATOR_DEVICES"] = "2"
+LISTED = subprocess.run([KCOUNT, "info", "--devices", "--json"], env=ENVIRONMENT, stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL)
+if LISTED.returncode != 0:
+    print("no device: skipped")
+    sys.exit(SKIPPED)
+NDEVICES = len(json.loads(LISTED.stdout))
+MEMORY = ("--gpu-memory", "1G")  # of a device that ranks share
 KEYS = ("kmers", "distinct", "unique", "dropped_distinct", "dropped_kmers", "saturated_kmers", "reads",
         "bases", "skipped_letters")
 
@@ -40,7 +48,7 @@ def compare(s, what, names, *options, nranks=(2, 3), on_device=(), device="cuda"
                               "--quiet", "--json"))
     wanted = (s.path / "one.kc").read_bytes()
     for n in nranks:
-        many = json.loads(launch(s, n, "count", *names, *options, *on_device, "--device", device,
+        many = json.loads(launch(s, n, "count", *names, *options, *MEMORY, *on_device, "--device", device,
                                  "-o", "many.kc", "--force", "--quiet", "--json")[0])
         if (s.path / "many.kc").read_bytes() != wanted:
             raise Failure(f"{what}: {n} ranks write another file")
@@ -93,7 +101,7 @@ def test_next_to_nothing():
     s.write("none.fa", b">short\nACG\n")
     for name in "tiny.fq", "none.fa":
         s.kcount("count", name, "-k", 5, "--device", "cpu", "-o", "one.kc", "--force", "--quiet")
-        launch(s, 3, "count", name, "-k", 5, "--device", "cuda", "-o", "many.kc", "--force", "--quiet")
+        launch(s, 3, "count", name, "-k", 5, *MEMORY, "--device", "cuda", "-o", "many.kc", "--force", "--quiet")
         expect((s.path / "many.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, name)
 
 
@@ -103,7 +111,7 @@ def test_several_k():
     for options in (), ("--min", 2, "--stranded"):
         s.kcount("count", "x.fq", "-k", "21,31,65", "--device", "cpu", "-o", "one.kc", "--quiet", "--force", *options)
         launch(s, 3, "count", "x.fq", "-k", "21,31,65", "--device", "cuda", "-o", "many.kc", "--quiet", "--force",
-               *options)
+               *MEMORY, *options)
         for k in 21, 31, 65:
             expect((s.path / f"many.k{k}.kc").read_bytes() == (s.path / f"one.k{k}.kc").read_bytes(), True,
                    f"k = {k} {options}")
@@ -113,7 +121,7 @@ def test_histogram():
     s = Session()
     make_inputs(s)
     for k in 3, 31:
-        hist = ("hist", "x.fq", "one.fa", "-k", k, "--quiet", "--max-count", 10**9, "--device")
+        hist = ("hist", "x.fq", "one.fa", "-k", k, "--quiet", "--max-count", 10**9, *MEMORY, "--device")
         expect(launch(s, 3, *hist, "cuda")[0], s.kcount(*hist, "cpu"), f"hist, k = {k}")
 
 
@@ -123,7 +131,7 @@ def test_standard_input():
     make_inputs(s)
     s.kcount("count", "x.fq", "-k", 31, "--device", "cpu", "-o", "one.kc", "--quiet")
     with open(s.path / "x.fq", "rb") as file:
-        launch(s, 3, "count", "-", "-k", 31, "--device", "cuda", "-o", "many.kc", "--quiet", stdin=file)
+        launch(s, 3, "count", "-", "-k", 31, *MEMORY, "--device", "cuda", "-o", "many.kc", "--quiet", stdin=file)
     expect(s.kcount("dump", "many.kc") == s.kcount("dump", "one.kc"), True, "from a pipe")
 
 
@@ -131,10 +139,12 @@ def test_devices():
     """Without a number, the ranks of a machine take its devices in turn."""
     s = Session()
     make_inputs(s)
-    for device, table, wanted in (("cuda", (), ["cuda:0", "cuda:1", "cuda:0"]),
-                                  ("auto", ("--table", "slab"), ["cuda:0", "cuda:1", "cuda:0"]),
-                                  ("cuda:1", (), ["cuda:1"] * 3),
-                                  ("cuda:0,1", (), ["cuda:0,1"] * 3),
+    in_turn = [f"cuda:{rank % NDEVICES}" for rank in range(3)]
+    last = NDEVICES - 1
+    for device, table, wanted in (("cuda", (), in_turn),
+                                  ("auto", ("--table", "slab"), in_turn),
+                                  (f"cuda:{last}", (), [f"cuda:{last}"] * 3),
+                                  (f"cuda:0,{last}", (), [f"cuda:0,{last}"] * 3),
                                   ("auto", (), ["cpu"] * 3)):
         many = compare(s, device, ["x.fq"], "-k", 31, nranks=(3,), device=device, on_device=table)
         expect([rank["device"] for rank in many["ranks"]], wanted, f"devices of {device}")
@@ -143,9 +153,10 @@ def test_devices():
 def fails_on_last(s, devices, message, *options):
     """The machine of the last of three ranks has another number of devices."""
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet {' '.join(options)}"
+    shown = ",".join(map(str, range(devices))) or "none"  # of real devices
     before = s.names()
     done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
-                           f"KC_EMULATOR_DEVICES={devices} exec {count}"], cwd=s.path, env=ENVIRONMENT,
+                           f"KC_EMULATOR_DEVICES={devices} CUDA_VISIBLE_DEVICES={shown} exec {count}"], cwd=s.path, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
     said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")
             and not line.startswith("kcount: see ")]
@@ -159,9 +170,10 @@ def test_failures():
     s = Session()
     make_inputs(s)
     s.write("cut.fq.gz", (s.path / "x.fq.gz").read_bytes()[:50000])
-    fails_on_last(s, 0, "no CUDA device on this machine", "--device", "cuda")
-    fails_on_last(s, 1, "cuda:1", "--device", "cuda:1")
-    count = ("count", "x.fq", "-k", 31, "-o", "new.kc", "--device")
+    fails_on_last(s, 0, "no CUDA device on this machine", "--device", "cuda", *MEMORY)
+    if NDEVICES > 1:
+        fails_on_last(s, 1, "cuda:1", "--device", "cuda:1", *MEMORY)
+    count = ("count", "x.fq", "-k", 31, "-o", "new.kc", *MEMORY, "--device")
     fails(s, 3, "cut.fq.gz is truncated", *count, "cuda", "cut.fq.gz")
     fails(s, 2, "--reader device: with several processes, the host reads", *count, "cuda", "--reader", "device")
     fails(s, 2, "--tmp", *count, "cuda", "--tmp", "nowhere")
@@ -170,7 +182,7 @@ def test_failures():
 def test_killed_rank():
     s = Session()
     make_inputs(s)
-    kill_a_rank(s, "--device", "cuda")
+    kill_a_rank(s, "--device", "cuda", *MEMORY)
 
 
 main([test_bytes, test_little_memory, test_many_reads, test_skew, test_next_to_nothing, test_several_k, test_histogram,
