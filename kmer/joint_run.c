@@ -58,6 +58,7 @@ struct sender {
         struct kc_part_encoder *encoder;
         uint64_t part;
         bool has_turn;
+        bool has_sealed; /* blocks of this part */
         uint8_t *buffer; /* [KC_EXCHANGE_MAX_NBYTES] */
 };
 
@@ -115,7 +116,6 @@ static enum kc_status take_turn(struct sender *s, struct kc_error *err)
         return KC_OK;
 }
 
-/* A guest's frames are small, and it waits for the places that they get: send them at once. */
 static enum kc_status send_frame(struct sender *s, const struct frame_header *header,
                                  const uint8_t *end, struct kc_error *err)
 {
@@ -125,10 +125,17 @@ static enum kc_status send_frame(struct sender *s, const struct frame_header *he
         memcpy(s->buffer, header, sizeof *header);
         KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)s->part, s->buffer,
                               (size_t)(end - s->buffer), err));
-        if (s->run->pending != NULL)
-                exchange->flush(exchange->ctx, 0);
 out:
         return status;
+}
+
+/* A guest's frames are small, and it waits for the places that they get: let those sent so far
+ * leave. */
+static void flush(const struct sender *s)
+{
+        const struct kc_exchange *exchange = s->run->setup.exchange;
+        if (s->run->pending != NULL)
+                exchange->flush(exchange->ctx, 0);
 }
 
 static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
@@ -172,7 +179,9 @@ static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, stru
         return send_frame(s, &header, to, err);
 }
 
-/* The blocks must be pending before their place can arrive. */
+/* The blocks must be pending before their place can arrive. Most parts make a single message, which
+ * leaves at their end; but if there is more than one frame of sealed blocks, each leaves at once,
+ * because the next may have to wait until these have a place. */
 static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct sender *s = ctx;
@@ -190,6 +199,9 @@ static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, stru
         KC_TRY(take_turn(s, err));
         KC_TRY(kc_pending_add(s->run->pending, s->part, b->words, b->nwords, err));
         KC_TRY(send_frame(s, &header, to, err));
+        if (s->has_sealed)
+                flush(s);
+        s->has_sealed = true;
 out:
         return status;
 }
@@ -246,7 +258,7 @@ static enum kc_status begin_part(struct kc_joint_run *run, uint64_t part, struct
                         return status;
         }
         s->part = part;
-        s->has_turn = false;
+        s->has_turn = s->has_sealed = false;
         kc_part_encoder_begin(s->encoder, start[0], start[1] - start[0]);
         pthread_mutex_lock(&run->lock);
         s->next = run->busy;
@@ -278,6 +290,7 @@ static enum kc_status end_part(struct kc_joint_run *run, struct sender *s,
         enum kc_status status;
         KC_TRY(kc_part_encoder_end(s->encoder, taker, err));
         KC_TRY(send_frame(s, &header, s->buffer + sizeof header, err));
+        flush(s);
         kc_turn_pass(&run->turn);
         retire(run, s);
 out:

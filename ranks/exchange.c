@@ -7,7 +7,7 @@
 
 enum {
         SPARE_MESSAGES = 4,
-        ARRIVING_MESSAGES = 4,
+        ARRIVING_MESSAGES = 6,
 };
 
 static int nmessages(int nranks)
@@ -278,10 +278,12 @@ static void free_all(struct kc_ranks_exchange *x)
         free(x->filling);
         free(x->settled);
         free(x->nwaiting);
+        free(x->nreceiving);
         free_messages(x->free);
         free_messages(x->empty);
         free_messages(x->queue.first);
         free_messages(x->posted);
+        free_messages(x->receiving.first);
         free(x->incoming);
         kc_watch_free(x->watch);
         pthread_cond_destroy(&x->arrival);
@@ -308,10 +310,11 @@ static bool allocate(struct kc_ranks_exchange *x)
         x->filling = calloc(nranks, sizeof(struct message *));
         x->settled = calloc(nranks, sizeof *x->settled);
         x->nwaiting = calloc(nranks, sizeof *x->nwaiting);
+        x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
         return x->filling != NULL && x->settled != NULL && x->nwaiting != NULL &&
+               x->nreceiving != NULL &&
                allocate_messages(&x->free, nmessages(x->transport->nranks)) &&
-               allocate_messages(&x->incoming, 1) &&
-               allocate_messages(&x->empty, ARRIVING_MESSAGES - 1);
+               allocate_messages(&x->empty, ARRIVING_MESSAGES);
 }
 
 /* After the pump, if there was one. */

@@ -76,8 +76,10 @@ struct kc_ranks_exchange {
         double patience_seconds;
         uint64_t nsent, ntaken;
         /* the pump's own */
-        struct message *incoming; /* the next message is received into this one */
-        struct message *posted;   /* on their way */
+        struct message *posted;         /* on their way to others */
+        struct message_queue receiving; /* on their way to this rank, in order of arrival */
+        struct message *incoming;       /* for the next; or NULL */
+        int *nreceiving;                /* [nranks] from a rank */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
         int ntold;    /* ranks below this have been told that this rank leaves */
@@ -144,12 +146,11 @@ void *kc_ranks_run_pump(void *exchange);
 /* A thread, until the exchange is finished. */
 void *kc_ranks_run_taking(void *exchange);
 
-/* Let the taker have records that have arrived: those in x->incoming, which is replaced by an empty
- * message. There must be one. By the pump. */
-void kc_ranks_deliver(struct kc_ranks_exchange *x, int from, size_t nbytes);
+/* Let the taker have records that have arrived. By the pump, which gives the message away. */
+void kc_ranks_deliver(struct kc_ranks_exchange *x, struct message *message);
 
-/* Whether another message of this rank can be delivered: there is an empty message, and the taker
- * has room. By the pump. */
+/* Whether another message of this rank should be received: there is room for it, and for a message
+ * of another kind after it, and the taker is ready. By the pump. */
 bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from);
 
 /* No call of the taker after this; records that still wait are dropped. Lock held. */

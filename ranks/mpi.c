@@ -1,7 +1,5 @@
 #include "ranks/ranks.h"
 
-#include "base/clock.h"
-
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -63,39 +61,14 @@ static enum kc_status sent(void *ctx, void *request, bool *done, struct kc_error
         return check(code, "sending", err);
 }
 
-/* Receive a message that has begun to arrive. Unlike MPI_Recv, this does not wait forever. */
-static enum kc_status receive(const MPI_Status *found, void *data, size_t cap, int *n,
-                              struct kc_error *err)
-{
-        const double start = kc_clock_seconds();
-        enum kc_status status;
-        MPI_Request request;
-        MPI_Status got;
-        int flag = 0;
-        KC_TRY(check(MPI_Irecv(data, (int)cap, MPI_BYTE, found->MPI_SOURCE, found->MPI_TAG,
-                               MPI_COMM_WORLD, &request),
-                     "receiving", err));
-        while (!flag) {
-                KC_TRY(check(MPI_Test(&request, &flag, &got), "receiving", err));
-                if (!flag && kc_clock_seconds() - start > KC_TRANSPORT_PATIENCE_S)
-                        return kc_fail(
-                                err, KC_EIO,
-                                "the rest of a message from rank %d did not arrive within %d "
-                                "seconds",
-                                found->MPI_SOURCE, KC_TRANSPORT_PATIENCE_S);
-        }
-        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, n), "receiving", err));
-out:
-        return status;
-}
-
 static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
-                           int *got_tag, size_t *nbytes, struct kc_error *err)
+                           int *got_tag, void **request, struct kc_error *err)
 {
         const int source = from == KC_TRANSPORT_ANY ? MPI_ANY_SOURCE : from;
+        MPI_Request *own = NULL;
         enum kc_status status;
         MPI_Status found;
-        int flag, n = 0;
+        int flag;
         (void)ctx;
         *got_from = -1;
         KC_TRY(check(MPI_Iprobe(source, tag == KC_TRANSPORT_ANY ? MPI_ANY_TAG : tag, MPI_COMM_WORLD,
@@ -103,9 +76,33 @@ static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap,
                      "receiving", err));
         if (!flag)
                 return KC_OK;
-        KC_TRY(receive(&found, data, cap, &n, err));
+        if ((own = malloc(sizeof *own)) == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a message");
+        KC_TRY(check(MPI_Irecv(data, (int)cap, MPI_BYTE, found.MPI_SOURCE, found.MPI_TAG,
+                               MPI_COMM_WORLD, own),
+                     "receiving", err));
         *got_from = found.MPI_SOURCE;
         *got_tag = found.MPI_TAG;
+        *request = own;
+        return KC_OK;
+out:
+        free(own);
+        return status;
+}
+
+static enum kc_status taken(void *ctx, void *request, bool *done, size_t *nbytes,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        MPI_Status got;
+        int flag = 0, n = 0;
+        (void)ctx;
+        KC_TRY(check(MPI_Test(request, &flag, &got), "receiving", err));
+        *done = flag != 0;
+        if (!*done)
+                return KC_OK;
+        free(request);
+        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, &n), "receiving", err));
         *nbytes = (size_t)n;
 out:
         return status;
@@ -118,7 +115,9 @@ static enum kc_status join(struct kc_ranks *ranks, struct kc_error *err)
         enum kc_status status;
         int provided;
         struct kc_transport *t = &ranks->transport;
-        *t = (struct kc_transport){ .ctx = ranks, .post = post, .sent = sent, .take = take };
+        *t = (struct kc_transport){
+                .ctx = ranks, .post = post, .sent = sent, .take = take, .taken = taken
+        };
         KC_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "starting",
                      err));
         KC_TRY(check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "starting", err));

@@ -4,8 +4,9 @@
 #include <time.h>
 
 enum {
-        /* Between looks for messages, in a phase or a gather: a message needs several steps of both
-         * ranks, so the nap after one is short; while nothing comes, each is twice the last one. */
+        /* Between looks for messages. Large ones come in pieces, a few for each look of both ranks,
+         * so naps are short while any is on its way. While nothing comes, each is twice the last
+         * one. */
         SHORT_NAP_NS = 50 * 1000,
         LONG_NAP_NS = 1000 * 1000,
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
@@ -63,11 +64,13 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
 /* ---- messages in ---- */
 
 /* When settling, what was sent for a gather that has failed is dropped. */
-static void take_gathered(struct kc_ranks_exchange *x, int from, bool settled)
+static void take_gathered(struct kc_ranks_exchange *x, const struct message *message)
 {
+        const int from = message->rank;
+        const bool settled = message->tag == TAG_SETTLED;
         pthread_mutex_lock(&x->lock);
         if (x->nmissing > 0 && settled == x->settling) {
-                memcpy(x->gathered + (size_t)from * x->gathered_nbytes, x->incoming->data,
+                memcpy(x->gathered + (size_t)from * x->gathered_nbytes, message->data,
                        x->gathered_nbytes);
                 x->nmissing--;
                 x->settled[from] = settled;
@@ -84,35 +87,80 @@ static void take_leave(struct kc_ranks_exchange *x, int from)
         pthread_mutex_unlock(&x->lock);
 }
 
-static void handle(struct kc_ranks_exchange *x, int from, int tag, size_t nbytes)
+static void take_failure(struct kc_ranks_exchange *x)
 {
         struct kc_error failure = { 0 };
-        kc_watch_heard(x->watch, from);
-        if (tag >= TAG_RECORDS) {
-                kc_ranks_deliver(x, from, nbytes);
-        } else if (tag >= TAG_GATHER || tag == TAG_SETTLED) {
-                take_gathered(x, from, tag == TAG_SETTLED);
-        } else if (tag == TAG_LEFT) {
-                take_leave(x, from);
-        } else if (tag == TAG_FAILED) {
-                kc_fail(&failure, KC_ECANCELED, "another rank has failed");
-                kc_ranks_note_failure(x, &failure, false);
-                x->nwarned = x->transport->nranks; /* by that rank */
-        }
+        kc_fail(&failure, KC_ECANCELED, "another rank has failed");
+        kc_ranks_note_failure(x, &failure, false);
+        x->nwarned = x->transport->nranks; /* by that rank */
 }
 
-/* Take a message of this kind, if one has arrived. */
+static void handle(struct kc_ranks_exchange *x, struct message *message)
+{
+        const int from = message->rank, tag = message->tag;
+        kc_watch_heard(x->watch, from);
+        if (tag >= TAG_RECORDS) {
+                kc_ranks_deliver(x, message);
+                return;
+        }
+        if (tag >= TAG_GATHER || tag == TAG_SETTLED)
+                take_gathered(x, message);
+        else if (tag == TAG_LEFT)
+                take_leave(x, from);
+        else if (tag == TAG_FAILED)
+                take_failure(x);
+        pthread_mutex_lock(&x->lock);
+        kc_messages_keep(&x->empty, message);
+        pthread_mutex_unlock(&x->lock);
+}
+
+/* Handle the messages that are there. A later one waits for those before it. */
+static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
+{
+        const struct kc_transport *t = x->transport;
+        enum kc_status status = KC_OK;
+        while (x->receiving.first != NULL && status == KC_OK) {
+                struct message *message = x->receiving.first;
+                bool done = false;
+                status = t->taken(t->ctx, message->request, &done, &message->nbytes, err);
+                if (!done)
+                        break;
+                *busy = true;
+                x->nreceiving[message->rank]--;
+                handle(x, kc_messages_pop(&x->receiving.first));
+        }
+        return status;
+}
+
+static bool has_incoming(struct kc_ranks_exchange *x)
+{
+        if (x->incoming == NULL) {
+                pthread_mutex_lock(&x->lock);
+                x->incoming = kc_messages_pop(&x->empty);
+                pthread_mutex_unlock(&x->lock);
+        }
+        return x->incoming != NULL;
+}
+
+/* Begin to receive a message of this kind, if one has arrived and there is room for it. */
 static enum kc_status take_one(struct kc_ranks_exchange *x, int from, int tag, bool *got,
                                struct kc_error *err)
 {
         const struct kc_transport *t = x->transport;
-        int got_from, got_tag;
-        size_t nbytes;
-        const enum kc_status status = t->take(t->ctx, from, tag, x->incoming->data, MESSAGE_NBYTES,
-                                              &got_from, &got_tag, &nbytes, err);
-        *got = status == KC_OK && got_from >= 0;
-        if (*got)
-                handle(x, got_from, got_tag, nbytes);
+        struct message *message;
+        enum kc_status status;
+        *got = false;
+        if (!has_incoming(x))
+                return KC_OK;
+        message = x->incoming;
+        status = t->take(t->ctx, from, tag, message->data, MESSAGE_NBYTES, &message->rank,
+                         &message->tag, &message->request, err);
+        if (status == KC_OK && message->rank >= 0) {
+                *got = true;
+                x->incoming = NULL;
+                x->nreceiving[message->rank]++;
+                kc_messages_push(&x->receiving, message);
+        }
         return status;
 }
 
@@ -127,31 +175,35 @@ static enum kc_status take_tag(struct kc_ranks_exchange *x, int tag, bool *busy,
         return status;
 }
 
-/* Take the records that have arrived, as far as the taker has room for them. */
+/* Take the records that have arrived, as far as there is room for them: of all ranks in turn. */
 static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *busy,
                                  struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
-                bool got = from != x->transport->rank;
-                while (got && status == KC_OK && kc_ranks_has_room(x, from)) {
-                        status = take_one(x, from, tag, &got, err);
-                        *busy |= got;
+        bool any = true;
+        while (any && status == KC_OK) {
+                any = false;
+                for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
+                        bool got = false;
+                        if (from != x->transport->rank && kc_ranks_has_room(x, from))
+                                status = take_one(x, from, tag, &got, err);
+                        any |= got;
                 }
+                *busy |= any;
         }
         return status;
 }
 
-/* Take whatever has come from ranks that have not settled: after that, it belongs to what follows. */
+/* Take whatever has come from ranks that have not settled, one message after the other: what follows
+ * TAG_SETTLED does not belong to it. */
 static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
-                bool got = from != x->transport->rank;
-                while (got && status == KC_OK && !x->settled[from]) {
+                bool got = false;
+                if (from != x->transport->rank && !x->settled[from] && x->nreceiving[from] == 0)
                         status = take_one(x, from, KC_TRANSPORT_ANY, &got, err);
-                        *busy |= got;
-                }
+                *busy |= got;
         }
         return status;
 }
@@ -229,8 +281,9 @@ static void nap(struct kc_ranks_exchange *x, long nanoseconds)
 /* After a turn in which nothing happened. */
 static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted)
 {
-        if (wanted->records || wanted->gathered || wanted->rest || wanted->leave ||
-            x->posted != NULL) {
+        if (x->posted != NULL || x->receiving.first != NULL) {
+                nap(x, SHORT_NAP_NS);
+        } else if (wanted->records || wanted->gathered || wanted->rest || wanted->leave) {
                 nap(x, x->nap_ns);
                 x->nap_ns = x->nap_ns < LONG_NAP_NS / 2 ? 2 * x->nap_ns : LONG_NAP_NS;
         } else {
@@ -271,6 +324,7 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         tell_others(x, &wanted);
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
+        KC_TRY(handle_received(x, &busy, err));
         KC_TRY(take_arrived(x, &wanted, &busy, err));
         KC_TRY(kc_watch_turn(x->watch, !wanted.leave, wanted.patience_seconds, err));
         if (wanted.rest)

@@ -64,18 +64,16 @@ void kc_ranks_stop_taking(struct kc_ranks_exchange *x)
                 pthread_cond_wait(&x->changed, &x->lock);
 }
 
-void kc_ranks_deliver(struct kc_ranks_exchange *x, int from, size_t nbytes)
+void kc_ranks_deliver(struct kc_ranks_exchange *x, struct message *message)
 {
-        struct message *message = x->incoming;
         pthread_mutex_lock(&x->lock);
         if (x->takes) {
-                message->rank = from;
-                message->nbytes = nbytes;
-                x->nwaiting[from]++;
+                x->nwaiting[message->rank]++;
                 x->nusing++;
-                x->incoming = kc_messages_pop(&x->empty);
                 kc_messages_push(&x->arrived, message);
                 pthread_cond_signal(&x->arrival);
+        } else {
+                kc_messages_keep(&x->empty, message);
         }
         pthread_mutex_unlock(&x->lock);
 }
@@ -84,12 +82,14 @@ bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
 {
         pthread_mutex_lock(&x->lock);
         const struct kc_exchange_taker taker = x->taker;
-        bool room = may_take(x) && x->empty != NULL;
+        bool room =
+                may_take(x) && x->empty != NULL && (x->incoming != NULL || x->empty->next != NULL);
+        if (room && taker.ready != NULL)
+                room = x->nwaiting[from] + x->nreceiving[from] == 0;
         if (room && taker.ready != NULL) {
-                room = x->nwaiting[from] == 0;
                 x->nusing++; /* no end of the phase meanwhile */
                 pthread_mutex_unlock(&x->lock);
-                room = room && taker.ready(taker.ctx, from);
+                room = taker.ready(taker.ctx, from);
                 pthread_mutex_lock(&x->lock);
                 x->nusing--;
                 if (!x->takes)

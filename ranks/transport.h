@@ -25,13 +25,17 @@ struct kc_transport {
                                void **request, struct kc_error *err);
         /* *done: the message has left, and its request is freed. KC_EIO. */
         enum kc_status (*sent)(void *ctx, void *request, bool *done, struct kc_error *err);
-        /* Take a message with this tag from this rank, if one has arrived; *got_from = -1 if none
-         * has.
+        /* Begin to take a message with this tag from this rank, if one has arrived; *got_from = -1
+         * if none has. Large ones come in pieces, for each of which both ranks must call something
+         * here.
          *   from, tag  what is wanted; KC_TRANSPORT_ANY
-         *   data       out [cap]: no message is longer
-         * KC_EIO, also if the rest of a message does not arrive. */
+         *   data       out [cap]: no message is longer; not to be used until `taken` says so
+         * KC_EIO, KC_ENOMEM. */
         enum kc_status (*take)(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
-                               int *got_tag, size_t *nbytes, struct kc_error *err);
+                               int *got_tag, void **request, struct kc_error *err);
+        /* *done: the message is there, *nbytes long, and its request is freed. KC_EIO. */
+        enum kc_status (*taken)(void *ctx, void *request, bool *done, size_t *nbytes,
+                                struct kc_error *err);
 };
 
 #endif
