@@ -347,7 +347,8 @@ static void divide_memory(struct joint_devices *j)
 {
         const struct kc_count_params *params = j->setup->params;
         const uint64_t all = params->memory_nbytes;
-        const uint64_t fixed = kc_broadcast_nbytes(params->nthreads) + 2 * (uint64_t)QUEUE_NBYTES;
+        const uint64_t fixed = kc_broadcast_nbytes(j->exchange->nranks, params->nthreads) +
+                               2 * (uint64_t)QUEUE_NBYTES;
         const uint64_t rest = all > 2 * fixed ? all - fixed : all / 2;
         const uint64_t most = rest / ORDER_SHARE / (ORDER_THREAD_MIB * MEMORY_MIB) + 1;
         j->counting = j->ordering = *params;

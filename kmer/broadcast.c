@@ -15,7 +15,6 @@ enum {
         MAX_SEGMENTS = 13 << 10,
         INBOX_NBYTES = 8 << 20,
         SPARE_PARCELS = 4,           /* in the outbox, besides one for each worker */
-        MESSAGE_NBYTES = 1 << 20,    /* by which the inbox may exceed its limit */
         CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
 };
 
@@ -72,11 +71,12 @@ static int nparcels(int nworkers)
         return nworkers + SPARE_PARCELS;
 }
 
-uint64_t kc_broadcast_nbytes(int nworkers)
+uint64_t kc_broadcast_nbytes(int nranks, int nworkers)
 {
         const uint64_t nunpacked = (uint64_t)nworkers; /* have left the inbox */
-        return ((uint64_t)nparcels(nworkers) + nunpacked) * KC_EXCHANGE_MAX_NBYTES + INBOX_NBYTES +
-               MESSAGE_NBYTES;
+        const uint64_t ncoming = (uint64_t)(nranks - 1) * KC_EXCHANGE_AHEAD; /* to a full inbox */
+        return ((uint64_t)nparcels(nworkers) + nunpacked + ncoming) * KC_EXCHANGE_MAX_NBYTES +
+               INBOX_NBYTES;
 }
 
 /* ---- boxes; lock held ---- */

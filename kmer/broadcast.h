@@ -28,7 +28,7 @@ struct kc_broadcast_setup {
 };
 
 /* Bytes that it takes at most for batches. */
-uint64_t kc_broadcast_nbytes(int nworkers);
+uint64_t kc_broadcast_nbytes(int nranks, int nworkers);
 
 /* Every rank makes one. setup is copied; what it points to must outlive the broadcast. KC_ENOMEM. */
 enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,

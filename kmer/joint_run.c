@@ -13,7 +13,7 @@ enum {
         /* of the blocks in a frame, roughly; see KC_PART_MAX_BLOCKS */
         SENT_NBYTES = 128 << 10,
         PLACED_NBYTES = 512 << 10,
-        QUEUE_NBYTES = 2 << 20, /* of a rank: beyond that, its frames wait where they are */
+        QUEUE_NBYTES = 1 << 20, /* of a rank: beyond that, its frames wait where they are */
         COUNTS_NBYTES = KC_PART_MAX_BLOCKS * KC_BLOCK_NKMERS * 4,
         DESCRIPTION_NBYTES = KC_PART_MAX_BLOCKS * 76 + KC_RUN_NROWS * 8 + 256,
 };
@@ -528,12 +528,12 @@ enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err
         return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
 }
 
-/* A queue may exceed its limit by the frames of one message; a sender has a frame, and what it is
- * made of. */
+/* A queue may exceed its limit by what is on its way; a sender has a frame, and what it is made of. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)
-                return (uint64_t)(nranks - 1) * (QUEUE_NBYTES + 2 * KC_EXCHANGE_MAX_NBYTES);
+                return (uint64_t)(nranks - 1) *
+                       (QUEUE_NBYTES + KC_EXCHANGE_AHEAD * KC_EXCHANGE_MAX_NBYTES);
         return (uint64_t)nthreads * 3 * KC_EXCHANGE_MAX_NBYTES + kc_pending_nbytes();
 }
 

@@ -2,13 +2,19 @@
 
 #include "base/parallel.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A large message comes in pieces, and each takes both pumps a turn: so there are many messages of
+ * moderate size. */
 enum {
-        SPARE_MESSAGES = 4,
-        ARRIVING_MESSAGES = 6,
+        SPARE_MESSAGES = 12,
+        ARRIVING_MESSAGES = 12,
 };
+
+static_assert(sizeof(struct record_header) + KC_EXCHANGE_MAX_NBYTES <= MESSAGE_NBYTES,
+              "a record may not fit in a message");
 
 static int nmessages(int nranks)
 {
@@ -130,7 +136,8 @@ static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbyt
         enum kc_status status = check(x, err);
         while (status == KC_OK) {
                 struct message *message = x->filling[to];
-                if (message != NULL && message->nbytes + nbytes <= MESSAGE_NBYTES)
+                if (message != NULL &&
+                    (message->nbytes == 0 || message->nbytes + nbytes <= FULL_NBYTES))
                         break;
                 flush(x, to);
                 status = get_message(x, &message, err);

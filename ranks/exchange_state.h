@@ -8,7 +8,10 @@
 #include "ranks/exchange.h"
 #include "ranks/watch.h"
 
-enum { MESSAGE_NBYTES = 1 << 20 };
+enum {
+        FULL_NBYTES = 128 << 10, /* a message with that many leaves */
+        MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64,
+};
 
 /* Of two phases, or gathers, that follow each other, messages of the second can arrive before those
  * of the first, but not those of the third: the second does not end without this rank. */

@@ -85,7 +85,7 @@ bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
         bool room =
                 may_take(x) && x->empty != NULL && (x->incoming != NULL || x->empty->next != NULL);
         if (room && taker.ready != NULL)
-                room = x->nwaiting[from] + x->nreceiving[from] == 0;
+                room = x->nwaiting[from] + x->nreceiving[from] < KC_EXCHANGE_AHEAD;
         if (room && taker.ready != NULL) {
                 x->nusing++; /* no end of the phase meanwhile */
                 pthread_mutex_unlock(&x->lock);
