@@ -13,7 +13,7 @@
 #include <time.h>
 
 enum {
-        QUEUE_NBYTES = 4 << 20,
+        QUEUE_NBYTES = 8 << 20,
         BUNDLE_PAIRS = 4 << 10,
         ORDER_SHARE = 3, /* of the memory: the engine has most of its pairs on the device */
         ORDER_THREAD_MIB = 36,
@@ -55,7 +55,8 @@ struct joint_devices {
         struct kc_error failures[2]; /* of the two threads */
         struct kc_job order_job;     /* the engine that orders has no part in the progress */
         pthread_mutex_t lock;        /* guards all below */
-        pthread_cond_t changed;
+        pthread_cond_t filled;       /* a bundle has come, or no more will */
+        pthread_cond_t changed;      /* anything else */
         struct bundle *first, **end;
         size_t nbytes;
         bool canceled, counted, ordered;
@@ -63,15 +64,15 @@ struct joint_devices {
 
 /* ---- the queue ---- */
 
-/* Wait for a change, or for the next check of what changes without notice. Lock held. */
-static void wait(struct joint_devices *j)
+/* Wait for a signal, or for the next check of what changes without notice. Lock held. */
+static void wait(struct joint_devices *j, pthread_cond_t *signaled)
 {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += CHECK_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&j->changed, &j->lock, &until);
+        pthread_cond_timedwait(signaled, &j->lock, &until);
 }
 
 /* Lock held. */
@@ -102,12 +103,12 @@ static enum kc_status push(struct device_sink *s, const uint64_t *kmers, const u
         enum kc_status status;
         pthread_mutex_lock(&j->lock);
         while ((status = check(j, err)) == KC_OK && j->nbytes > QUEUE_NBYTES)
-                wait(j);
+                wait(j, &j->changed);
         if (status == KC_OK) {
                 *j->end = bundle;
                 j->end = &bundle->next;
                 j->nbytes += nbytes;
-                pthread_cond_broadcast(&j->changed);
+                pthread_cond_signal(&j->filled);
         }
         pthread_mutex_unlock(&j->lock);
         if (status != KC_OK)
@@ -115,15 +116,31 @@ static enum kc_status push(struct device_sink *s, const uint64_t *kmers, const u
         return status;
 }
 
-static void pop(struct joint_devices *j)
+/* Returns NULL if there is none. Lock held. */
+static struct bundle *pop(struct joint_devices *j)
 {
         struct bundle *bundle = j->first;
+        if (bundle == NULL)
+                return NULL;
         j->first = bundle->next;
         if (j->first == NULL)
                 j->end = &j->first;
         j->nbytes -= bundle_nbytes(bundle->n, j->sinks[bundle->task].nwords);
-        free(bundle);
         pthread_cond_broadcast(&j->changed);
+        return bundle;
+}
+
+/* Put back what has been taken only in part. */
+static void push_front(struct joint_devices *j, struct bundle *bundle)
+{
+        pthread_mutex_lock(&j->lock);
+        bundle->next = j->first;
+        if (j->first == NULL)
+                j->end = &bundle->next;
+        j->first = bundle;
+        j->nbytes += bundle_nbytes(bundle->n, j->sinks[bundle->task].nwords);
+        pthread_cond_signal(&j->filled);
+        pthread_mutex_unlock(&j->lock);
 }
 
 /* ---- the sinks of the device's engine ---- */
@@ -155,6 +172,7 @@ static void wake(struct joint_devices *j)
 {
         pthread_mutex_lock(&j->lock);
         j->canceled = true;
+        pthread_cond_broadcast(&j->filled);
         pthread_cond_broadcast(&j->changed);
         pthread_mutex_unlock(&j->lock);
         kc_broadcast_cancel(j->broadcast);
@@ -180,33 +198,38 @@ static bool has_more(const struct joint_devices *j, int task)
         return j->first != NULL && j->first->task == task;
 }
 
-static void take_pairs(struct joint_devices *j, const struct device_sink *s,
-                       struct kc_pair_batch *batch)
+static void take_pairs(struct joint_devices *j, struct bundle *bundle, struct kc_pair_batch *batch)
 {
-        struct bundle *bundle = j->first;
-        const size_t left = bundle->n - bundle->at, nwords = (size_t)s->nwords;
+        const size_t left = bundle->n - bundle->at, nwords = (size_t)j->sinks[bundle->task].nwords;
         batch->n = left < batch->cap ? left : batch->cap;
         memcpy(batch->kmers, bundle->kmers + bundle->at * nwords,
                batch->n * nwords * sizeof *batch->kmers);
         memcpy(batch->counts, bundle->counts + bundle->at, batch->n * sizeof *batch->counts);
         bundle->at += batch->n;
-        if (bundle->at == bundle->n)
-                pop(j);
+        if (bundle->at < bundle->n)
+                push_front(j, bundle);
+        else
+                free(bundle);
 }
 
 static enum kc_status next(void *ctx, int worker, struct kc_pair_batch *batch, struct kc_error *err)
 {
         struct device_sink *s = ctx;
         struct joint_devices *j = s->joint;
+        struct bundle *bundle = NULL;
         enum kc_status status;
         (void)worker;
         batch->n = 0;
         pthread_mutex_lock(&j->lock);
         while ((status = check(j, err)) == KC_OK && !is_known(j))
-                wait(j);
+                wait(j, &j->filled);
         if (status == KC_OK && has_more(j, s->task))
-                take_pairs(j, s, batch);
+                bundle = pop(j);
+        else
+                pthread_cond_broadcast(&j->filled); /* the others are at the end, too */
         pthread_mutex_unlock(&j->lock);
+        if (bundle != NULL)
+                take_pairs(j, bundle, batch);
         return status;
 }
 
@@ -220,7 +243,7 @@ static enum kc_status wait_for_run(struct joint_devices *j, const struct device_
         enum kc_status status;
         pthread_mutex_lock(&j->lock);
         while ((status = check(j, err)) == KC_OK && !is_known(j))
-                wait(j);
+                wait(j, &j->filled);
         *npairs = s->expected_npairs;
         pthread_mutex_unlock(&j->lock);
         return status;
@@ -273,9 +296,9 @@ static enum kc_status count_all(struct joint_devices *j, struct kc_error *err)
                                 j->setup->job, j->reports, err));
         pthread_mutex_lock(&j->lock);
         j->counted = true;
-        pthread_cond_broadcast(&j->changed);
+        pthread_cond_broadcast(&j->filled);
         while ((status = check(j, err)) == KC_OK && !j->ordered)
-                wait(j);
+                wait(j, &j->changed);
         pthread_mutex_unlock(&j->lock);
 out:
         return status;
@@ -416,6 +439,7 @@ enum kc_status joint_devices_count(const struct joint_devices_setup *setup,
         memset(reports, 0, (size_t)ntasks * sizeof *reports);
         j.end = &j.first;
         pthread_mutex_init(&j.lock, NULL);
+        pthread_cond_init(&j.filled, NULL);
         pthread_cond_init(&j.changed, NULL);
         KC_TRY(prepare(&j, err));
         KC_TRY(run_threads(&j, err));
@@ -424,9 +448,10 @@ enum kc_status joint_devices_count(const struct joint_devices_setup *setup,
 out:
         if (status != KC_OK)
                 j.exchange->fail(j.exchange->ctx);
-        while (j.first != NULL)
-                pop(&j);
+        for (struct bundle *bundle; (bundle = pop(&j)) != NULL;)
+                free(bundle);
         kc_broadcast_free(j.broadcast);
+        pthread_cond_destroy(&j.filled);
         pthread_cond_destroy(&j.changed);
         pthread_mutex_destroy(&j.lock);
         return status;
