@@ -170,21 +170,25 @@ static size_t held_by_bins(const struct cpu_engine *e)
 }
 
 /*
- * The ranks order stripes of lists in turn, and rank 0 writes the stripes one after the other. A
- * stripe has several lists, so that threads need not wait for each other after every list, but at
- * most about half a MiB, so that what the other ranks have ready fits in their queues
- * (kmer/joint_run.h).
+ * The ranks order stripes of lists in turn, and rank 0 enters the stripes into the run one after the
+ * other: its own threads work in parallel only within a stripe. So a stripe has many lists, but not
+ * more than fit where a rank's blocks wait for their turn (kmer/joint_run.h): those of a guest with
+ * itself, up to about 5 MiB, others' with rank 0, half a MiB. And each rank has several stripes, so
+ * that all have about the same work.
  */
 static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
 {
-        enum { STRIPE_PAIRS = 1 << 16, MAX_STRIPE = 16 };
+        enum { GUEST_PAIRS = 1 << 20, SENT_PAIRS = 1 << 17, MAX_STRIPE = 64, LEAST_STRIPES = 8 };
         struct counting *c = kc_engine_current(e);
         const struct kc_exchange *exchange = e->params->exchange;
         if (exchange == NULL)
                 return KC_OK;
-        const uint64_t npairs = expect_pairs(e, c);
+        const bool sends = exchange->rank != 0 && c->sink->guest == NULL;
+        const uint64_t most = sends ? SENT_PAIRS : GUEST_PAIRS;
+        const uint64_t npairs = expect_pairs(e, c), nranks = (uint64_t)exchange->nranks;
         uint64_t stripe = MAX_STRIPE;
-        while (stripe > 1 && npairs / nlists * stripe > STRIPE_PAIRS)
+        while (stripe > 1 &&
+               (npairs / nlists * stripe > most || nlists / stripe < nranks * LEAST_STRIPES))
                 stripe /= 2;
         const enum kc_status status = kc_exchange_least(exchange, &stripe, 1, err);
         c->stripe = (uint32_t)stripe;

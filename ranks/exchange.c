@@ -40,6 +40,7 @@ void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *f
         x->broken |= breaks;
         kc_fail_as(&x->failure, failure);
         pthread_cond_broadcast(&x->changed);
+        pthread_cond_broadcast(&x->room);
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -60,16 +61,6 @@ static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to
         x->nsent += tag >= TAG_RECORDS ? message->nbytes : 0;
         kc_messages_push(&x->queue, message);
         pthread_cond_signal(&x->work);
-}
-
-/* Wait for a free message. */
-static enum kc_status get_message(struct kc_ranks_exchange *x, struct message **message,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        while ((status = check(x, err)) == KC_OK && (*message = take_free(x)) == NULL)
-                pthread_cond_wait(&x->changed, &x->lock);
-        return status;
 }
 
 void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
@@ -98,16 +89,19 @@ static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const vo
                 kc_ranks_send_to_others(x, tag, data, nbytes, &next);
                 if (next == x->transport->nranks)
                         break;
-                pthread_cond_wait(&x->changed, &x->lock);
+                pthread_cond_wait(&x->room, &x->lock);
         }
         return status;
 }
 
+/* If threads still copy records into the message, the last of them enqueues it. */
 static void flush(struct kc_ranks_exchange *x, int to)
 {
         struct message *message = x->filling[to];
+        if (message == NULL || message->nbytes == 0) /* an empty one would end the phase */
+                return;
         x->filling[to] = NULL;
-        if (message != NULL)
+        if (atomic_fetch_sub(&message->nholders, 1) == 1)
                 enqueue(x, message, to, kc_ranks_records_tag(x));
 }
 
@@ -129,42 +123,63 @@ static enum kc_status begin(void *ctx, const struct kc_exchange_taker *taker, st
         return status;
 }
 
-/* Make room in the message that is being filled. While this waits, another thread may do the same. */
+static bool has_room_for(const struct message *message, size_t nbytes)
+{
+        return message != NULL && (message->nbytes == 0 || message->nbytes + nbytes <= FULL_NBYTES);
+}
+
+/* Make room in the message that is being filled. While this waits, another thread may do the same:
+ * then there is room for both. */
 static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes,
                                 struct kc_error *err)
 {
-        enum kc_status status = check(x, err);
-        while (status == KC_OK) {
-                struct message *message = x->filling[to];
-                if (message != NULL &&
-                    (message->nbytes == 0 || message->nbytes + nbytes <= FULL_NBYTES))
-                        break;
+        enum kc_status status;
+        while ((status = check(x, err)) == KC_OK && !has_room_for(x->filling[to], nbytes)) {
                 flush(x, to);
-                status = get_message(x, &message, err);
-                if (status != KC_OK)
-                        break;
-                if (x->filling[to] != NULL)
-                        enqueue(x, x->filling[to], to, kc_ranks_records_tag(x));
-                x->filling[to] = message;
+                x->filling[to] = take_free(x);
+                if (x->filling[to] == NULL) {
+                        pthread_cond_wait(&x->room, &x->lock);
+                } else {
+                        atomic_store(&x->filling[to]->nholders, 1);
+                        pthread_cond_broadcast(&x->room);
+                }
         }
         return status;
 }
 
+/* The records have been copied. */
+static void release(struct kc_ranks_exchange *x, struct message *message, int to)
+{
+        if (atomic_fetch_sub(&message->nholders, 1) > 1)
+                return;
+        pthread_mutex_lock(&x->lock);
+        enqueue(x, message, to, kc_ranks_records_tag(x));
+        pthread_mutex_unlock(&x->lock);
+}
+
+/* Many threads send small records: they copy them without the lock. */
 static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8_t *data,
                                    size_t nbytes, struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
         const struct record_header header = { list, (uint32_t)nbytes };
+        struct message *message = NULL;
+        uint8_t *place = NULL;
         pthread_mutex_lock(&x->lock);
         const enum kc_status status = make_room(x, to, sizeof header + nbytes, err);
         if (status == KC_OK) {
-                struct message *message = x->filling[to];
-                memcpy(message->data + message->nbytes, &header, sizeof header);
-                memcpy(message->data + message->nbytes + sizeof header, data, nbytes);
+                message = x->filling[to];
+                place = message->data + message->nbytes;
                 message->nbytes += sizeof header + nbytes;
+                atomic_fetch_add(&message->nholders, 1);
         }
         pthread_mutex_unlock(&x->lock);
-        return status;
+        if (status != KC_OK)
+                return status;
+        memcpy(place, &header, sizeof header);
+        memcpy(place + sizeof header, data, nbytes);
+        release(x, message, to);
+        return KC_OK;
 }
 
 static void flush_records(void *ctx, int to)
@@ -295,6 +310,7 @@ static void free_all(struct kc_ranks_exchange *x)
         kc_watch_free(x->watch);
         pthread_cond_destroy(&x->arrival);
         pthread_cond_destroy(&x->work);
+        pthread_cond_destroy(&x->room);
         pthread_cond_destroy(&x->changed);
         pthread_mutex_destroy(&x->lock);
         free(x);
@@ -355,6 +371,7 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         x->patience_seconds = KC_TRANSPORT_PATIENCE_S;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
+        pthread_cond_init(&x->room, NULL);
         pthread_cond_init(&x->work, NULL);
         pthread_cond_init(&x->arrival, NULL);
         if (!allocate(x) || kc_watch_new(&x->watch, transport, TAG_ALIVE, err) != KC_OK ||

@@ -8,6 +8,8 @@
 #include "ranks/exchange.h"
 #include "ranks/watch.h"
 
+#include <stdatomic.h>
+
 enum {
         FULL_NBYTES = 128 << 10, /* a message with that many leaves */
         MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64,
@@ -28,7 +30,8 @@ struct message {
         struct message *next;
         int rank, tag; /* to or from this rank */
         size_t nbytes;
-        void *request; /* of one on its way */
+        atomic_int nholders; /* threads that copy records into it, and 1 while it is being filled */
+        void *request;       /* of one on its way */
         uint8_t data[MESSAGE_NBYTES];
 };
 
@@ -47,6 +50,7 @@ struct kc_ranks_exchange {
         pthread_t pump, taking;
         pthread_mutex_t lock;       /* guards what follows, except what is a thread's own */
         pthread_cond_t changed;     /* for callers */
+        pthread_cond_t room;        /* for callers that send: of a free message, one is told */
         pthread_cond_t work;        /* for the pump */
         pthread_cond_t arrival;     /* for the taker's thread */
         struct message *free;       /* to be sent */

@@ -55,7 +55,7 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
                 *busy = true;
                 pthread_mutex_lock(&x->lock);
                 kc_messages_keep(&x->free, message);
-                pthread_cond_broadcast(&x->changed);
+                pthread_cond_signal(&x->room);
                 pthread_mutex_unlock(&x->lock);
         }
         return status;
