@@ -1,11 +1,11 @@
 """Several devices, by bench_multi and bench_gpu -d: their section of docs/benchmarks.md."""
-from report_counts import machine_line
+from report_counts import machine_line, of_each
 
 MULTI = """## Several devices
 
-The links between the devices, the map of WarpDrive over them (Jünger et al.), and the counter. When
-the counter was measured, at the commit below, the first device alone merged all runs; now all
-devices merge and encode.
+The links between the devices, the map of WarpDrive over them (Jünger et al.), and the counter, on
+one machine after the other. When strong and weak scaling of the counter were measured, the first
+device alone merged all runs; now all devices merge and encode.
 """
 SCALING = """### The map: bulk insert and retrieve
 
@@ -155,7 +155,9 @@ def section(records):
     if not records:
         return []
     lines = [MULTI]
-    for make, parts in TABLES:
-        chosen = [row for row in records if part_of(row) in parts]
-        lines += make(chosen) if chosen else []
-    return [*lines, machine_line(records), ""]
+    for mine in of_each(records, "commit").values():
+        for make, parts in TABLES:
+            chosen = [row for row in mine if part_of(row) in parts]
+            lines += make(chosen) if chosen else []
+        lines += [machine_line(mine), ""]
+    return lines

@@ -3,6 +3,7 @@
 #include "base/turn.h"
 #include "kmer/part_encoder.h"
 #include "kmer/pending.h"
+#include "kmer/stripe.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -58,7 +59,6 @@ struct sender {
         struct kc_part_encoder *encoder;
         uint64_t part;
         bool has_turn;
-        bool has_sealed; /* blocks of this part */
         uint8_t *buffer; /* [KC_EXCHANGE_MAX_NBYTES] */
 };
 
@@ -70,6 +70,7 @@ struct kc_joint_run {
         struct queue *queues; /* [nranks] on rank 0 */
         struct sender *idle, *busy;
         struct kc_turn turn;        /* of this rank's parts, to be sent */
+        struct kc_stripe *stripe;   /* belongs to the thread that has the turn; not on rank 0 */
         struct kc_pending *pending; /* of a guest; or NULL */
         uint64_t nown;              /* parts that a guest still has to end */
 };
@@ -110,32 +111,31 @@ static uint8_t *put_array(uint8_t *to, const void *data, size_t nbytes)
 /* Parts are sent in the order of their numbers. */
 static enum kc_status take_turn(struct sender *s, struct kc_error *err)
 {
-        if (!s->has_turn && !kc_turn_wait(&s->run->turn, turn_of(s->run, s->part)))
+        if (s->has_turn)
+                return KC_OK;
+        if (!kc_turn_wait(&s->run->turn, turn_of(s->run, s->part)))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         s->has_turn = true;
+        if (s->part % s->run->setup.stripe == 0)
+                kc_stripe_begin(s->run->stripe, s->run->setup.starts[s->part]);
         return KC_OK;
 }
 
+/* By the sender that has the turn. */
 static enum kc_status send_frame(struct sender *s, const struct frame_header *header,
                                  const uint8_t *end, struct kc_error *err)
 {
         const struct kc_exchange *exchange = s->run->setup.exchange;
-        enum kc_status status;
-        KC_TRY(take_turn(s, err));
         memcpy(s->buffer, header, sizeof *header);
-        KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)s->part, s->buffer,
-                              (size_t)(end - s->buffer), err));
-out:
-        return status;
+        return exchange->send(exchange->ctx, 0, (uint32_t)s->part, s->buffer,
+                              (size_t)(end - s->buffer), err);
 }
 
-/* A guest's frames are small, and it waits for the places that they get: let those sent so far
- * leave. */
-static void flush(const struct sender *s)
+/* Let the frames that were sent so far leave. */
+static void flush(const struct kc_joint_run *run)
 {
-        const struct kc_exchange *exchange = s->run->setup.exchange;
-        if (s->run->pending != NULL)
-                exchange->flush(exchange->ctx, 0);
+        const struct kc_exchange *exchange = run->setup.exchange;
+        exchange->flush(exchange->ctx, 0);
 }
 
 static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
@@ -179,9 +179,8 @@ static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, stru
         return send_frame(s, &header, to, err);
 }
 
-/* The blocks must be pending before their place can arrive. Most parts make a single message, which
- * leaves at their end; but if there is more than one frame of sealed blocks, each leaves at once,
- * because the next may have to wait until these have a place. */
+/* The blocks must be pending before their place can arrive. They leave at once, because the next ones
+ * may have to wait until these have a place. */
 static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct sender *s = ctx;
@@ -196,12 +195,62 @@ static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, stru
         to = put_array(to, checksums, b->nblocks * sizeof *checksums);
         to = put_array(to, b->words, nedge);
         to = put_array(to, (const uint8_t *)(b->words + b->nwords) - nedge, nedge);
-        KC_TRY(take_turn(s, err));
         KC_TRY(kc_pending_add(s->run->pending, s->part, b->words, b->nwords, err));
         KC_TRY(send_frame(s, &header, to, err));
-        if (s->has_sealed)
-                flush(s);
-        s->has_sealed = true;
+        flush(s->run);
+out:
+        return status;
+}
+
+/* ---- other ranks: from parts to stripes ---- */
+
+static struct kc_part_taker taker_of_stripe(struct sender *s)
+{
+        return (struct kc_part_taker){ s, send_pairs,
+                                       s->run->pending != NULL ? send_sealed : send_blocks };
+}
+
+static enum kc_status add_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
+                                struct kc_error *err)
+{
+        struct sender *s = ctx;
+        const struct kc_part_taker taker = taker_of_stripe(s);
+        enum kc_status status;
+        KC_TRY(take_turn(s, err));
+        KC_TRY(kc_stripe_add_pairs(s->run->stripe, kmers, counts, n, &taker, err));
+out:
+        return status;
+}
+
+static enum kc_status add_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
+{
+        struct sender *s = ctx;
+        const struct kc_part_taker taker = taker_of_stripe(s);
+        enum kc_status status;
+        KC_TRY(take_turn(s, err));
+        KC_TRY(kc_stripe_add_blocks(s->run->stripe, b, &taker, err));
+out:
+        return status;
+}
+
+static bool ends_stripe(const struct kc_joint_run *run, uint64_t part)
+{
+        return (part + 1) % run->setup.stripe == 0 || part + 1 == run->setup.nparts;
+}
+
+/* After the last piece of a part. */
+static enum kc_status send_end(struct sender *s, struct kc_error *err)
+{
+        struct kc_joint_run *run = s->run;
+        const struct kc_part_taker taker = taker_of_stripe(s);
+        const struct frame_header header = { .kind = FRAME_END };
+        enum kc_status status;
+        KC_TRY(take_turn(s, err));
+        if (ends_stripe(run, s->part))
+                KC_TRY(kc_stripe_end(run->stripe, &taker, err));
+        KC_TRY(send_frame(s, &header, s->buffer + sizeof header, err));
+        if (ends_stripe(run, s->part))
+                flush(run);
 out:
         return status;
 }
@@ -215,14 +264,20 @@ static void free_sender(struct sender *s)
         free(s);
 }
 
+/* Of the blocks in a frame. */
+static size_t words_nbytes(const struct kc_joint_run *run)
+{
+        return run->pending != NULL ? PLACED_NBYTES : SENT_NBYTES;
+}
+
 static enum kc_status new_sender(struct kc_joint_run *run, struct sender **out,
                                  struct kc_error *err)
 {
         struct sender *s = calloc(1, sizeof *s);
-        const size_t words_nbytes = run->pending != NULL ? PLACED_NBYTES : SENT_NBYTES;
         enum kc_status status = KC_ENOMEM;
         if (s != NULL && (s->buffer = malloc(KC_EXCHANGE_MAX_NBYTES)) != NULL)
-                status = kc_part_encoder_new(&s->encoder, run->setup.nwords, words_nbytes, err);
+                status =
+                        kc_part_encoder_new(&s->encoder, run->setup.nwords, words_nbytes(run), err);
         if (status != KC_OK) {
                 free_sender(s);
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
@@ -258,7 +313,7 @@ static enum kc_status begin_part(struct kc_joint_run *run, uint64_t part, struct
                         return status;
         }
         s->part = part;
-        s->has_turn = s->has_sealed = false;
+        s->has_turn = false;
         kc_part_encoder_begin(s->encoder, start[0], start[1] - start[0]);
         pthread_mutex_lock(&run->lock);
         s->next = run->busy;
@@ -286,11 +341,9 @@ static void retire(struct kc_joint_run *run, struct sender *s)
 static enum kc_status end_part(struct kc_joint_run *run, struct sender *s,
                                const struct kc_part_taker *taker, struct kc_error *err)
 {
-        const struct frame_header header = { .kind = FRAME_END };
         enum kc_status status;
         KC_TRY(kc_part_encoder_end(s->encoder, taker, err));
-        KC_TRY(send_frame(s, &header, s->buffer + sizeof header, err));
-        flush(s);
+        KC_TRY(send_end(s, err));
         kc_turn_pass(&run->turn);
         retire(run, s);
 out:
@@ -304,8 +357,7 @@ static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc
         enum kc_status status = KC_OK;
         if (s == NULL)
                 KC_TRY(begin_part(run, pairs->part, &s, err));
-        const struct kc_part_taker taker = { s, send_pairs,
-                                             run->pending != NULL ? send_sealed : send_blocks };
+        const struct kc_part_taker taker = { s, add_pairs, add_blocks };
         KC_TRY(kc_part_encoder_add(s->encoder, pairs->kmers, pairs->counts, pairs->n, &taker, err));
         if (pairs->last)
                 KC_TRY(end_part(run, s, &taker, err));
@@ -528,13 +580,14 @@ enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err
         return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
 }
 
-/* A queue may exceed its limit by what is on its way; a sender has a frame, and what it is made of. */
+/* A queue may exceed its limit by what is on its way; a sender has a frame and what it is made of,
+ * and so has the stripe. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)
                 return (uint64_t)(nranks - 1) *
                        (QUEUE_NBYTES + KC_EXCHANGE_AHEAD * KC_EXCHANGE_MAX_NBYTES);
-        return (uint64_t)nthreads * 3 * KC_EXCHANGE_MAX_NBYTES + kc_pending_nbytes();
+        return ((uint64_t)nthreads + 1) * 3 * KC_EXCHANGE_MAX_NBYTES + kc_pending_nbytes();
 }
 
 struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run)
@@ -592,6 +645,8 @@ enum kc_status kc_joint_run_new(struct kc_joint_run **run, const struct kc_joint
                 r->nown += owner(r, part) == setup->exchange->rank;
         KC_TRY(begin_queues(r, err));
         KC_TRY(begin_guest(r, err));
+        if (setup->exchange->rank != 0)
+                KC_TRY(kc_stripe_new(&r->stripe, setup->nwords, words_nbytes(r), err));
         *run = r;
         r = NULL;
 out:
@@ -615,6 +670,7 @@ void kc_joint_run_free(struct kc_joint_run *run)
                 free_sender(s);
         }
         free(run->queues);
+        kc_stripe_free(run->stripe);
         kc_pending_free(run->pending);
         kc_turn_destroy(&run->turn);
         pthread_cond_destroy(&run->changed);
