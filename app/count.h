@@ -1,6 +1,6 @@
 /*
- * A count in progress, and what its parts do. app/counting.c, which drives them, says in which
- * order; each part has a source file of its own. Only these files include this header.
+ * A count in progress, and its parts, each of which has a source file of its own. app/counting.c
+ * drives them and shows their order. Only these files include this header.
  */
 #ifndef APP_COUNT_H
 #define APP_COUNT_H
@@ -20,7 +20,7 @@ struct count_output {
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
         uint64_t nguest; /* bytes that this guest has written */
-        /* when it has been counted */
+        /* valid once it has been counted */
         struct device_choice device;
         struct kc_gpu_report gpu;
         struct kc_count_totals totals;
@@ -56,7 +56,7 @@ struct count {
 
 /* ---- app/count_inputs.c: what is read ---- */
 
-/* KC_EUSAGE if an operand is an output, too. Does not open the operands. */
+/* KC_EUSAGE if an operand is also an output. Does not open the operands. */
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
 
 /* The same for all inputs, those in an @LIST included, once the reader is open. */
@@ -96,28 +96,28 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
 /* ---- app/count_engines.c: where it is counted ---- */
 
 /*
- * Choose the CPU or devices, without accessing one unless there are several ranks, which take
+ * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
  * different devices: then KC_EDEVICE if there is none. KC_EUSAGE if the settings do not allow the
  * choice.
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
-/* Divide the memory, and lower the number of threads if the memory is not enough for all. To be
- * called once the engine is chosen, because the number of threads that share the memory depends on
+/* Divide the memory, and lower the number of threads if there is not enough for all. Call this
+ * once the engine is chosen, because the number of threads that share the memory depends on
  * it. */
 void count_plan_memory(struct count *count);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */
 enum kc_status count_somewhere(struct count *count, struct kc_error *err);
 
-/* ---- app/count_ranks.c: what several ranks need; without them, these do nothing ---- */
+/* ---- app/count_ranks.c: for several ranks; with a single process, these do nothing ---- */
 
 /* Every rank calls these in this order, until one fails; then it calls ranks_agree at once. */
 
-/* Only rank 0 speaks: make the others quiet. */
+/* Only rank 0 reports to the user: make the others quiet. */
 void count_silence(struct count *count);
 
-/* KC_EINPUT if this rank sees other inputs than rank 0; or another rank is lost. */
+/* KC_EINPUT if this rank does not see the same inputs as rank 0; or another rank is lost. */
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err);
 
 /* Let the other ranks write to rank 0's files, if they can open them. Fails like kc_store_invite
@@ -127,18 +127,18 @@ enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
 /* This rank has written everything that it writes to rank 0's files. KC_EIO. */
 enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 
-/* After counting: let rank 0 have what the others know. KC_ENOMEM; or another rank is lost. */
+/* After counting: collect on rank 0 what the others know. KC_ENOMEM; or another rank is lost. */
 enum kc_status count_gather(struct count *count, struct kc_error *err);
 
-/* Only for rank 0, after count_commit: it has written what the other ranks have not. */
+/* Only on rank 0, after count_commit: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);
 
 /* ---- app/count_report.c: what the user is told ---- */
 
-/* Warn on standard error of each k for which there was no k-mer. */
+/* Warn on standard error about each k for which there was no k-mer. */
 void count_warn_if_nothing(const struct count *count);
 
-/* Print the summary of all outputs; of --reader-only, what was read. */
+/* Print the summary of all outputs; with --reader-only, of what was read. */
 void count_report(const struct count *count);
 
 #endif

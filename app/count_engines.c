@@ -182,7 +182,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
         return status;
 }
 
-/* After a device that could not start: plan for the CPU, from the beginning of the input. */
+/* A device could not start: plan for the CPU, from the beginning of the input. */
 static enum kc_status begin_again(struct count *count, struct kc_error *err)
 {
         count_plan_memory(count);

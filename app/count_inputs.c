@@ -61,8 +61,8 @@ enum kc_status count_open_reader(struct count *count, struct kc_error *err)
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
 }
 
-/* They can if their sizes are known, and none is one of our own descriptors, whose file position
- * htslib advances when it reads. */
+/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
+ * file position htslib advances when it reads. */
 bool count_is_rereadable(const struct count *count)
 {
         const char *const *names;

@@ -90,7 +90,7 @@ static struct kc_run_sink sink_of(const struct count *count, const struct count_
                 return kc_histogram_sink(count->histogram);
         if (o->writer != NULL)
                 return kc_store_sink(o->writer);
-        /* the engine gives a rank that writes no file nothing, but filters what it counts */
+        /* the engine passes nothing to a rank that writes no file, but filters what it counts */
         return (struct kc_run_sink){ .filter = { s->min_count ? (uint32_t)s->min_count : 1,
                                                  s->max_count ? (uint32_t)s->max_count
                                                               : UINT32_MAX },

@@ -26,7 +26,7 @@ enum kc_status count_check_same_inputs(const struct count *count, struct kc_erro
 }
 
 /*
- * Rank 0 creates one output, and the others are its guests, if they can open it: otherwise, and on
+ * Rank 0 creates one output, and the others are its guests if they can open it. Otherwise, and on
  * rank 0, *guest = NULL.
  *   writer  rank 0's; the others do not use it
  */

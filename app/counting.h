@@ -83,9 +83,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           "Where to count: auto, cpu, cuda, cuda:N for one of several devices, or a list such as " \
           "cuda:0,1: these devices count together, and the first one reads and writes. auto uses " \
           "one CUDA device if there is any, else the CPU, and a build with CUDA then says why. k " \
-          "above 128 is counted on the CPU in any case. With several processes (mpirun, srun), cuda " \
-          "gives each process on a machine a device of its own, and auto is cpu. The output is the " \
-          "same."), \
+          "above 128 is counted on the CPU in any case. With several processes (mpirun, srun), " \
+          "cuda gives each process on a machine a device of its own, and auto means cpu. The " \
+          "output is the same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \

@@ -46,9 +46,9 @@ static inline const char *device_if_named(const char *device)
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
                              int k, enum device_work work, bool quiet, struct kc_error *err);
 
-/* After device_choose, for one of several processes on a machine, of which this is number i, from 0:
- * unless the user named devices, each takes another one; if there are fewer devices, some take the
- * same one. KC_EDEVICE if there is no device. */
+/* After device_choose, for process number i (from 0) of several on a machine: unless the user named
+ * devices, each process takes a different one; if there are fewer devices than processes, some
+ * share one. KC_EDEVICE if there is no device. */
 enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
                                  struct kc_error *err);
 

@@ -15,16 +15,16 @@
 enum {
         QUEUE_NBYTES = 8 << 20,
         BUNDLE_PAIRS = 4 << 10,
-        ORDER_SHARE = 3, /* of the memory: the engine has most of its pairs on the device */
+        ORDER_SHARE = 3, /* ordering gets 1/3: the device has most of the CUDA engine's pairs */
         ORDER_THREAD_MIB = 36,
-        CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
+        CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
 };
 
 /* Pairs on their way from the device's engine. */
 struct bundle {
         struct bundle *next;
         int task;
-        size_t n, at; /* at: those before have been taken */
+        size_t n, at; /* at: pairs before this have been taken */
         uint32_t *counts;
         uint64_t kmers[]; /* [n * nwords], then the counts */
 };
@@ -53,7 +53,7 @@ struct joint_devices {
         int ntasks;
         struct kc_gpu_report *reports;
         struct kc_error failures[2]; /* of the two threads */
-        struct kc_job order_job;     /* the engine that orders has no part in the progress */
+        struct kc_job order_job;     /* the progress bar does not show the engine that orders */
         pthread_mutex_t lock;        /* guards all below */
         pthread_cond_t filled;       /* a bundle has come, or no more will */
         pthread_cond_t changed;      /* anything else */
@@ -64,7 +64,7 @@ struct joint_devices {
 
 /* ---- the queue ---- */
 
-/* Wait for a signal, or for the next check of what changes without notice. Lock held. */
+/* Wait for the signal, or until the next check of what changes without one. Lock held. */
 static void wait(struct joint_devices *j, pthread_cond_t *signaled)
 {
         struct timespec until;
@@ -130,7 +130,7 @@ static struct bundle *pop(struct joint_devices *j)
         return bundle;
 }
 
-/* Put back what has been taken only in part. */
+/* Put back a bundle that has been taken only in part. */
 static void push_front(struct joint_devices *j, struct bundle *bundle)
 {
         pthread_mutex_lock(&j->lock);
@@ -167,7 +167,7 @@ static void expect(void *ctx, uint64_t npairs)
         pthread_mutex_unlock(&s->joint->lock);
 }
 
-/* Wake whatever waits on this rank. */
+/* Wake all threads that wait on this rank. */
 static void wake(struct joint_devices *j)
 {
         pthread_mutex_lock(&j->lock);
@@ -186,8 +186,8 @@ static void cancel(void *ctx)
 
 /* ---- the source of the engine that orders ---- */
 
-/* Whether it is known what comes next for the run of a task, if anything. The runs come one after
- * another. Lock held. */
+/* Whether it is known which run the next pairs belong to, or that no more will come. The runs come
+ * one after another. Lock held. */
 static bool is_known(const struct joint_devices *j)
 {
         return j->first != NULL || j->counted;
@@ -235,7 +235,8 @@ static enum kc_status next(void *ctx, int worker, struct kc_pair_batch *batch, s
 
 /* ---- the two threads ---- */
 
-/* Wait until the next run begins, or there is none. By then the exchange is free for ordering.
+/* Wait until the next run begins, or it is known that there is none. By then the exchange is free
+ * for ordering.
  *   npairs  out: about how many pairs the run has, on this rank */
 static enum kc_status wait_for_run(struct joint_devices *j, const struct device_sink *s,
                                    uint64_t *npairs, struct kc_error *err)
@@ -272,7 +273,7 @@ static bool takes_counts(const struct kc_count_task *task)
         return task->sink->put_counts != NULL;
 }
 
-/* If there is nothing to order, this only looks whether another rank has failed. */
+/* If there is nothing to order, this only watches for a failure of another rank. */
 static enum kc_status order_all(struct joint_devices *j, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -318,11 +319,11 @@ static void stop(void *ctx)
         atomic_store(&j->order_job.cancel, true);
         atomic_store(&j->setup->job->cancel, true);
         wake(j);
-        j->exchange->fail(j->exchange->ctx); /* the engine that orders may wait in it */
+        j->exchange->fail(j->exchange->ctx); /* the engine that orders may be waiting in it */
 }
 
-/* An engine that fails stops the other one before it returns, so the first thread to fail may be the
- * one that was stopped. */
+/* An engine that fails stops the other one before it returns, so the first thread to report a
+ * failure may be the one that was stopped. */
 static enum kc_status run_threads(struct joint_devices *j, struct kc_error *err)
 {
         struct kc_error first = { 0 };
@@ -336,7 +337,7 @@ static enum kc_status run_threads(struct joint_devices *j, struct kc_error *err)
 
 /* ---- all of it ---- */
 
-/* The counts of all ranks must add up to the k-mers of all reads, which every rank has. */
+/* The counts of all ranks must add up to the k-mers of all reads, whose number each rank knows. */
 static enum kc_status add_up(const struct joint_devices *j, int task, struct kc_error *err)
 {
         struct kc_count_totals *totals = &j->tasks[task].totals;
@@ -365,7 +366,7 @@ out:
         return status;
 }
 
-/* Divide the memory between reads that wait, the two engines, and the queue between these. */
+/* Divide the memory among waiting reads, the two engines, and the queue between the engines. */
 static void divide_memory(struct joint_devices *j)
 {
         const struct kc_count_params *params = j->setup->params;
@@ -401,7 +402,7 @@ static void make_sinks(struct joint_devices *j)
         }
 }
 
-/* What must be the same on all ranks, or belongs to this one. */
+/* Set up what must be the same on all ranks, and what is this rank's own. */
 static enum kc_status prepare(struct joint_devices *j, struct kc_error *err)
 {
         enum kc_status status;

@@ -20,7 +20,7 @@ struct ranks {
         struct kc_exchange exchange;  /* for an engine */
         char host[RANKS_HOST_NBYTES]; /* this rank's */
         int nlocal;                   /* ranks on this host */
-        int local;                    /* which of these this one is */
+        int local;                    /* this rank's number among them, from 0 */
         bool failed;                  /* ranks_agree has failed */
 };
 
@@ -54,7 +54,7 @@ enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, st
 /* Ranks on this host, itself included. */
 int ranks_local(const struct ranks *ranks);
 
-/* Which of the ranks on this host this one is, from 0. */
+/* This rank's number among the ranks on this host, from 0. */
 int ranks_local_number(const struct ranks *ranks);
 
 /* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */

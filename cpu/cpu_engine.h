@@ -50,11 +50,11 @@ enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
  * KC_STAGE_COUNT; params->stranded and expected_nbases are not used. The units of
  * KC_STAGE_PARTITION are pairs.
  * With params->exchange, all ranks call this with the same k and expected_npairs, and rank 0's sink
- * gets the run of all ranks, as in kc_cpu_count. No k-mer may then come twice, whether from one rank
- * or from two, and the filter may drop nothing: KC_EUSAGE.
- *   totals  out: nkmers is the sum of all counts; what source->dropped says is not included
- *   npairs  out: pairs taken from the source, or from those of all ranks; above totals->ndistinct if
- *           k-mers were repeated
+ * gets the run of all ranks, as in kc_cpu_count. Then KC_EUSAGE if a k-mer comes twice, whether
+ * from one rank or from two, or if the filter drops anything.
+ *   totals  out: nkmers is the sum of all counts; what is in source->dropped is not included
+ *   npairs  out: pairs taken from the source, or from the sources of all ranks; more than
+ *           totals->ndistinct if k-mers were repeated
  * Both are valid only on KC_OK. Fails like kc_cpu_count, and with KC_EINPUT if the sum of all
  * counts is above KC_MAX_PAIRS_SUM.
  */

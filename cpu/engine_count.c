@@ -170,11 +170,11 @@ static size_t held_by_bins(const struct cpu_engine *e)
 }
 
 /*
- * The ranks order stripes of lists in turn, and rank 0 enters the stripes into the run one after the
+ * The ranks order stripes of lists in turn, and rank 0 adds the stripes to the run one after the
  * other: its own threads work in parallel only within a stripe. So a stripe has many lists, but not
- * more than fit where a rank's blocks wait for their turn (kmer/joint_run.h): those of a guest with
- * itself, up to about 5 MiB, others' with rank 0, half a MiB. And each rank has several stripes, so
- * that all have about the same work.
+ * more than fit where a rank's blocks wait for their turn (kmer/joint_run.h): up to about 5 MiB, on
+ * the rank itself, if it is a guest; otherwise half a MiB, on rank 0. And each rank has several
+ * stripes, so that all ranks have about the same amount of work.
  */
 static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
 {

@@ -145,7 +145,7 @@ enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err);
  * sorters report to the sink what they drop. */
 void kc_engine_add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums);
 
-/* An exchange's take (kmer/exchange.h) for the pairs of the current k. ctx: the engine. */
+/* A taker's `take` (kmer/exchange.h) for the pairs of the current k. ctx: the engine. */
 enum kc_status kc_engine_take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                       struct kc_error *err);
 
@@ -157,7 +157,7 @@ void kc_engine_release_lists(struct counting *c, struct kc_lists *lists);
 /* Put existing pairs into lists, on one rank or on all together. */
 enum kc_status kc_engine_take_pairs(struct cpu_engine *e, struct kc_error *err);
 
-/* When they have been ordered: add up the totals of all ranks. KC_EUSAGE if ranks had the same
+/* Once they have been ordered, add up the totals of all ranks. KC_EUSAGE if two ranks had the same
  * k-mer. */
 enum kc_status kc_engine_sum_ordered(struct cpu_engine *e, struct kc_error *err);
 

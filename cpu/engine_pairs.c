@@ -62,7 +62,7 @@ static enum kc_status take_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
-/* The pairs of all ranks, and what was dropped before they came here. */
+/* Add up the pairs of all ranks, and what was dropped before they came here. */
 static enum kc_status sum_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = kc_engine_current(e);

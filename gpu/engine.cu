@@ -287,8 +287,8 @@ static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *
 
 /*
  * The counts must add up: the number of k-mers in all batches is the sum of all counts plus what
- * saturation cut off. If other engines count some of them, the caller can add up the totals of all
- * engines; here, the number is that of the k-mers which this engine found among its points.
+ * saturation cut off. If other engines count some of the k-mers, this checks only those that this
+ * engine found among its points; the caller can add up the totals of all engines.
  */
 template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
 {

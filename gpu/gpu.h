@@ -83,9 +83,9 @@ struct kc_gpu_params {
          * and parse, or NULL. If it cannot, it starts again with batches. */
         const struct kc_stored_source *stored;
         /* Several engines that get the same reads, in any order, can count them together: each
-         * k-mer is counted by one of them. engine: which one this is, 0 .. nengines-1. All must have
-         * the same nengines (at most KC_GPU_MAX_ENGINES), tasks and expected_nbases. nengines 0 or
-         * 1: this one counts all k-mers. */
+         * k-mer is counted by one of them. engine: the number of this one, 0 .. nengines-1. All
+         * must have the same nengines (at most KC_GPU_MAX_ENGINES), tasks and expected_nbases.
+         * nengines 0 or 1: this one counts all k-mers. */
         int engine, nengines;
         const char *trace; /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };

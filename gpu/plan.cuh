@@ -97,8 +97,8 @@ static const struct kc_gpu_share KC_GPU_ALL_POINTS = { 0, KC_NLOADS };
 
 static_assert((int)KC_GPU_MAX_ENGINES == (int)KC_NLOADS, "each engine has points");
 
-/* The points that an engine counts. They do not depend on the loads, because other engines, which
- * count the other points, may have sampled other reads. */
+/* The points that an engine counts. They do not depend on the loads, because the engines that count
+ * the other points may have sampled different reads. */
 struct kc_gpu_share kc_gpu_plan_points(const struct kc_gpu_params *gpu_params);
 
 /*
@@ -106,7 +106,7 @@ struct kc_gpu_share kc_gpu_plan_points(const struct kc_gpu_params *gpu_params);
  * load is not divided, so shares differ if one has much more than others.
  *   loads   [KC_NLOADS], estimated from a sample
  *   points  not empty
- *   shares  out [n]; each of the points is in one of them
+ *   shares  out [n]; each of these points is in one of them
  * Returns the number of shares, 1 to n.
  */
 size_t kc_gpu_plan_shares(const struct kc_load *loads, const struct kc_gpu_share *points, size_t n,

@@ -9,13 +9,13 @@
 #include <time.h>
 
 enum {
-        /* A batch of this size is one record: a word has at least half of its bases if reads are
-         * short, and long ones have few segments. */
+        /* A batch of at most this size fits in one record. If reads are short, a word has at least
+         * half of its bases; if they are long, there are few segments. */
         MAX_WORDS = 44 << 10,
         MAX_SEGMENTS = 13 << 10,
         INBOX_NBYTES = 8 << 20,
         SPARE_PARCELS = 4,           /* in the outbox, besides one for each worker */
-        CHECK_NS = 20 * 1000 * 1000, /* between checks whether a rank has failed */
+        CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
 };
 
 /* In a parcel, before the words and the segments. */
@@ -45,7 +45,7 @@ enum stage {
         STAGE_BEGINNING, /* a worker waits for the other ranks */
         STAGE_OPEN,
         STAGE_CLOSING, /* this rank sends no more */
-        STAGE_OVER,    /* no rank does, and all has arrived */
+        STAGE_OVER,    /* no rank sends any more, and everything has arrived */
 };
 
 enum worker_state { WORKER_NEW, WORKER_READING, WORKER_ENDED };
@@ -53,15 +53,15 @@ enum worker_state { WORKER_NEW, WORKER_READING, WORKER_ENDED };
 struct kc_broadcast {
         struct kc_broadcast_setup setup;
         pthread_t sender;
-        bool began, has_sender; /* the phase; its thread */
+        bool began, has_sender; /* the phase has begun; the sender exists */
         pthread_mutex_t lock;   /* guards all below */
         pthread_cond_t changed; /* for workers */
         pthread_cond_t work;    /* for the sender */
         enum stage stage;
         struct kc_error failure;
-        uint32_t max_words, max_segments; /* of a batch: any rank has room for it */
+        uint32_t max_words, max_segments; /* of a batch, so that every rank has room for it */
         struct box inbox, outbox;
-        int nreserved; /* parcels that are in the outbox, are being made or are being sent */
+        int nreserved; /* parcels that are being made, are in the outbox or are being sent */
         enum worker_state *workers; /* [nworkers] */
         int nreading;
 };
@@ -136,7 +136,7 @@ static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
         return exchange->check(exchange->ctx, err);
 }
 
-/* A worker waits for a change, or for the next check. Lock held. */
+/* Let a worker wait for a change, or until the next check. Lock held. */
 static void wait(struct kc_broadcast *b)
 {
         struct timespec until;
@@ -300,12 +300,12 @@ static enum kc_status begin(struct kc_broadcast *b, int worker, const struct kc_
 
 /* What a worker does next. */
 struct turn {
-        struct parcel *parcel; /* pass this on; or NULL */
-        bool reads;            /* read; there is room in the outbox */
+        struct parcel *parcel; /* pass this on to the engine; or NULL */
+        bool reads;            /* read its own part; there is room in the outbox */
 };
 
-/* Lock held. Batches of all ranks should come equally fast: a worker reads unless much has arrived,
- * or it has no room to send what it would read. */
+/* Lock held. The batches of all ranks should come equally fast: a worker reads unless much has
+ * arrived, or the outbox has no room for what it would read. */
 static bool find_turn(struct kc_broadcast *b, int worker, struct turn *turn)
 {
         const bool may_read =
@@ -321,7 +321,7 @@ static bool find_turn(struct kc_broadcast *b, int worker, struct turn *turn)
                (b->stage == STAGE_OVER && b->workers[worker] == WORKER_ENDED);
 }
 
-/* Wait until there is something to do. Neither to read nor to pass on: there is no more. */
+/* Wait until there is something to do. A turn neither to read nor to pass on: there is no more. */
 static enum kc_status next_turn(struct kc_broadcast *b, int worker, struct turn *turn,
                                 struct kc_error *err)
 {
@@ -368,7 +368,7 @@ static enum kc_status post(struct kc_broadcast *b, const struct kc_batch *batch,
         return status;
 }
 
-/* Fill the batch from this rank's part, with no more than any rank can take, and send it. */
+/* Fill the batch from this rank's part, with no more than every rank can take, and send it. */
 static enum kc_status read_own(struct kc_broadcast *b, int worker, struct kc_batch *batch,
                                struct kc_error *err)
 {

@@ -27,15 +27,15 @@ struct kc_exchange_taker {
         enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
         /* Whether a rank's records may come now; if not, they wait where they are. NULL: they
-         * always may. Others that are on their way meanwhile come in any case, up to
-         * KC_EXCHANGE_AHEAD times KC_EXCHANGE_MAX_NBYTES. Perhaps asked while `take` is called. A
-         * taker that makes a rank wait must not depend on what another rank sends later. */
+         * always may. Records that are already on their way still come, up to KC_EXCHANGE_AHEAD
+         * times KC_EXCHANGE_MAX_NBYTES. May be called while `take` is running. A taker that makes a
+         * rank wait must not depend on what another rank sends later. */
         bool (*ready)(void *ctx, int from);
 };
 
 enum {
         KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent or gathered at once */
-        KC_EXCHANGE_AHEAD = 4,              /* messages of a rank, with the one it was asked for */
+        KC_EXCHANGE_AHEAD = 4,              /* most messages of a rank on their way to `take` */
 };
 
 struct kc_exchange {

@@ -580,8 +580,8 @@ enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err
         return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
 }
 
-/* A queue may exceed its limit by what is on its way; a sender has a frame and what it is made of,
- * and so has the stripe. */
+/* A queue may exceed its limit by what is on its way. A sender has a frame, and the blocks that go
+ * into it; so does the stripe. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A large message comes in pieces, and each takes both pumps a turn: so there are many messages of
- * moderate size. */
+/* A large message comes in pieces, and each piece takes a turn of both pumps, so there are many
+ * messages of moderate size. */
 enum {
         SPARE_MESSAGES = 12,
         ARRIVING_MESSAGES = 12,
@@ -94,7 +94,7 @@ static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const vo
         return status;
 }
 
-/* If threads still copy records into the message, the last of them enqueues it. */
+/* If threads are still copying records into the message, the last of them enqueues it. */
 static void flush(struct kc_ranks_exchange *x, int to)
 {
         struct message *message = x->filling[to];
@@ -128,8 +128,8 @@ static bool has_room_for(const struct message *message, size_t nbytes)
         return message != NULL && (message->nbytes == 0 || message->nbytes + nbytes <= FULL_NBYTES);
 }
 
-/* Make room in the message that is being filled. While this waits, another thread may do the same:
- * then there is room for both. */
+/* Make room in the message that is being filled. While this waits, another thread may do the same,
+ * and then both use the message that it gets. */
 static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes,
                                 struct kc_error *err)
 {
@@ -147,7 +147,7 @@ static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbyt
         return status;
 }
 
-/* The records have been copied. */
+/* This thread has copied its records into the message. */
 static void release(struct kc_ranks_exchange *x, struct message *message, int to)
 {
         if (atomic_fetch_sub(&message->nholders, 1) > 1)
@@ -157,7 +157,7 @@ static void release(struct kc_ranks_exchange *x, struct message *message, int to
         pthread_mutex_unlock(&x->lock);
 }
 
-/* Many threads send small records: they copy them without the lock. */
+/* Many threads send small records, so they copy them without the lock. */
 static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8_t *data,
                                    size_t nbytes, struct kc_error *err)
 {
@@ -340,7 +340,7 @@ static bool allocate(struct kc_ranks_exchange *x)
                allocate_messages(&x->empty, ARRIVING_MESSAGES);
 }
 
-/* After the pump, if there was one. */
+/* Called once the pump has ended, if there was one. */
 static void finish_taking(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);

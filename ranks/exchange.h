@@ -1,9 +1,9 @@
 /*
  * An exchange (kmer/exchange.h) over a transport. A thread of its own, the pump, makes all calls of
- * the transport: it sends the messages that are full and takes those that arrive. Another one hands
- * their records to the taker, which takes about as long. They always take what arrives, so no rank
- * waits for another's memory, and two ranks that send each other more than either can hold do not
- * block each other.
+ * the transport: it sends the messages that are full and takes those that arrive. Another thread
+ * hands their records to the taker, because this takes about as long as the rest. Both always take
+ * what arrives, so no rank waits for another's memory, and two ranks that send each other more than
+ * either can hold do not block each other.
  *
  *      send ──▶ message being filled, one per rank ──▶ queue ──▶ pump ──▶ transport
  *      taker ◀── its thread ◀── queue ◀── pump ◀── transport

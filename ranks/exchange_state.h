@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 enum {
-        FULL_NBYTES = 128 << 10, /* a message with that many leaves */
+        FULL_NBYTES = 128 << 10, /* a message of this size is sent */
         MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64,
 };
 
@@ -48,13 +48,13 @@ struct message_queue {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump, taking;
-        pthread_mutex_t lock;       /* guards what follows, except what is a thread's own */
+        pthread_mutex_t lock;       /* guards what follows, except the pump's own */
         pthread_cond_t changed;     /* for callers */
-        pthread_cond_t room;        /* for callers that send: of a free message, one is told */
+        pthread_cond_t room;        /* for callers that send: a free message wakes one */
         pthread_cond_t work;        /* for the pump */
         pthread_cond_t arrival;     /* for the taker's thread */
-        struct message *free;       /* to be sent */
-        struct message *empty;      /* to be received */
+        struct message *free;       /* for sending */
+        struct message *empty;      /* for receiving */
         struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
         struct kc_error failure;    /* of this rank or, as KC_ECANCELED, of another */
@@ -63,8 +63,8 @@ struct kc_ranks_exchange {
         struct kc_exchange_taker taker;
         bool takes;                   /* this phase's records; they are dropped after a failure */
         struct message_queue arrived; /* records for the taker */
-        int *nwaiting; /* [nranks] messages of a rank that the taker has not dealt with */
-        int nusing;    /* all of these, and calls of taker.ready */
+        int *nwaiting; /* [nranks] messages of a rank that the taker has not dealt with yet */
+        int nusing;    /* the sum of these, plus calls of taker.ready in progress */
         unsigned phase;
         int nended; /* ranks that send nothing more in it */
         /* the gather; settling is one, too */
@@ -77,7 +77,7 @@ struct kc_ranks_exchange {
         bool settling;
         bool *settled; /* [nranks] other ranks of which nothing more is to be taken */
         /* the end */
-        bool leaving, stop; /* of the pump */
+        bool leaving, stop; /* this rank leaves; the pump must stop */
         bool finished;      /* the pump has ended: no more records arrive */
         int nleft;          /* other ranks that have left */
         double patience_seconds;
@@ -85,8 +85,8 @@ struct kc_ranks_exchange {
         /* the pump's own */
         struct message *posted;         /* on their way to others */
         struct message_queue receiving; /* on their way to this rank, in order of arrival */
-        struct message *incoming;       /* for the next; or NULL */
-        int *nreceiving;                /* [nranks] from a rank */
+        struct message *incoming;       /* for the next one; or NULL */
+        int *nreceiving;                /* [nranks] messages in `receiving` from a rank */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
         int ntold;    /* ranks below this have been told that this rank leaves */
@@ -116,7 +116,7 @@ static inline void kc_messages_push(struct message_queue *queue, struct message 
         queue->last = message;
 }
 
-/* Of a list of messages. Returns NULL if it is empty. */
+/* Take the first message of a list. Returns NULL if the list is empty. */
 static inline struct message *kc_messages_pop(struct message **list)
 {
         struct message *message = *list;
@@ -137,30 +137,30 @@ static inline void kc_messages_keep(struct message **list, struct message *messa
 void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
                            bool breaks);
 
-/* Send the same message to all other ranks, as far as there are free messages; the caller goes on
- * later. Lock held.
- *   next  in/out: ranks below this have been sent it */
+/* Send the same message to all other ranks, as far as there are free messages; the caller sends the
+ * rest later. Lock held.
+ *   next  in/out: ranks below this have been sent the message */
 void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
                              int *next);
 
 /* ---- the pump ---- */
 
-/* A thread, until the exchange stops or breaks. */
+/* The function of this thread; returns when the exchange stops or breaks. */
 void *kc_ranks_run_pump(void *exchange);
 
 /* ---- the taker's thread ---- */
 
-/* A thread, until the exchange is finished. */
+/* The function of this thread; returns when the exchange is finished. */
 void *kc_ranks_run_taking(void *exchange);
 
-/* Let the taker have records that have arrived. By the pump, which gives the message away. */
+/* Called by the pump, which gives the message away: let the taker have its records. */
 void kc_ranks_deliver(struct kc_ranks_exchange *x, struct message *message);
 
-/* Whether another message of this rank should be received: there is room for it, and for a message
- * of another kind after it, and the taker is ready. By the pump. */
+/* Called by the pump: whether another message from this rank should be received. It should if the
+ * taker is ready and there is room for it, and for a message of another kind after it. */
 bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from);
 
-/* No call of the taker after this; records that still wait are dropped. Lock held. */
+/* The taker is not called after this; records that still wait are dropped. Lock held. */
 void kc_ranks_stop_taking(struct kc_ranks_exchange *x);
 
 #endif

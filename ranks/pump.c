@@ -4,9 +4,9 @@
 #include <time.h>
 
 enum {
-        /* Between looks for messages. Large ones come in pieces, a few for each look of both ranks,
-         * so naps are short while any is on its way. While nothing comes, each is twice the last
-         * one. */
+        /* Between looks for messages. A large message comes in pieces, only a few each time both
+         * ranks look, so naps are short while any message is on its way. While nothing comes, each
+         * nap is twice as long as the last one. */
         SHORT_NAP_NS = 50 * 1000,
         LONG_NAP_NS = 1000 * 1000,
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
@@ -114,7 +114,7 @@ static void handle(struct kc_ranks_exchange *x, struct message *message)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* Handle the messages that are there. A later one waits for those before it. */
+/* Handle the messages that have been received. Each one waits for those before it. */
 static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         const struct kc_transport *t = x->transport;
@@ -175,7 +175,7 @@ static enum kc_status take_tag(struct kc_ranks_exchange *x, int tag, bool *busy,
         return status;
 }
 
-/* Take the records that have arrived, as far as there is room for them: of all ranks in turn. */
+/* Take the records that have arrived, as far as there is room for them, from all ranks in turn. */
 static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *busy,
                                  struct kc_error *err)
 {
@@ -194,8 +194,8 @@ static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *bus
         return status;
 }
 
-/* Take whatever has come from ranks that have not settled, one message after the other: what follows
- * TAG_SETTLED does not belong to it. */
+/* Take whatever has come from ranks that have not settled, one message of a rank at a time, because
+ * what follows a rank's TAG_SETTLED must not be taken yet. */
 static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -251,8 +251,8 @@ out:
 
 /* ---- turns ---- */
 
-/* What the other ranks are to know: that a rank has failed, and only then this rank's values; or
- * that this rank leaves. */
+/* Tell the other ranks what they have to know: that a rank has failed, and only after that this
+ * rank's values; or that this rank leaves. */
 static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted)
 {
         pthread_mutex_lock(&x->lock);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The records of a message, to the taker. */
+/* Pass the records of a message to the taker. */
 static enum kc_status hand_over(const struct kc_exchange_taker *taker,
                                 const struct message *message, struct kc_error *err)
 {
@@ -24,7 +24,7 @@ static bool may_take(const struct kc_ranks_exchange *x)
         return x->takes && x->failure.status == KC_OK;
 }
 
-/* Lock held, but not during the call. */
+/* Lock held, but not while the taker is called. */
 static void take(struct kc_ranks_exchange *x, struct message *message)
 {
         struct kc_error failure = { 0 };
@@ -41,7 +41,7 @@ static void take(struct kc_ranks_exchange *x, struct message *message)
         if (message->nbytes == 0 || !x->takes)
                 pthread_cond_broadcast(&x->changed);
         kc_messages_keep(&x->empty, message);
-        pthread_cond_signal(&x->work); /* the pump may wait for an empty message */
+        pthread_cond_signal(&x->work); /* the pump may be waiting for an empty message */
 }
 
 void *kc_ranks_run_taking(void *exchange)
@@ -87,7 +87,7 @@ bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
         if (room && taker.ready != NULL)
                 room = x->nwaiting[from] + x->nreceiving[from] < KC_EXCHANGE_AHEAD;
         if (room && taker.ready != NULL) {
-                x->nusing++; /* no end of the phase meanwhile */
+                x->nusing++; /* the phase does not end meanwhile */
                 pthread_mutex_unlock(&x->lock);
                 room = taker.ready(taker.ctx, from);
                 pthread_mutex_lock(&x->lock);

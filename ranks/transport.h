@@ -26,14 +26,14 @@ struct kc_transport {
         /* *done: the message has left, and its request is freed. KC_EIO. */
         enum kc_status (*sent)(void *ctx, void *request, bool *done, struct kc_error *err);
         /* Begin to take a message with this tag from this rank, if one has arrived; *got_from = -1
-         * if none has. Large ones come in pieces, for each of which both ranks must call something
-         * here.
+         * if none has. A large message comes in pieces, and for each piece both ranks must call one
+         * of these functions.
          *   from, tag  what is wanted; KC_TRANSPORT_ANY
          *   data       out [cap]: no message is longer; not to be used until `taken` says so
          * KC_EIO, KC_ENOMEM. */
         enum kc_status (*take)(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
                                int *got_tag, void **request, struct kc_error *err);
-        /* *done: the message is there, *nbytes long, and its request is freed. KC_EIO. */
+        /* *done: the message is complete, *nbytes long, and its request is freed. KC_EIO. */
         enum kc_status (*taken)(void *ctx, void *request, bool *done, size_t *nbytes,
                                 struct kc_error *err);
 };

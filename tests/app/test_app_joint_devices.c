@@ -1,6 +1,6 @@
 /*
  * Ranks, here threads of the test, count on devices together. In place of the CUDA engine, the CPU
- * engine counts all reads, and of the k-mers those that are this engine's are handed on.
+ * engine counts all reads, and only the k-mers that belong to this rank's engine are passed on.
  */
 #include "app/joint_devices.h"
 #include "ranks/exchange.h"
@@ -244,7 +244,7 @@ static void end_crowd(struct crowd *crowd)
 
 static const struct kc_run_filter everything = { 1, UINT32_MAX };
 
-/* The run that one process counts, with the same filter. */
+/* Rank 0 got the run that a single process counts with the same filter. */
 static void expect_counted(struct crowd *crowd, struct reads *reads, int j)
 {
         const struct member *first = &crowd->members[0];
@@ -312,7 +312,7 @@ static void ranks_count_what_one_counts(void **state)
         free_reads(&reads);
 }
 
-/* All ranks fail, and exactly one has a message of its own, unless the user has stopped it. */
+/* All ranks fail; exactly one has a message of its own, unless the user has stopped the count. */
 static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message,
                            bool on_any)
 {
@@ -336,7 +336,7 @@ static void a_failure_ends_all_ranks(void **state)
                 enum trouble trouble;
                 enum kc_status status;
                 const char *message;
-                bool on_any; /* ranks can find it at the same time */
+                bool on_any; /* several ranks may find it at the same time */
         } cases[] = {
                 { TROUBLE_START, KC_EDEVICE, "no device", false },
                 { TROUBLE_READING, KC_EINPUT, "a read is damaged", false },

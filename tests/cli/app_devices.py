@@ -70,8 +70,8 @@ def check_reads(parts):
 
 def check_together(s, n, *options, on_device=()):
     """With the emulator, several devices receive reads, and at least five send each other super-k-mers.
-    A first device may have received everything before the others are open: a real one often, an emulated
-    one on a busy machine, where this tries again."""
+    A first device may have received everything before the others are open. This is common with real devices;
+    with emulated ones, it happens on a busy machine, so this tries again."""
     for _ in range(5):
         report = check(s, n, *options, on_device=on_device)
         parts = report["devices"]

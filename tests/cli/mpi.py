@@ -1,6 +1,6 @@
 """
-Processes that mpirun starts: what the tests of several ranks have in common. sys.argv[3] is mpirun, and
-sys.argv[4], if it is there, the library of tests/fault.
+What the tests of several ranks have in common: they start processes with mpirun, which is sys.argv[3].
+sys.argv[4], if there is one, is the library of tests/fault.
 """
 import os
 import pathlib
@@ -20,11 +20,11 @@ VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=Tru
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
 if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
-    sys.exit(SKIPPED)  # these are its options; or it starts nothing on this machine
+    sys.exit(SKIPPED)  # LAUNCH has options of Open MPI; or it starts nothing here
 
 
 def launch(s, nranks, *arguments, code=0, **how):
-    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of the messages."""
+    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of standard error."""
     return launch_each(s, [[]] * nranks, *arguments, code=code, **how)
 
 
@@ -114,7 +114,7 @@ def wait_for_end(output):
 
 
 def kill_a_rank(s, *options):
-    """The job ends soon, and nothing is left, whether the first rank waits for standard input or has an output
+    """The job ends soon and leaves nothing behind, whether the first rank waits for standard input or has an output
     with a temporary name, which it must live long enough to remove."""
     waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)
     for victim, signo, (prefix, inputs) in ((0, signal.SIGKILL, waits), (-1, signal.SIGKILL, waits),

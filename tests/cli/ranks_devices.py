@@ -4,7 +4,7 @@ CPU, every device counts, and a failure of one ends all.
 
     ranks_devices.py KCOUNT SOURCE MPIRUN
 
-Ranks share devices if there are fewer. If KCOUNT has emulated devices, it has two.
+If there are more ranks than devices, ranks share devices. With the emulator, there are two devices.
 """
 import json
 import subprocess
@@ -81,7 +81,7 @@ def test_little_memory():
 
 
 def test_many_reads():
-    """Reads of many messages for each rank: more than they hold at a time."""
+    """The reads take many messages for each rank, more than a rank holds at a time."""
     s = Session()
     s.write("x.fa", fasta([(b"A" * 60000000, b"")] + reads(500, 4), 70))
     compare(s, "many reads", ["x.fa"], "-k", 31, nranks=(2,))
@@ -151,9 +151,9 @@ def test_devices():
 
 
 def fails_on_last(s, devices, message, *options):
-    """The machine of the last of three ranks has another number of devices."""
+    """The last of three ranks sees a different number of devices, and the job fails."""
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet {' '.join(options)}"
-    shown = ",".join(map(str, range(devices))) or "none"  # of real devices
+    shown = ",".join(map(str, range(devices))) or "none"  # for real devices
     before = s.names()
     done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
                            f"KC_EMULATOR_DEVICES={devices} CUDA_VISIBLE_DEVICES={shown} exec {count}"], cwd=s.path, env=ENVIRONMENT,

@@ -34,7 +34,7 @@ struct numbers {
         atomic_uint_fast64_t next;
         uint64_t n;
         int k;
-        uint64_t repeated; /* this k-mer is the same as the first; UINT64_MAX: none is */
+        uint64_t repeated; /* the number whose k-mer is that of number 0; UINT64_MAX: none */
 };
 
 /* The multiplier is odd, so k-mers of different numbers are different. */
@@ -314,7 +314,7 @@ static void ranks_order_pairs(void **state)
         free(crowd);
 }
 
-/* It is an error if ranks have the same k-mer, wherever it is ordered: the counts would be wrong. */
+/* It is an error if a k-mer comes twice, whichever rank orders it: the counts would be wrong. */
 static void ranks_with_the_same_kmer(void **state)
 {
         struct numbers none = { .k = 31 };

@@ -269,8 +269,8 @@ static void several_devices_send(void **state)
 
 /* ---- several engines ---- */
 
-/* All pairs of a part of a run are in the whole run, with the same counts; count how often each is in
- * a part. */
+/* All pairs of a part of a run are in the whole run, with the same counts. Counts how often each
+ * pair was found. */
 static void mark_found(const struct run *part, const struct pairs *whole, unsigned char *found)
 {
         struct pairs pairs = run_join(part);
@@ -287,7 +287,7 @@ static void mark_found(const struct run *part, const struct pairs *whole, unsign
         pairs_free(&pairs);
 }
 
-/* n engines, with ndevices devices each, count all k-mers of the same reads, each of them once. */
+/* n engines with ndevices devices each count the same reads; one engine counts each k-mer. */
 static void compare_engines(int n, int ndevices, int k, struct kc_run_filter filter,
                             void (*change)(struct work *))
 {

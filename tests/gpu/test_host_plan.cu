@@ -222,7 +222,7 @@ static void passes_have_all_points(void **state)
         assert_int_equal(cut(loads, 10000000, 100000000).size(), 1);
 }
 
-/* Each of the points is in exactly one share, and shares have about the same number of k-mers. */
+/* Each of these points is in exactly one share, and shares have about the same number of k-mers. */
 static void check_shares_of(const kc_gpu_share &points, const std::vector<kc_load> &loads, size_t n,
                             size_t wanted, uint64_t most)
 {

@@ -16,7 +16,7 @@
 
 enum { LONGEST = 64, SEGMENTS = 16 }; /* words of a segment; segments of a small batch */
 
-/* What one rank reads: segments next .. end - 1. Each begins with its number. */
+/* What one rank reads: segments next .. end - 1. The first word of each is its number. */
 struct input {
         atomic_uint next;
         uint32_t end;
@@ -67,9 +67,9 @@ struct member {
         struct input input;
         struct kc_broadcast *broadcast;
         struct kc_job job;
-        int nworkers, nrunning; /* the others never come */
+        int nworkers, nrunning; /* nrunning: the others never come */
         uint32_t words_cap;
-        useconds_t delay; /* before each batch of the first few */
+        useconds_t delay; /* before each of the first few batches */
         int cancel_at;    /* the batch after which the job is canceled; -1: none */
         atomic_int nbatches;
         atomic_uchar *seen; /* [nsegments] how often each segment came */
@@ -160,7 +160,7 @@ struct crowd {
         struct member members[MAX_RANKS];
 };
 
-/* nsegments: of all ranks, of which they read about equal parts; but the last of several reads
+/* nsegments: of all ranks, which read about equal parts; but the last of several ranks reads
  * nothing. */
 static void begin_crowd(struct crowd *crowd, int nranks, uint32_t nsegments, uint32_t words_cap)
 {
@@ -230,7 +230,7 @@ static void every_rank_gets_all(void **state)
         free(crowd);
 }
 
-/* A batch is no longer than the smallest of any rank. */
+/* Every batch fits the rank with the smallest batches. */
 static void ranks_with_smaller_batches(void **state)
 {
         struct crowd *crowd = malloc(sizeof *crowd);
@@ -244,8 +244,8 @@ static void ranks_with_smaller_batches(void **state)
         free(crowd);
 }
 
-/* Much more than fits in the boxes, and ranks that are slow at first: the others wait. All have only
- * one worker, which must not wait for room. */
+/* Much more than fits in the boxes, and ranks that are slow at first: the others wait. Every rank
+ * has only one worker, which must not wait for room. */
 static void more_than_fits(void **state)
 {
         struct crowd *crowd = malloc(sizeof *crowd);
@@ -274,7 +274,7 @@ static void workers_that_never_come(void **state)
         free(crowd);
 }
 
-/* All ranks fail, and of these, exactly one with a message of its own. */
+/* All ranks fail; exactly one has a message of its own, unless the job was canceled. */
 static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message)
 {
         int nown = 0;
@@ -309,7 +309,7 @@ static void a_failure_ends_all_ranks(void **state)
         free(crowd);
 }
 
-/* Nothing is lost if the source breaks its promise. */
+/* If the source breaks its promise, this is an error: no reads are lost. */
 static void a_worker_that_comes_too_late(void **state)
 {
         struct post_office office;

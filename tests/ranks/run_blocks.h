@@ -1,6 +1,6 @@
 /*
- * put_blocks for the sink of tests/run_support.h, for tests in which ranks count together. To be
- * included after cmocka.h.
+ * put_blocks for the sink of tests/run_support.h, for tests in which ranks count together. Include
+ * this after cmocka.h.
  */
 #ifndef KC_TESTS_RUN_BLOCKS_H
 #define KC_TESTS_RUN_BLOCKS_H

@@ -19,7 +19,7 @@ struct letter {
         int from, tag;
         size_t nbytes;
         atomic_bool taken;
-        bool asked; /* whether it is there */
+        bool asked; /* `taken` has been called for it */
         uint8_t *data;
 };
 
@@ -105,7 +105,7 @@ static inline enum kc_status thread_take(void *ctx, int from, int tag, void *dat
                                                  : kc_fail(err, KC_EIO, "too long a message");
 }
 
-/* Now and then, a message is not yet there when it is asked for. */
+/* Now and then, a message is not complete yet when this is called for the first time. */
 static inline enum kc_status thread_taken(void *ctx, void *request, bool *done, size_t *nbytes,
                                           struct kc_error *err)
 {
