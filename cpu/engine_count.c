@@ -184,7 +184,7 @@ static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, str
         if (exchange == NULL)
                 return KC_OK;
         const bool sends = exchange->rank != 0 && c->sink->guest == NULL;
-        const uint64_t most = sends ? SENT_PAIRS : GUEST_PAIRS;
+        const uint64_t most = (sends ? SENT_PAIRS : GUEST_PAIRS) / (uint64_t)kc_kmer_nwords(c->k);
         const uint64_t npairs = expect_pairs(e, c), nranks = (uint64_t)exchange->nranks;
         uint64_t stripe = MAX_STRIPE;
         while (stripe > 1 &&

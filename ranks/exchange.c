@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* A large message comes in pieces, and each piece takes a turn of both pumps, so there are many
  * messages of moderate size. */
@@ -79,7 +80,17 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
         }
 }
 
-/* Likewise, but wait for free messages. */
+/* Until a message is free, but not for long: some versions of glibc lose a signal now and then
+ * (its bug 25847). */
+static void wait_for_room(struct kc_ranks_exchange *x)
+{
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        pthread_cond_timedwait(&x->room, &x->lock, &until);
+}
+
+/* Send the same message to all other ranks; wait for free messages. */
 static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const void *data,
                                   size_t nbytes, struct kc_error *err)
 {
@@ -89,7 +100,7 @@ static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const vo
                 kc_ranks_send_to_others(x, tag, data, nbytes, &next);
                 if (next == x->transport->nranks)
                         break;
-                pthread_cond_wait(&x->room, &x->lock);
+                wait_for_room(x);
         }
         return status;
 }
@@ -138,7 +149,7 @@ static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbyt
                 flush(x, to);
                 x->filling[to] = take_free(x);
                 if (x->filling[to] == NULL) {
-                        pthread_cond_wait(&x->room, &x->lock);
+                        wait_for_room(x);
                 } else {
                         atomic_store(&x->filling[to]->nholders, 1);
                         pthread_cond_broadcast(&x->room);

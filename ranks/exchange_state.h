@@ -13,6 +13,7 @@
 enum {
         FULL_NBYTES = 128 << 10, /* a message of this size is sent */
         MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64,
+        MOST_RECEIVING = 6, /* of a rank at a time: if it is lost, there is room for others */
 };
 
 /* Of two phases, or gathers, that follow each other, messages of the second can arrive before those

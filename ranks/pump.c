@@ -114,20 +114,34 @@ static void handle(struct kc_ranks_exchange *x, struct message *message)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* Handle the messages that have been received. Each one waits for those before it. */
+static bool has_message_from(const struct message_queue *queue, int rank)
+{
+        const struct message *message = queue->first;
+        while (message != NULL && message->rank != rank)
+                message = message->next;
+        return message != NULL;
+}
+
+/* Handle the messages that are there. A message waits for earlier ones of the same rank, but not for
+ * those of other ranks: one of these may be lost. */
 static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         const struct kc_transport *t = x->transport;
+        struct message *list = x->receiving.first;
         enum kc_status status = KC_OK;
-        while (x->receiving.first != NULL && status == KC_OK) {
-                struct message *message = x->receiving.first;
+        x->receiving.first = NULL;
+        while (list != NULL) {
+                struct message *message = kc_messages_pop(&list);
                 bool done = false;
-                status = t->taken(t->ctx, message->request, &done, &message->nbytes, err);
-                if (!done)
-                        break;
+                if (status == KC_OK && !has_message_from(&x->receiving, message->rank))
+                        status = t->taken(t->ctx, message->request, &done, &message->nbytes, err);
+                if (status != KC_OK || !done) {
+                        kc_messages_push(&x->receiving, message);
+                        continue;
+                }
                 *busy = true;
                 x->nreceiving[message->rank]--;
-                handle(x, kc_messages_pop(&x->receiving.first));
+                handle(x, message);
         }
         return status;
 }
@@ -312,7 +326,8 @@ static void end_leaving(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
         x->stop = x->ntold == x->transport->nranks && x->queue.first == NULL && x->posted == NULL &&
-                  x->nleft == kc_ranks_nothers(x) && kc_watch_is_quiet(x->watch);
+                  x->receiving.first == NULL && x->nleft == kc_ranks_nothers(x) &&
+                  kc_watch_is_quiet(x->watch);
         pthread_mutex_unlock(&x->lock);
 }
 

@@ -84,8 +84,10 @@ bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
         const struct kc_exchange_taker taker = x->taker;
         bool room =
                 may_take(x) && x->empty != NULL && (x->incoming != NULL || x->empty->next != NULL);
-        if (room && taker.ready != NULL)
-                room = x->nwaiting[from] + x->nreceiving[from] < KC_EXCHANGE_AHEAD;
+        if (taker.ready == NULL)
+                room = room && x->nreceiving[from] < MOST_RECEIVING;
+        else
+                room = room && x->nwaiting[from] + x->nreceiving[from] < KC_EXCHANGE_AHEAD;
         if (room && taker.ready != NULL) {
                 x->nusing++; /* the phase does not end meanwhile */
                 pthread_mutex_unlock(&x->lock);

@@ -413,6 +413,8 @@ static void a_lost_rank_ends_all_ranks(void **state)
                 const struct member *m = &crowd->members[i];
                 assert_int_equal(m->settled, KC_EIO);
                 assert_non_null(strstr(m->err.message, "nothing was heard from rank "));
+                if (i < 2) /* both blame the one that is lost */
+                        assert_non_null(strstr(m->err.message, "rank 2"));
         }
         end_crowd(crowd);
         free(crowd);
