@@ -1,25 +1,16 @@
-#include "kmer/part_encoder.h"
+#include "kmer/block_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct kc_part_encoder {
-        int nwords;
         uint64_t nleft; /* pairs of the part that are still to be added */
         size_t nhead;   /* pairs up to the next whole block; 0: blocks have begun */
         /* pairs of the head or of a block that is not full */
-        uint64_t *kmers; /* [KC_BLOCK_NKMERS * nwords] */
+        uint64_t *kmers; /* [KC_BLOCK_NKMERS * batch.nwords] */
         uint32_t counts[KC_BLOCK_NKMERS];
         size_t npairs;
-        /* the blocks that the taker gets next */
-        size_t nblocks;
-        size_t words_used, words_cap;
-        uint64_t *words, *firsts;
-        uint32_t *block_nwords;
-        uint64_t last[KC_MAX_WORDS];
-        uint64_t rows[KC_RUN_NROWS];
-        uint32_t *big; /* [KC_PART_MAX_BLOCKS * KC_BLOCK_NKMERS] */
-        size_t nbig;
+        struct kc_block_batch batch; /* that the taker gets next */
 };
 
 void kc_part_encoder_free(struct kc_part_encoder *e)
@@ -27,10 +18,7 @@ void kc_part_encoder_free(struct kc_part_encoder *e)
         if (e == NULL)
                 return;
         free(e->kmers);
-        free(e->words);
-        free(e->firsts);
-        free(e->block_nwords);
-        free(e->big);
+        kc_block_batch_free(&e->batch);
         free(e);
 }
 
@@ -38,24 +26,18 @@ enum kc_status kc_part_encoder_new(struct kc_part_encoder **encoder, int nwords,
                                    size_t words_nbytes, struct kc_error *err)
 {
         struct kc_part_encoder *e = calloc(1, sizeof *e);
-        const size_t block_words = kc_block_max_words(nwords) + 1, nw = (size_t)nwords;
         *encoder = NULL;
         if (e == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
-        e->nwords = nwords;
-        e->words_cap = words_nbytes / sizeof *e->words + block_words;
-        e->kmers = malloc(KC_BLOCK_NKMERS * nw * sizeof *e->kmers);
-        e->words = malloc(e->words_cap * sizeof *e->words);
-        e->firsts = malloc((size_t)KC_PART_MAX_BLOCKS * nw * sizeof *e->firsts);
-        e->block_nwords = malloc((size_t)KC_PART_MAX_BLOCKS * sizeof *e->block_nwords);
-        e->big = malloc((size_t)KC_PART_MAX_BLOCKS * KC_BLOCK_NKMERS * sizeof *e->big);
-        if (e->kmers == NULL || e->words == NULL || e->firsts == NULL || e->block_nwords == NULL ||
-            e->big == NULL) {
+        enum kc_status status = kc_block_batch_init(&e->batch, nwords, words_nbytes, err);
+        e->kmers = malloc(KC_BLOCK_NKMERS * (size_t)nwords * sizeof *e->kmers);
+        if (status == KC_OK && e->kmers == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
+        if (status == KC_OK)
+                *encoder = e;
+        else
                 kc_part_encoder_free(e);
-                return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
-        }
-        *encoder = e;
-        return KC_OK;
+        return status;
 }
 
 void kc_part_encoder_begin(struct kc_part_encoder *e, uint64_t start, uint64_t npairs)
@@ -66,64 +48,43 @@ void kc_part_encoder_begin(struct kc_part_encoder *e, uint64_t start, uint64_t n
         e->npairs = 0;
 }
 
-static enum kc_status give_blocks(struct kc_part_encoder *e, const struct kc_part_taker *taker,
-                                  struct kc_error *err)
-{
-        const struct kc_run_blocks blocks = { .n = e->nblocks * KC_BLOCK_NKMERS,
-                                              .nblocks = e->nblocks,
-                                              .firsts = e->firsts,
-                                              .last_kmer = e->last,
-                                              .block_nwords = e->block_nwords,
-                                              .words = e->words,
-                                              .nwords = e->words_used,
-                                              .rows = e->rows,
-                                              .big_counts = e->big,
-                                              .nbig = e->nbig };
-        if (e->nblocks == 0)
-                return KC_OK;
-        const enum kc_status status = taker->take_blocks(taker->ctx, &blocks, err);
-        e->nblocks = e->words_used = e->nbig = 0;
-        memset(e->rows, 0, sizeof e->rows);
-        return status;
-}
-
-static void tally(struct kc_part_encoder *e, const uint32_t *counts)
+static void tally(struct kc_block_batch *batch, const uint32_t *counts)
 {
         for (size_t i = 0; i < KC_BLOCK_NKMERS; i++)
                 if (counts[i] < KC_RUN_NROWS)
-                        e->rows[counts[i]]++;
+                        batch->rows[counts[i]]++;
                 else
-                        e->big[e->nbig++] = counts[i];
+                        batch->big_counts[batch->nbig++] = counts[i];
 }
 
 static enum kc_status encode(struct kc_part_encoder *e, const uint64_t *kmers,
                              const uint32_t *counts, const struct kc_part_taker *taker,
                              struct kc_error *err)
 {
-        const size_t nw = (size_t)e->nwords;
+        struct kc_block_batch *batch = &e->batch;
+        const size_t nw = (size_t)batch->nwords;
+        enum kc_status status = KC_OK;
         struct kc_block_plan plan;
-        kc_block_plan(&plan, kmers, counts, KC_BLOCK_NKMERS, e->nwords);
-        if (e->nblocks == (size_t)KC_PART_MAX_BLOCKS ||
-            e->words_used + plan.nwords + 1 > e->words_cap) {
-                const enum kc_status status = give_blocks(e, taker, err);
-                if (status != KC_OK)
-                        return status;
-        }
-        kc_block_encode(&plan, kmers, counts, e->nwords, e->words + e->words_used);
-        memcpy(e->firsts + e->nblocks * nw, kmers, nw * sizeof *kmers);
-        memcpy(e->last, kmers + (KC_BLOCK_NKMERS - 1) * nw, nw * sizeof *kmers);
-        e->block_nwords[e->nblocks++] = plan.nwords;
-        e->words_used += plan.nwords + (size_t)1;
-        e->words[e->words_used - 1] = 0; /* the checksum's */
-        tally(e, counts);
-        return KC_OK;
+        kc_block_plan(&plan, kmers, counts, KC_BLOCK_NKMERS, batch->nwords);
+        if (!kc_block_batch_has_room(batch, 1, plan.nwords + (size_t)1))
+                KC_TRY(kc_block_batch_give(batch, taker, err));
+        kc_block_encode(&plan, kmers, counts, batch->nwords, batch->words + batch->words_used);
+        memcpy(batch->firsts + batch->nblocks * nw, kmers, nw * sizeof *kmers);
+        memcpy(batch->last, kmers + (KC_BLOCK_NKMERS - 1) * nw, nw * sizeof *kmers);
+        batch->block_nwords[batch->nblocks++] = plan.nwords;
+        batch->words_used += plan.nwords + (size_t)1;
+        batch->words[batch->words_used - 1] = 0; /* the checksum's */
+        tally(batch, counts);
+out:
+        return status;
 }
 
 /* Keep pairs until there are as many as `want`. Returns how many were taken. */
 static size_t keep(struct kc_part_encoder *e, const uint64_t *kmers, const uint32_t *counts,
                    size_t n, size_t want)
 {
-        const size_t nw = (size_t)e->nwords, room = want - e->npairs, taken = n < room ? n : room;
+        const size_t nw = (size_t)e->batch.nwords, room = want - e->npairs,
+                     taken = n < room ? n : room;
         memcpy(e->kmers + e->npairs * nw, kmers, taken * nw * sizeof *kmers);
         memcpy(e->counts + e->npairs, counts, taken * sizeof *counts);
         e->npairs += taken;
@@ -142,7 +103,7 @@ enum kc_status kc_part_encoder_add(struct kc_part_encoder *e, const uint64_t *km
                                    const uint32_t *counts, size_t n,
                                    const struct kc_part_taker *taker, struct kc_error *err)
 {
-        const size_t nw = (size_t)e->nwords;
+        const size_t nw = (size_t)e->batch.nwords;
         enum kc_status status = KC_OK;
         if (n > e->nleft)
                 return kc_fail(err, KC_EUSAGE, "a part has more k-mers than were announced");
@@ -177,7 +138,7 @@ enum kc_status kc_part_encoder_end(struct kc_part_encoder *e, const struct kc_pa
         enum kc_status status;
         if (e->nleft > 0)
                 return kc_fail(err, KC_EUSAGE, "a part has fewer k-mers than were announced");
-        KC_TRY(give_blocks(e, taker, err));
+        KC_TRY(kc_block_batch_give(&e->batch, taker, err));
         KC_TRY(give_pairs(e, taker, err));
 out:
         return status;
