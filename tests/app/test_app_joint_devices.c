@@ -237,7 +237,7 @@ static void end_crowd(struct crowd *crowd)
         for (int i = 0; i < crowd->office.nranks; i++)
                 for (int j = 0; j < crowd->members[i].ntasks; j++)
                         run_free(&crowd->members[i].runs[j]);
-        pthread_mutex_destroy(&crowd->office.lock);
+        post_office_destroy(&crowd->office);
 }
 
 /* ---- tests ---- */

@@ -202,7 +202,7 @@ static void end_crowd(struct crowd *crowd)
 {
         for (int i = 0; i < crowd->office.nranks; i++)
                 free(crowd->members[i].seen);
-        pthread_mutex_destroy(&crowd->office.lock);
+        post_office_destroy(&crowd->office);
 }
 
 static void expect_all(struct crowd *crowd)
@@ -345,7 +345,7 @@ static void a_worker_that_comes_too_late(void **state)
         kc_broadcast_free(broadcast);
         kc_broadcast_free(NULL);
         kc_ranks_exchange_free(messages);
-        pthread_mutex_destroy(&office.lock);
+        post_office_destroy(&office);
 }
 
 int main(void)
