@@ -54,7 +54,7 @@ struct count {
         struct writing_settings silent; /* of a rank that does not report */
 };
 
-/* ---- app/count_inputs.c: what is read ---- */
+/* ---- app/count_inputs.c: inputs ---- */
 
 /* KC_EUSAGE if an operand is also an output. Does not open the operands. */
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
@@ -72,7 +72,7 @@ bool count_is_rereadable(const struct count *count);
 /* What this process has read, or, after count_gather, all ranks have. */
 struct kc_reader_totals count_read_totals(const struct count *count);
 
-/* ---- app/count_outputs.c: what is written ---- */
+/* ---- app/count_outputs.c: outputs ---- */
 
 /* The names of new files: one, or one for each k. KC_ENOMEM. */
 enum kc_status count_name_outputs(struct count *count, struct kc_error *err);
@@ -93,7 +93,7 @@ enum kc_status count_commit(struct count *count, struct kc_error *err);
 /* Export the files that have just been committed. Fails like exporting_write. */
 enum kc_status count_export(const struct count *count, struct kc_error *err);
 
-/* ---- app/count_engines.c: where it is counted ---- */
+/* ---- app/count_engines.c: CPU and CUDA engines ---- */
 
 /*
  * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
@@ -133,7 +133,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err);
 /* Only on rank 0, after count_commit: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);
 
-/* ---- app/count_report.c: what the user is told ---- */
+/* ---- app/count_report.c: reporting to the user ---- */
 
 /* Warn on standard error about each k for which there was no k-mer. */
 void count_warn_if_nothing(const struct count *count);

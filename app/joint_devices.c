@@ -2,6 +2,7 @@
 
 #include "app/memory.h"
 #include "app/options.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"
 #include "kmer/broadcast.h"
@@ -10,14 +11,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
         QUEUE_NBYTES = 8 << 20,
         BUNDLE_PAIRS = 4 << 10,
         ORDER_SHARE = 3, /* ordering gets 1/3: the device has most of the CUDA engine's pairs */
         ORDER_THREAD_MIB = 36,
-        CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
 };
 
 /* Pairs on their way from the device's engine. */
@@ -67,12 +66,7 @@ struct joint_devices {
 /* Wait for the signal, or until the next check of what changes without one. Lock held. */
 static void wait(struct joint_devices *j, pthread_cond_t *signaled)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += CHECK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(signaled, &j->lock, &until);
+        kc_clock_wait(signaled, &j->lock, KC_EXCHANGE_CHECK_NS);
 }
 
 /* Lock held. */

@@ -1,12 +1,12 @@
 #include "kmer/broadcast.h"
 
+#include "base/clock.h"
 #include "base/job.h"
 #include "base/parallel.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
         /* A batch of at most this size fits in one record. If reads are short, a word has at least
@@ -14,8 +14,7 @@ enum {
         MAX_WORDS = 44 << 10,
         MAX_SEGMENTS = 13 << 10,
         INBOX_NBYTES = 8 << 20,
-        SPARE_PARCELS = 4,           /* in the outbox, besides one for each worker */
-        CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
+        SPARE_PARCELS = 4, /* in the outbox, besides one for each worker */
 };
 
 /* In a parcel, before the words and the segments. */
@@ -139,12 +138,7 @@ static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
 /* Let a worker wait for a change, or until the next check. Lock held. */
 static void wait(struct kc_broadcast *b)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += CHECK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&b->changed, &b->lock, &until);
+        kc_clock_wait(&b->changed, &b->lock, KC_EXCHANGE_CHECK_NS);
 }
 
 void kc_broadcast_cancel(struct kc_broadcast *b)

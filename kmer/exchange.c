@@ -1,21 +1,15 @@
 #include "kmer/exchange.h"
 
+#include "base/clock.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { CHECK_NS = 20 * 1000 * 1000 }; /* between checks whether a rank has failed */
 
 enum kc_status kc_exchange_wait(const struct kc_exchange *exchange, pthread_cond_t *changed,
                                 pthread_mutex_t *lock, struct kc_error *err)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += CHECK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(changed, lock, &until);
+        kc_clock_wait(changed, lock, KC_EXCHANGE_CHECK_NS);
         return exchange->check(exchange->ctx, err);
 }
 

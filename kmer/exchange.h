@@ -36,6 +36,7 @@ struct kc_exchange_taker {
 enum {
         KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent or gathered at once */
         KC_EXCHANGE_AHEAD = 4,              /* most messages of a rank on their way to `take` */
+        KC_EXCHANGE_CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
 };
 
 struct kc_exchange {

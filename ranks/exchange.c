@@ -1,11 +1,11 @@
 #include "ranks/exchange_state.h"
 
+#include "base/clock.h"
 #include "base/parallel.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A large message comes in pieces, and each piece takes a turn of both pumps, so there are many
  * messages of moderate size. */
@@ -84,10 +84,7 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
  * (its bug 25847). */
 static void wait_for_room(struct kc_ranks_exchange *x)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&x->room, &x->lock, &until);
+        kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
 }
 
 /* Send the same message to all other ranks; wait for free messages. */

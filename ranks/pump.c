@@ -1,7 +1,8 @@
 #include "ranks/exchange_state.h"
 
+#include "base/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 enum {
         /* Between looks for messages. A large message comes in pieces, only a few each time both
@@ -281,14 +282,9 @@ static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted
 
 static void nap(struct kc_ranks_exchange *x, long nanoseconds)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += nanoseconds;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&x->lock);
         if (x->queue.first == NULL)
-                pthread_cond_timedwait(&x->work, &x->lock, &until);
+                kc_clock_wait(&x->work, &x->lock, nanoseconds);
         pthread_mutex_unlock(&x->lock);
 }
 
