@@ -6,8 +6,7 @@
  *
  * The alternative is that each device gets all reads and finds its own super-k-mers (followers.cuh).
  * That sends fewer bytes, but each device then searches all reads, so with many devices this way is
- * better. A device that cannot count its share this way leaves it to the others, who count it the
- * other way.
+ * better. If a device cannot count its share this way, it or another device counts it the other way.
  */
 #ifndef KC_GPU_DISPATCHING_CUH
 #define KC_GPU_DISPATCHING_CUH
@@ -175,8 +174,9 @@ out:
         return status;
 }
 
-/* Count the device's share; if that fails for lack of memory, it is left to the others. Other devices
- * may still be sending until all have sent everything. */
+/* Count the device's share. If that fails for lack of memory, it is left to the others; if it does not
+ * fit in inboxes, the device will count it in all reads. Other devices may still be sending until all
+ * have sent everything. */
 template <class Key>
 static enum kc_status count_dispatched(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                        int number, struct kc_error *err)
@@ -184,10 +184,10 @@ static enum kc_status count_dispatched(struct gpu_engine<Key> *e, struct gpu_cou
         enum kc_status status;
         struct kc_error refusal = {};
         bool fits;
-        status = count_sent(e, c, number, &fits, &refusal);
-        if (status != KC_OK && status != KC_ENOMEM)
+        const enum kc_status sent = count_sent(e, c, number, &fits, &refusal);
+        if (sent != KC_OK && sent != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
-        const bool counted = status == KC_OK && fits;
+        const bool counted = sent == KC_OK && fits;
         if (!counted)
                 kc_gpu_dispatch_give_up(&e->dispatch, number);
         KC_TRY(kc_gpu_dispatch_wait(&e->dispatch, number, err));
@@ -197,7 +197,10 @@ static enum kc_status count_dispatched(struct gpu_engine<Key> *e, struct gpu_cou
         else
                 forget_dispatch(e, c, number);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
-        kc_gpu_shares_settle(&e->shares, number, counted);
+        if (counted)
+                kc_gpu_shares_counted(&e->shares, number);
+        else if (sent == KC_ENOMEM)
+                kc_gpu_shares_leave(&e->shares, number);
 out:
         return status;
 }

@@ -164,7 +164,9 @@ out:
         return status;
 }
 
-/* Several devices have read. If they do not send each other super-k-mers, they will share the reads. */
+/* Several devices have read. If they do not send each other super-k-mers, they will share the reads.
+ * The first device has an LSM afterwards, even if it then leaves its share to another device: the
+ * runs of the others may have to be gathered there. */
 template <class Key>
 static enum kc_status prepare_shares(struct gpu_engine<Key> *e, size_t nshares,
                                      struct kc_error *err)
@@ -175,6 +177,8 @@ static enum kc_status prepare_shares(struct gpu_engine<Key> *e, size_t nshares,
         KC_TRY(drive_dispatch(e, nshares, &dispatched, err));
         if (!dispatched)
                 KC_TRY(prepare_together(e, err));
+        else if (e->own.lsm == NULL)
+                KC_TRY(make_lsm(e, &e->own, err));
 out:
         return status;
 }

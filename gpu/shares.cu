@@ -1,11 +1,17 @@
 #include "gpu/shares.cuh"
 
-void kc_gpu_shares_settle(struct kc_gpu_shares *shares, int device, bool counted)
+void kc_gpu_shares_counted(struct kc_gpu_shares *shares, int device)
 {
         kc_gate_enter(shares->gate);
-        shares->taken[device] = counted;
+        shares->taken[device] = true;
         shares->takers[device] = device;
-        shares->is_left[device] = !counted;
+        kc_gate_leave(shares->gate);
+}
+
+void kc_gpu_shares_leave(struct kc_gpu_shares *shares, int device)
+{
+        kc_gate_enter(shares->gate);
+        shares->is_left[device] = true;
         kc_gate_leave(shares->gate);
 }
 
@@ -17,13 +23,22 @@ void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
         kc_gate_leave(shares->gate);
 }
 
+static bool can_take(const struct kc_gpu_shares *shares, int device, int number)
+{
+        if (shares->taken[number])
+                return false;
+        if (number != device)
+                return shares->is_left[number];
+        return device != 0 || !shares->is_left[0] || shares->ngone == shares->nfollowers;
+}
+
 /* A share that the device can take now; -1: none. */
 static int find(const struct kc_gpu_shares *shares, int device)
 {
-        if (device < shares->n && !shares->taken[device] && !shares->is_left[device])
+        if (device < shares->n && can_take(shares, device, device))
                 return device;
         for (int i = 0; i < shares->n; i++)
-                if (!shares->taken[i] && shares->is_left[i])
+                if (can_take(shares, device, i))
                         return i;
         return -1;
 }
