@@ -45,7 +45,13 @@ void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *f
         pthread_mutex_unlock(&x->lock);
 }
 
-/* ---- messages out; lock held ---- */
+/* The pump takes the lock at once, so wherever this is called often, the lock is not held. */
+static void wake_pump(struct kc_ranks_exchange *x)
+{
+        pthread_cond_signal(&x->work);
+}
+
+/* ---- messages out; lock held, and the caller wakes the pump ---- */
 
 static struct message *take_free(struct kc_ranks_exchange *x)
 {
@@ -61,7 +67,6 @@ static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to
         message->tag = tag;
         x->nsent += tag >= TAG_RECORDS ? message->nbytes : 0;
         kc_messages_push(&x->queue, message);
-        pthread_cond_signal(&x->work);
 }
 
 void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
@@ -80,10 +85,11 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
         }
 }
 
-/* Until a message is free, but not for long: some versions of glibc lose a signal now and then
- * (its bug 25847). */
+/* Until the pump has sent a message, but not for long: some versions of glibc lose a signal now and
+ * then (its bug 25847). */
 static void wait_for_room(struct kc_ranks_exchange *x)
 {
+        wake_pump(x);
         kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
 }
 
@@ -99,6 +105,7 @@ static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const vo
                         break;
                 wait_for_room(x);
         }
+        wake_pump(x);
         return status;
 }
 
@@ -125,7 +132,7 @@ static enum kc_status begin(void *ctx, const struct kc_exchange_taker *taker, st
                 x->phase++;
                 x->nended = 0;
                 x->takes = true;
-                pthread_cond_signal(&x->work);
+                wake_pump(x);
         }
         pthread_mutex_unlock(&x->lock);
         return status;
@@ -137,13 +144,15 @@ static bool has_room_for(const struct message *message, size_t nbytes)
 }
 
 /* Make room in the message that is being filled. While this waits, another thread may do the same,
- * and then both use the message that it gets. */
-static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes,
+ * and then both use the message that it gets. *urgent: wake the pump. */
+static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes, bool *urgent,
                                 struct kc_error *err)
 {
         enum kc_status status;
+        *urgent = false;
         while ((status = check(x, err)) == KC_OK && !has_room_for(x->filling[to], nbytes)) {
                 flush(x, to);
+                *urgent = kc_ranks_is_urgent(x);
                 x->filling[to] = take_free(x);
                 if (x->filling[to] == NULL) {
                         wait_for_room(x);
@@ -162,7 +171,10 @@ static void release(struct kc_ranks_exchange *x, struct message *message, int to
                 return;
         pthread_mutex_lock(&x->lock);
         enqueue(x, message, to, kc_ranks_records_tag(x));
+        const bool urgent = kc_ranks_is_urgent(x);
         pthread_mutex_unlock(&x->lock);
+        if (urgent)
+                wake_pump(x);
 }
 
 /* Many threads send small records, so they copy them without the lock. */
@@ -173,8 +185,9 @@ static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8
         const struct record_header header = { list, (uint32_t)nbytes };
         struct message *message = NULL;
         uint8_t *place = NULL;
+        bool urgent;
         pthread_mutex_lock(&x->lock);
-        const enum kc_status status = make_room(x, to, sizeof header + nbytes, err);
+        const enum kc_status status = make_room(x, to, sizeof header + nbytes, &urgent, err);
         if (status == KC_OK) {
                 message = x->filling[to];
                 place = message->data + message->nbytes;
@@ -182,6 +195,8 @@ static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8
                 atomic_fetch_add(&message->nholders, 1);
         }
         pthread_mutex_unlock(&x->lock);
+        if (urgent)
+                wake_pump(x);
         if (status != KC_OK)
                 return status;
         memcpy(place, &header, sizeof header);
@@ -196,6 +211,7 @@ static void flush_records(void *ctx, int to)
         pthread_mutex_lock(&x->lock);
         flush(x, to);
         pthread_mutex_unlock(&x->lock);
+        wake_pump(x);
 }
 
 static enum kc_status end(void *ctx, struct kc_error *err)
@@ -204,11 +220,13 @@ static enum kc_status end(void *ctx, struct kc_error *err)
         pthread_mutex_lock(&x->lock);
         for (int to = 0; to < x->transport->nranks; to++)
                 flush(x, to);
+        x->ending = true;
         enum kc_status status = send_to_all(x, kc_ranks_records_tag(x), NULL, 0, err);
         while (status == KC_OK && x->nended < kc_ranks_nothers(x)) {
                 pthread_cond_wait(&x->changed, &x->lock);
                 status = check(x, err);
         }
+        x->ending = false;
         kc_ranks_stop_taking(x);
         pthread_mutex_unlock(&x->lock);
         return status;
@@ -257,7 +275,7 @@ static void fail(void *ctx)
         kc_ranks_note_failure(x, &failure, false);
         pthread_mutex_lock(&x->lock);
         kc_ranks_stop_taking(x);
-        pthread_cond_signal(&x->work); /* the pump tells the others */
+        wake_pump(x); /* it tells the others */
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -343,8 +361,7 @@ static bool allocate(struct kc_ranks_exchange *x)
         x->nwaiting = calloc(nranks, sizeof *x->nwaiting);
         x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
         return x->filling != NULL && x->settled != NULL && x->nwaiting != NULL &&
-               x->nreceiving != NULL &&
-               allocate_messages(&x->free, nmessages(x->transport->nranks)) &&
+               x->nreceiving != NULL && allocate_messages(&x->free, x->nmessages) &&
                allocate_messages(&x->empty, ARRIVING_MESSAGES);
 }
 
@@ -376,6 +393,7 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         if (x == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         x->transport = transport;
+        x->nmessages = nmessages(transport->nranks);
         x->patience_seconds = KC_TRANSPORT_PATIENCE_S;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
@@ -412,7 +430,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         expect_gathered(x, nbytes, all);
         x->mine = mine;
         x->settling = true;
-        pthread_cond_signal(&x->work);
+        wake_pump(x);
         while (x->settling && !x->broken)
                 pthread_cond_wait(&x->changed, &x->lock);
         const enum kc_status status = x->broken ? check(x, err) : KC_OK;
@@ -426,7 +444,7 @@ bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
                 return false;
         pthread_mutex_lock(&x->lock);
         x->leaving = true;
-        pthread_cond_signal(&x->work);
+        wake_pump(x);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);
         finish_taking(x);

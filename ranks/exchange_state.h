@@ -54,7 +54,8 @@ struct kc_ranks_exchange {
         pthread_cond_t room;        /* for callers that send: a free message wakes one */
         pthread_cond_t work;        /* for the pump */
         pthread_cond_t arrival;     /* for the taker's thread */
-        struct message *free;       /* for sending */
+        int nmessages;              /* for sending */
+        struct message *free;       /* those that are free */
         struct message *empty;      /* for receiving */
         struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
@@ -67,7 +68,8 @@ struct kc_ranks_exchange {
         int *nwaiting; /* [nranks] messages of a rank that the taker has not dealt with yet */
         int nusing;    /* the sum of these, plus calls of taker.ready in progress */
         unsigned phase;
-        int nended; /* ranks that send nothing more in it */
+        int nended;  /* ranks that send nothing more in it */
+        bool ending; /* a caller waits for them */
         /* the gather; settling is one, too */
         unsigned gather;
         int nmissing;        /* other ranks whose values have not arrived */
@@ -103,6 +105,17 @@ static inline int kc_ranks_nothers(const struct kc_ranks_exchange *x)
 static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
 {
         return TAG_RECORDS + (int)(x->phase % 2);
+}
+
+/* Whether someone waits for the pump, or callers that send may soon have to. Lock held. */
+static inline bool kc_ranks_is_urgent(const struct kc_ranks_exchange *x)
+{
+        const struct message *message = x->free;
+        int n = 0;
+        for (; message != NULL; message = message->next)
+                n++;
+        return n < x->nmessages / 2 || x->nmissing > 0 || x->settling || x->leaving || x->ending ||
+               (x->takes && x->taker.ready != NULL);
 }
 
 /* ---- messages ---- */

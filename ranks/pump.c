@@ -4,13 +4,16 @@
 
 #include <string.h>
 
+/* Between looks for messages. A large message comes in pieces, only a few each time both ranks look,
+ * so naps are shorter while any message is on its way. */
 enum {
-        /* Between looks for messages. A large message comes in pieces, only a few each time both
-         * ranks look, so naps are short while any message is on its way. While nothing comes, each
-         * nap is twice as long as the last one. */
-        SHORT_NAP_NS = 50 * 1000,
-        LONG_NAP_NS = 1000 * 1000,
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
+        LONG_NAP_NS = 2000 * 1000,
+        MOVING_NAP_NS = 1000 * 1000,
+        /* While something is urgent, these are the shortest and the longest one: each nap is twice as
+         * long as the last one if nothing has happened. */
+        SHORT_NAP_NS = 50 * 1000,
+        URGENT_NAP_NS = 400 * 1000,
 };
 
 /* ---- messages out ---- */
@@ -226,6 +229,7 @@ static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct 
 /* What the pump looks for. */
 struct wanted {
         bool records, gathered, rest, failed, leave;
+        bool urgent; /* someone waits for the pump */
         int records_tag, gather_tag;
         double patience_seconds;
 };
@@ -238,6 +242,7 @@ static struct wanted get_wanted(struct kc_ranks_exchange *x)
                 .rest = x->settling,
                 .failed = x->failure.status != KC_OK,
                 .leave = x->leaving,
+                .urgent = kc_ranks_is_urgent(x),
                 .patience_seconds = x->patience_seconds,
                 .records_tag = kc_ranks_records_tag(x),
                 .gather_tag = TAG_GATHER + (int)(x->gather % 2)
@@ -288,17 +293,26 @@ static void nap(struct kc_ranks_exchange *x, long nanoseconds)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* After a turn in which nothing happened. */
-static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted)
+static bool receives_much(const struct kc_ranks_exchange *x)
 {
-        if (x->posted != NULL || x->receiving.first != NULL) {
-                nap(x, SHORT_NAP_NS);
-        } else if (wanted->records || wanted->gathered || wanted->rest || wanted->leave) {
+        int n = 0;
+        for (int from = 0; from < x->transport->nranks; from++)
+                n += x->nreceiving[from];
+        return n >= MOST_RECEIVING / 2;
+}
+
+/* If nothing is urgent, messages gather until the next look, and the cores are left to counting. */
+static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted, bool busy)
+{
+        const bool moving = x->posted != NULL || x->receiving.first != NULL;
+        if (!wanted->urgent && !receives_much(x)) {
+                nap(x, moving ? MOVING_NAP_NS : wanted->records ? LONG_NAP_NS : IDLE_NAP_NS);
+        } else if (!busy) {
                 nap(x, x->nap_ns);
-                x->nap_ns = x->nap_ns < LONG_NAP_NS / 2 ? 2 * x->nap_ns : LONG_NAP_NS;
-        } else {
-                nap(x, IDLE_NAP_NS);
+                x->nap_ns = x->nap_ns < URGENT_NAP_NS / 2 ? 2 * x->nap_ns : URGENT_NAP_NS;
+                return;
         }
+        x->nap_ns = SHORT_NAP_NS;
 }
 
 /* Settling is over when nothing of this rank's is on its way, and all others have settled, too. */
@@ -342,10 +356,7 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
                 end_settling(x);
         if (wanted.leave)
                 end_leaving(x);
-        if (busy)
-                x->nap_ns = SHORT_NAP_NS;
-        else
-                nap_after(x, &wanted);
+        nap_after(x, &wanted, busy);
 out:
         return status;
 }

@@ -24,6 +24,12 @@ static bool may_take(const struct kc_ranks_exchange *x)
         return x->takes && x->failure.status == KC_OK;
 }
 
+/* Lock held. The pump may be waiting for an empty message, or for the taker to be ready. */
+static bool is_awaited(const struct kc_ranks_exchange *x)
+{
+        return x->taker.ready != NULL || x->empty == NULL || x->empty->next == NULL;
+}
+
 /* Lock held, but not while the taker is called. */
 static void take(struct kc_ranks_exchange *x, struct message *message)
 {
@@ -40,8 +46,12 @@ static void take(struct kc_ranks_exchange *x, struct message *message)
         x->nusing--;
         if (message->nbytes == 0 || !x->takes)
                 pthread_cond_broadcast(&x->changed);
+        const bool awaited = is_awaited(x);
         kc_messages_keep(&x->empty, message);
-        pthread_cond_signal(&x->work); /* the pump may be waiting for an empty message */
+        pthread_mutex_unlock(&x->lock);
+        if (awaited)
+                pthread_cond_signal(&x->work);
+        pthread_mutex_lock(&x->lock);
 }
 
 void *kc_ranks_run_taking(void *exchange)
@@ -71,11 +81,11 @@ void kc_ranks_deliver(struct kc_ranks_exchange *x, struct message *message)
                 x->nwaiting[message->rank]++;
                 x->nusing++;
                 kc_messages_push(&x->arrived, message);
-                pthread_cond_signal(&x->arrival);
         } else {
                 kc_messages_keep(&x->empty, message);
         }
         pthread_mutex_unlock(&x->lock);
+        pthread_cond_signal(&x->arrival);
 }
 
 bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
