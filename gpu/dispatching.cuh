@@ -6,7 +6,8 @@
  *
  * The alternative is that each device gets all reads and finds its own super-k-mers (followers.cuh).
  * That sends fewer bytes, but each device then searches all reads, so with many devices this way is
- * better. If a device cannot count its share this way, it or another device counts it the other way.
+ * better. If a device cannot count its share this way, that device or another one counts the share
+ * the other way.
  */
 #ifndef KC_GPU_DISPATCHING_CUH
 #define KC_GPU_DISPATCHING_CUH
@@ -174,9 +175,9 @@ out:
         return status;
 }
 
-/* Count the device's share. If that fails for lack of memory, it is left to the others; if it does not
- * fit in inboxes, the device will count it in all reads. Other devices may still be sending until all
- * have sent everything. */
+/* Count the device's share from its inboxes. If memory runs out, leave the share to the other
+ * devices; if the share does not fit in the inboxes, the device will count it over all reads later.
+ * In all cases, wait until the other devices have sent everything. */
 template <class Key>
 static enum kc_status count_dispatched(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
                                        int number, struct kc_error *err)

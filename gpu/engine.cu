@@ -164,9 +164,9 @@ out:
         return status;
 }
 
-/* Several devices have read. If they do not send each other super-k-mers, they will share the reads.
- * The first device has an LSM afterwards, even if it then leaves its share to another device: the
- * runs of the others may have to be gathered there. */
+/* Several devices have read. If they do not send each other super-k-mers, they will share the
+ * reads. Afterwards, the first device has an LSM even if it has left its share to another device:
+ * the runs of the others may have to be gathered there. */
 template <class Key>
 static enum kc_status prepare_shares(struct gpu_engine<Key> *e, size_t nshares,
                                      struct kc_error *err)

@@ -23,22 +23,16 @@ void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
         kc_gate_leave(shares->gate);
 }
 
-static bool can_take(const struct kc_gpu_shares *shares, int device, int number)
-{
-        if (shares->taken[number])
-                return false;
-        if (number != device)
-                return shares->is_left[number];
-        return device != 0 || !shares->is_left[0] || shares->ngone == shares->nfollowers;
-}
-
-/* A share that the device can take now; -1: none. */
+/* A share that the device can take now; -1: none. If the first device lacked memory, it first lets
+ * the others take what is left. */
 static int find(const struct kc_gpu_shares *shares, int device)
 {
-        if (device < shares->n && can_take(shares, device, device))
+        if (device == 0 && shares->is_left[0] && shares->ngone < shares->nfollowers)
+                return -1;
+        if (device < shares->n && !shares->taken[device])
                 return device;
         for (int i = 0; i < shares->n; i++)
-                if (can_take(shares, device, i))
+                if (!shares->taken[i] && shares->is_left[i])
                         return i;
         return -1;
 }

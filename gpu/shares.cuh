@@ -23,10 +23,11 @@ struct kc_gpu_shares {
         int ngone;                        /* followers that take no more shares */
 };
 
-/* Before kc_gpu_shares_open: a device has already counted its own share. */
+/* Call before kc_gpu_shares_open: a device has already counted its own share. */
 void kc_gpu_shares_counted(struct kc_gpu_shares *shares, int device);
 
-/* Before kc_gpu_shares_open: a device lacked the memory for its own share, and leaves it to others. */
+/* Call before kc_gpu_shares_open: a device lacks the memory to count its own share, and leaves that
+ * share to the others. */
 void kc_gpu_shares_leave(struct kc_gpu_shares *shares, int device);
 
 /* The driver: let devices take shares, once the first n are set and can be counted. */
@@ -35,8 +36,8 @@ void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
 /*
  * Take a share: the device's own or, after that, one that is left. *number = -1: there is none for
  * this device. Waits until the shares are open; the driver also waits, instead of getting -1, while a
- * follower may still leave its share. If the first device has left its own share, it takes it back
- * only after all followers have gone. KC_ECANCELED.
+ * follower may still leave its share. If the first device has left its own share, it takes no share
+ * until no follower will take any more. KC_ECANCELED.
  */
 enum kc_status kc_gpu_shares_take(struct kc_gpu_shares *shares, int device, int *number,
                                   struct kc_error *err);

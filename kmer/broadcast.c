@@ -250,7 +250,9 @@ static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *
                                  struct kc_error *err)
 {
         const struct kc_exchange *exchange = b->setup.exchange;
-        const struct kc_exchange_taker taker = { .ctx = b, .take = take, .ready = ready };
+        const struct kc_exchange_taker taker = {
+                .ctx = b, .take = take, .ready = ready, .urgent = true
+        };
         uint64_t caps[] = { batch->words_cap, batch->segments_cap };
         enum kc_status status;
         KC_TRY(kc_exchange_least(exchange, caps, 2, err));

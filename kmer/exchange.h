@@ -31,6 +31,8 @@ struct kc_exchange_taker {
          * times KC_EXCHANGE_MAX_NBYTES. May be called while `take` is running. A taker that makes a
          * rank wait must not depend on what another rank sends later. */
         bool (*ready)(void *ctx, int from);
+        /* Threads of this rank wait for records, so they must arrive soon. This costs CPU time. */
+        bool urgent;
 };
 
 enum {

@@ -593,8 +593,10 @@ uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run)
 {
         if (run->setup.exchange->rank != 0)
-                return (struct kc_exchange_taker){ .ctx = run, .take = take_place };
-        return (struct kc_exchange_taker){ .ctx = run, .take = take, .ready = ready };
+                return (struct kc_exchange_taker){ .ctx = run, .take = take_place, .urgent = true };
+        return (struct kc_exchange_taker){
+                .ctx = run, .take = take, .ready = ready, .urgent = true
+        };
 }
 
 struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run)

@@ -45,22 +45,26 @@ void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *f
         pthread_mutex_unlock(&x->lock);
 }
 
-/* The pump takes the lock at once, so wherever this is called often, the lock is not held. */
+/* The pump takes the lock as soon as it wakes. So frequent callers release the lock first; otherwise
+ * the pump would have to wait again. */
 static void wake_pump(struct kc_ranks_exchange *x)
 {
         pthread_cond_signal(&x->work);
 }
 
-/* ---- messages out; lock held, and the caller wakes the pump ---- */
+/* ---- messages out; lock held ---- */
 
 static struct message *take_free(struct kc_ranks_exchange *x)
 {
         struct message *message = kc_messages_pop(&x->free);
-        if (message != NULL)
+        if (message != NULL) {
                 message->nbytes = 0;
+                x->nfree--;
+        }
         return message;
 }
 
+/* The caller then wakes the pump if it has to. So it does after kc_ranks_send_to_others and flush. */
 static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
 {
         message->rank = to;
@@ -85,8 +89,8 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
         }
 }
 
-/* Until the pump has sent a message, but not for long: some versions of glibc lose a signal now and
- * then (its bug 25847). */
+/* Wake the pump, and wait until there may be room, but not for long: some versions of glibc
+ * occasionally lose a signal (glibc bug 25847). */
 static void wait_for_room(struct kc_ranks_exchange *x)
 {
         wake_pump(x);
@@ -144,7 +148,8 @@ static bool has_room_for(const struct message *message, size_t nbytes)
 }
 
 /* Make room in the message that is being filled. While this waits, another thread may do the same,
- * and then both use the message that it gets. *urgent: wake the pump. */
+ * and then both use the message that it gets. *urgent: the caller must wake the pump once it has
+ * released the lock. */
 static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes, bool *urgent,
                                 struct kc_error *err)
 {
@@ -393,7 +398,7 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         if (x == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         x->transport = transport;
-        x->nmessages = nmessages(transport->nranks);
+        x->nmessages = x->nfree = nmessages(transport->nranks);
         x->patience_seconds = KC_TRANSPORT_PATIENCE_S;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
@@ -414,7 +419,7 @@ static void drop_filling(struct kc_ranks_exchange *x)
 {
         for (int to = 0; to < x->transport->nranks; to++)
                 if (x->filling[to] != NULL) {
-                        kc_messages_keep(&x->free, x->filling[to]);
+                        kc_ranks_keep_free(x, x->filling[to]);
                         x->filling[to] = NULL;
                 }
 }

@@ -49,13 +49,14 @@ struct message_queue {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump, taking;
-        pthread_mutex_t lock;       /* guards what follows, except the pump's own */
-        pthread_cond_t changed;     /* for callers */
-        pthread_cond_t room;        /* for callers that send: a free message wakes one */
-        pthread_cond_t work;        /* for the pump */
-        pthread_cond_t arrival;     /* for the taker's thread */
-        int nmessages;              /* for sending */
-        struct message *free;       /* those that are free */
+        pthread_mutex_t lock;   /* guards what follows, except the pump's own */
+        pthread_cond_t changed; /* for callers */
+        pthread_cond_t room;    /* for callers that send: a free message wakes one */
+        pthread_cond_t work;    /* for the pump */
+        pthread_cond_t arrival; /* for the taker's thread */
+        int nmessages;          /* for sending, whether free or not */
+        struct message *free;   /* those for sending that are free */
+        int nfree;
         struct message *empty;      /* for receiving */
         struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
@@ -69,7 +70,7 @@ struct kc_ranks_exchange {
         int nusing;    /* the sum of these, plus calls of taker.ready in progress */
         unsigned phase;
         int nended;  /* ranks that send nothing more in it */
-        bool ending; /* a caller waits for them */
+        bool ending; /* a caller waits for the other ranks to end the phase */
         /* the gather; settling is one, too */
         unsigned gather;
         int nmissing;        /* other ranks whose values have not arrived */
@@ -90,6 +91,7 @@ struct kc_ranks_exchange {
         struct message_queue receiving; /* on their way to this rank, in order of arrival */
         struct message *incoming;       /* for the next one; or NULL */
         int *nreceiving;                /* [nranks] messages in `receiving` from a rank */
+        int nhandled;                   /* messages that were complete in this turn */
         int nwarned;  /* ranks below this have been sent the failure; nranks: no more need be */
         int nsettled; /* ranks below this have been sent this rank's values */
         int ntold;    /* ranks below this have been told that this rank leaves */
@@ -107,15 +109,18 @@ static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
         return TAG_RECORDS + (int)(x->phase % 2);
 }
 
-/* Whether someone waits for the pump, or callers that send may soon have to. Lock held. */
+/* Lock held. */
+static inline bool kc_ranks_expects_records(const struct kc_ranks_exchange *x)
+{
+        return x->takes && x->nended < kc_ranks_nothers(x);
+}
+
+/* Whether a thread waits for the pump, or senders may soon have to wait for free messages. Lock
+ * held. */
 static inline bool kc_ranks_is_urgent(const struct kc_ranks_exchange *x)
 {
-        const struct message *message = x->free;
-        int n = 0;
-        for (; message != NULL; message = message->next)
-                n++;
-        return n < x->nmessages / 2 || x->nmissing > 0 || x->settling || x->leaving || x->ending ||
-               (x->takes && x->taker.ready != NULL);
+        return x->nfree < x->nmessages / 2 || x->nmissing > 0 || x->settling || x->leaving ||
+               x->ending || (kc_ranks_expects_records(x) && x->taker.urgent);
 }
 
 /* ---- messages ---- */
@@ -143,6 +148,13 @@ static inline void kc_messages_keep(struct message **list, struct message *messa
 {
         message->next = *list;
         *list = message;
+}
+
+/* Lock held. */
+static inline void kc_ranks_keep_free(struct kc_ranks_exchange *x, struct message *message)
+{
+        kc_messages_keep(&x->free, message);
+        x->nfree++;
 }
 
 /* ---- for all threads ---- */

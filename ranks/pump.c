@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* Between looks for messages. A large message comes in pieces, only a few each time both ranks look,
- * so naps are shorter while any message is on its way. */
+/* Naps between looks for messages. A large message comes in pieces, only a few each time both ranks
+ * look, so naps are shorter while any message is on its way. */
 enum {
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
-        LONG_NAP_NS = 2000 * 1000,
-        MOVING_NAP_NS = 1000 * 1000,
-        /* While something is urgent, these are the shortest and the longest one: each nap is twice as
-         * long as the last one if nothing has happened. */
+        LONG_NAP_NS = 2000 * 1000,      /* when no message is on its way */
+        MOVING_NAP_NS = 1000 * 1000,    /* when a message is on its way */
+        /* While something is urgent, and for a while after that: the first nap and the longest. Each
+         * nap is twice as long as the one before, until something happens. */
         SHORT_NAP_NS = 50 * 1000,
         URGENT_NAP_NS = 400 * 1000,
 };
@@ -58,7 +58,7 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
                 *m = message->next;
                 *busy = true;
                 pthread_mutex_lock(&x->lock);
-                kc_messages_keep(&x->free, message);
+                kc_ranks_keep_free(x, message);
                 pthread_cond_signal(&x->room);
                 pthread_mutex_unlock(&x->lock);
         }
@@ -134,6 +134,7 @@ static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, s
         struct message *list = x->receiving.first;
         enum kc_status status = KC_OK;
         x->receiving.first = NULL;
+        x->nhandled = 0;
         while (list != NULL) {
                 struct message *message = kc_messages_pop(&list);
                 bool done = false;
@@ -145,6 +146,7 @@ static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, s
                 }
                 *busy = true;
                 x->nreceiving[message->rank]--;
+                x->nhandled++;
                 handle(x, message);
         }
         return status;
@@ -229,7 +231,6 @@ static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct 
 /* What the pump looks for. */
 struct wanted {
         bool records, gathered, rest, failed, leave;
-        bool urgent; /* someone waits for the pump */
         int records_tag, gather_tag;
         double patience_seconds;
 };
@@ -237,16 +238,14 @@ struct wanted {
 static struct wanted get_wanted(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        const struct wanted wanted = {
-                .records = x->takes && x->nended<kc_ranks_nothers(x), .gathered = x->nmissing> 0,
-                .rest = x->settling,
-                .failed = x->failure.status != KC_OK,
-                .leave = x->leaving,
-                .urgent = kc_ranks_is_urgent(x),
-                .patience_seconds = x->patience_seconds,
-                .records_tag = kc_ranks_records_tag(x),
-                .gather_tag = TAG_GATHER + (int)(x->gather % 2)
-        };
+        const struct wanted wanted = { .records = kc_ranks_expects_records(x),
+                                       .gathered = x->nmissing > 0,
+                                       .rest = x->settling,
+                                       .failed = x->failure.status != KC_OK,
+                                       .leave = x->leaving,
+                                       .patience_seconds = x->patience_seconds,
+                                       .records_tag = kc_ranks_records_tag(x),
+                                       .gather_tag = TAG_GATHER + (int)(x->gather % 2) };
         pthread_mutex_unlock(&x->lock);
         return wanted;
 }
@@ -285,34 +284,45 @@ static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted
         pthread_mutex_unlock(&x->lock);
 }
 
+/* Lock held. Messages may have been enqueued since the pump looked. */
 static void nap(struct kc_ranks_exchange *x, long nanoseconds)
 {
-        pthread_mutex_lock(&x->lock);
         if (x->queue.first == NULL)
                 kc_clock_wait(&x->work, &x->lock, nanoseconds);
-        pthread_mutex_unlock(&x->lock);
 }
 
+/* Whether this turn has found so much that more probably waits at the ranks that have sent it. */
 static bool receives_much(const struct kc_ranks_exchange *x)
 {
         int n = 0;
         for (int from = 0; from < x->transport->nranks; from++)
                 n += x->nreceiving[from];
-        return n >= MOST_RECEIVING / 2;
+        return n + x->nhandled >= MOST_RECEIVING / 2;
 }
 
-/* If nothing is urgent, messages gather until the next look, and the cores are left to counting. */
-static void nap_after(struct kc_ranks_exchange *x, const struct wanted *wanted, bool busy)
+/* Lock held. */
+static long rare_nap_ns(const struct kc_ranks_exchange *x)
 {
-        const bool moving = x->posted != NULL || x->receiving.first != NULL;
-        if (!wanted->urgent && !receives_much(x)) {
-                nap(x, moving ? MOVING_NAP_NS : wanted->records ? LONG_NAP_NS : IDLE_NAP_NS);
-        } else if (!busy) {
+        if (x->posted != NULL || x->receiving.first != NULL)
+                return MOVING_NAP_NS;
+        return kc_ranks_expects_records(x) ? LONG_NAP_NS : IDLE_NAP_NS;
+}
+
+/* If nothing is urgent and few messages arrive, nap even after a busy turn: messages pile up until
+ * the next look, and counting threads keep the cores. */
+static void nap_after(struct kc_ranks_exchange *x, bool busy)
+{
+        pthread_mutex_lock(&x->lock);
+        const bool urgent = kc_ranks_is_urgent(x) || receives_much(x);
+        if (urgent && busy) {
+                x->nap_ns = SHORT_NAP_NS;
+        } else if (urgent || x->nap_ns < URGENT_NAP_NS) {
                 nap(x, x->nap_ns);
                 x->nap_ns = x->nap_ns < URGENT_NAP_NS / 2 ? 2 * x->nap_ns : URGENT_NAP_NS;
-                return;
+        } else {
+                nap(x, rare_nap_ns(x));
         }
-        x->nap_ns = SHORT_NAP_NS;
+        pthread_mutex_unlock(&x->lock);
 }
 
 /* Settling is over when nothing of this rank's is on its way, and all others have settled, too. */
@@ -349,14 +359,14 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         tell_others(x, &wanted);
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
-        KC_TRY(handle_received(x, &busy, err));
         KC_TRY(take_arrived(x, &wanted, &busy, err));
+        KC_TRY(handle_received(x, &busy, err)); /* much of what was taken is complete by now */
         KC_TRY(kc_watch_turn(x->watch, !wanted.leave, wanted.patience_seconds, err));
         if (wanted.rest)
                 end_settling(x);
         if (wanted.leave)
                 end_leaving(x);
-        nap_after(x, &wanted, busy);
+        nap_after(x, busy);
 out:
         return status;
 }

@@ -24,7 +24,7 @@ static bool may_take(const struct kc_ranks_exchange *x)
         return x->takes && x->failure.status == KC_OK;
 }
 
-/* Lock held. The pump may be waiting for an empty message, or for the taker to be ready. */
+/* Whether the pump may be waiting for an empty message or for the taker to be ready. Lock held. */
 static bool is_awaited(const struct kc_ranks_exchange *x)
 {
         return x->taker.ready != NULL || x->empty == NULL || x->empty->next == NULL;

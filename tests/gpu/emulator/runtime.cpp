@@ -130,7 +130,7 @@ static bool may_access(int device, const struct range &range)
 
 static struct {
         enum kc_scarcity kind;
-        int device; /* -1: all of them */
+        int device; /* -1: all devices, and the host */
         long left;  /* allocations that still succeed as usual */
         bool met;
         std::mutex lock;
@@ -174,8 +174,8 @@ size_t kc_emulator_device_nbytes(void)
         return sum;
 }
 
-/* Call at an allocation: whether this kind of scarcity affects it. `device`: whose memory it is; -1: the
- * host's. */
+/* Call at an allocation or a copy: whether this kind of scarcity affects it. `device`: whose memory
+ * is allocated or copied to; -1: the host's. */
 static bool is_scarce(enum kc_scarcity kind, int device)
 {
         std::lock_guard<std::mutex> held(scarcity.lock);

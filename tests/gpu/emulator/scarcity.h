@@ -21,7 +21,7 @@ enum kc_scarcity {
 /* From now on, the first n allocations of that kind of memory succeed as usual, the others not. */
 void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 
-/* The same, but this counts only memory of the given device and copies to it. */
+/* The same, but only for memory of the given device and for copies to it. */
 void kc_emulator_scarcity_of(int device, enum kc_scarcity kind, long n);
 
 /* Whether the scarcity has affected an allocation since then. */

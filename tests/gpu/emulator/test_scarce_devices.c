@@ -149,8 +149,8 @@ static void device_memory_taken_by_others(void **state)
         assert_true(nthrough > 10);
 }
 
-/* Others take the memory of the first device while it counts what the devices send each other. Then
- * it leaves its share to the others, and merges what they have counted. */
+/* Other programs take the memory of the first device while it counts what the devices send each
+ * other. Then it leaves its share to the other devices, and merges what they have counted. */
 static void first_device_leaves_its_share(void **state)
 {
         static struct work work;
