@@ -49,14 +49,14 @@ struct message_queue {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump, taking;
-        pthread_mutex_t lock;   /* guards what follows, except the pump's own */
-        pthread_cond_t changed; /* for callers */
-        pthread_cond_t room;    /* for callers that send: a free message wakes one */
-        pthread_cond_t work;    /* for the pump */
-        pthread_cond_t arrival; /* for the taker's thread */
-        int nmessages;          /* for sending, whether free or not */
-        struct message *free;   /* those for sending that are free */
-        int nfree;
+        pthread_mutex_t lock;       /* guards what follows, except the pump's own */
+        pthread_cond_t changed;     /* for callers */
+        pthread_cond_t room;        /* for callers that send: a free message wakes one */
+        pthread_cond_t work;        /* for the pump */
+        pthread_cond_t arrival;     /* for the taker's thread */
+        int nmessages;              /* for sending, whether free or not */
+        struct message *free;       /* those for sending that are free */
+        int nfree;                  /* how many they are */
         struct message *empty;      /* for receiving */
         struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
