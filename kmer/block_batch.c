@@ -38,7 +38,9 @@ void kc_block_batch_append(struct kc_block_batch *batch, const struct kc_run_blo
         memcpy(batch->block_nwords + batch->nblocks, b->block_nwords,
                b->nblocks * sizeof *b->block_nwords);
         memcpy(batch->last, b->last_kmer, nw * sizeof *b->last_kmer);
-        memcpy(batch->big_counts + batch->nbig, b->big_counts, b->nbig * sizeof *b->big_counts);
+        if (b->nbig > 0) /* otherwise big_counts may be NULL */
+                memcpy(batch->big_counts + batch->nbig, b->big_counts,
+                       b->nbig * sizeof *b->big_counts);
         for (size_t i = 0; i < KC_RUN_NROWS; i++)
                 batch->rows[i] += b->rows[i];
         batch->nblocks += b->nblocks;

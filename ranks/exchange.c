@@ -45,13 +45,6 @@ void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *f
         pthread_mutex_unlock(&x->lock);
 }
 
-/* The pump takes the lock as soon as it wakes. So frequent callers release the lock first; otherwise
- * the pump would have to wait again. */
-static void wake_pump(struct kc_ranks_exchange *x)
-{
-        pthread_cond_signal(&x->work);
-}
-
 /* ---- messages out; lock held ---- */
 
 static struct message *take_free(struct kc_ranks_exchange *x)
@@ -93,7 +86,7 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
  * occasionally lose a signal (glibc bug 25847). */
 static void wait_for_room(struct kc_ranks_exchange *x)
 {
-        wake_pump(x);
+        kc_ranks_wake_pump(x);
         kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
 }
 
@@ -109,7 +102,7 @@ static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const vo
                         break;
                 wait_for_room(x);
         }
-        wake_pump(x);
+        kc_ranks_wake_pump(x);
         return status;
 }
 
@@ -136,7 +129,7 @@ static enum kc_status begin(void *ctx, const struct kc_exchange_taker *taker, st
                 x->phase++;
                 x->nended = 0;
                 x->takes = true;
-                wake_pump(x);
+                kc_ranks_wake_pump(x);
         }
         pthread_mutex_unlock(&x->lock);
         return status;
@@ -179,7 +172,7 @@ static void release(struct kc_ranks_exchange *x, struct message *message, int to
         const bool urgent = kc_ranks_is_urgent(x);
         pthread_mutex_unlock(&x->lock);
         if (urgent)
-                wake_pump(x);
+                kc_ranks_wake_pump(x);
 }
 
 /* Many threads send small records, so they copy them without the lock. */
@@ -201,7 +194,7 @@ static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8
         }
         pthread_mutex_unlock(&x->lock);
         if (urgent)
-                wake_pump(x);
+                kc_ranks_wake_pump(x);
         if (status != KC_OK)
                 return status;
         memcpy(place, &header, sizeof header);
@@ -216,7 +209,7 @@ static void flush_records(void *ctx, int to)
         pthread_mutex_lock(&x->lock);
         flush(x, to);
         pthread_mutex_unlock(&x->lock);
-        wake_pump(x);
+        kc_ranks_wake_pump(x);
 }
 
 static enum kc_status end(void *ctx, struct kc_error *err)
@@ -280,7 +273,7 @@ static void fail(void *ctx)
         kc_ranks_note_failure(x, &failure, false);
         pthread_mutex_lock(&x->lock);
         kc_ranks_stop_taking(x);
-        wake_pump(x); /* it tells the others */
+        kc_ranks_wake_pump(x); /* it tells the others */
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -435,7 +428,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         expect_gathered(x, nbytes, all);
         x->mine = mine;
         x->settling = true;
-        wake_pump(x);
+        kc_ranks_wake_pump(x);
         while (x->settling && !x->broken)
                 pthread_cond_wait(&x->changed, &x->lock);
         const enum kc_status status = x->broken ? check(x, err) : KC_OK;
@@ -449,7 +442,7 @@ bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
                 return false;
         pthread_mutex_lock(&x->lock);
         x->leaving = true;
-        wake_pump(x);
+        kc_ranks_wake_pump(x);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);
         finish_taking(x);

@@ -171,6 +171,13 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
 
 /* ---- the pump ---- */
 
+/* The pump takes the lock as soon as it wakes. So frequent callers release the lock first; otherwise
+ * the pump would have to wait again. */
+static inline void kc_ranks_wake_pump(struct kc_ranks_exchange *x)
+{
+        pthread_cond_signal(&x->work);
+}
+
 /* The function of this thread; returns when the exchange stops or breaks. */
 void *kc_ranks_run_pump(void *exchange);
 

@@ -50,7 +50,7 @@ static void take(struct kc_ranks_exchange *x, struct message *message)
         kc_messages_keep(&x->empty, message);
         pthread_mutex_unlock(&x->lock);
         if (awaited)
-                pthread_cond_signal(&x->work);
+                kc_ranks_wake_pump(x);
         pthread_mutex_lock(&x->lock);
 }
 
