@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 
 struct dim3 {
         unsigned x, y, z;
@@ -97,9 +98,23 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /* Queue a kernel, of which each thread calls `thread`. */
 void launch_threads(const config &config, std::function<void()> thread);
 
-/* End the program if there is an address in the bytes of a kernel's argument that the kernel's
+/* End the program if a word among the bytes of a kernel's argument is an address that the kernel's
  * device cannot access. Addresses in memory that the argument points to are not examined. */
-void check_argument(const config &config, const void *argument, size_t nbytes);
+void check_words(const config &config, const void *argument, size_t nbytes);
+
+/* Clear the padding of a kernel's argument and examine its words: half of an old address, left in
+ * the padding beside a number, would look like an address. Where the compiler cannot clear padding
+ * (Clang), an argument that may have some is not examined. */
+template <class Argument> void check_argument(const config &config, Argument *argument)
+{
+#if __has_builtin(__builtin_clear_padding)
+        __builtin_clear_padding(argument);
+#else
+        if (!std::has_unique_object_representations_v<Argument>)
+                return;
+#endif
+        check_words(config, argument, sizeof *argument);
+}
 
 /* A kernel to be called with its arguments. */
 template <class Kernel> struct launcher {
@@ -109,7 +124,7 @@ template <class Kernel> struct launcher {
         template <class... Arguments> void operator()(Arguments... arguments) const
         {
                 Kernel kernel = this->kernel;
-                (check_argument(config, &arguments, sizeof arguments), ...);
+                (check_argument(config, &arguments), ...);
                 launch_threads(config, [=] { kernel(arguments...); });
         }
 };

@@ -599,21 +599,13 @@ static void run(const struct emulator::config &config, const std::function<void(
                 check_guards((const void *)allocation.first, allocation.second.nbytes);
 }
 
-/* A small 32-bit number and, as padding, what is left of an old address look like an address. */
-static bool is_padded_number(const void *word)
-{
-        return (uint32_t)(uintptr_t)word < 1 << 16;
-}
-
-void emulator::check_argument(const struct config &config, const void *argument, size_t nbytes)
+void emulator::check_words(const struct config &config, const void *argument, size_t nbytes)
 {
         const int device = device_of(config.stream);
         for (size_t i = 0; count_devices() > 1 && i + sizeof(void *) <= nbytes;
              i += sizeof(void *)) {
                 void *address;
                 memcpy(&address, (const char *)argument + i, sizeof address);
-                if (is_padded_number(address))
-                        continue;
                 if (place_of(device, address, 1) == INACCESSIBLE)
                         fail("kernel %s of device %d is given an address of another device, %p, "
                              "that it cannot access, in byte %zu of %zu of an argument",

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -223,6 +224,24 @@ static void kernels_need_access(void **state)
         close_pair(&pair);
 }
 
+/* Padding that holds one half of an address, beside a number that equals the other half. */
+static void padding_is_no_address(void **state)
+{
+        struct number {
+                uint64_t unused;
+                uint32_t n;
+        } number;
+        struct pair pair;
+        (void)state;
+        open_pair(&pair);
+        memset(&number, 0, sizeof number);
+        memcpy((char *)&number + sizeof number.unused, &pair.memory[1], sizeof pair.memory[1]);
+        emulator::launch(emulator::config("reading", 1, N, 0, pair.streams[0]),
+                         [](struct number) {})(number);
+        EXPECT(cudaStreamSynchronize(pair.streams[0]));
+        close_pair(&pair);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -232,6 +251,7 @@ int main(void)
                 cmocka_unit_test(copies_need_access),
                 cmocka_unit_test(no_peers),
                 cmocka_unit_test(kernels_need_access),
+                cmocka_unit_test(padding_is_no_address),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
