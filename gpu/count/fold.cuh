@@ -9,6 +9,7 @@
 #ifndef KC_GPU_COUNT_FOLD_CUH
 #define KC_GPU_COUNT_FOLD_CUH
 
+#include "gpu/device/atomic.cuh"
 #include "gpu/superkmers/stretch.cuh"
 
 /*
@@ -51,8 +52,10 @@ template <class Key, int CAPACITY> struct kc_fold {
                 uint32_t slot = hash % NSLOTS;
                 for (;;) {
                         uint32_t there = *(volatile uint32_t *)&slots[slot];
-                        if (there == LOCKED)
+                        if (there == LOCKED) {
+                                kc_spin();
                                 continue;
+                        }
                         if (there == 0) {
                                 if (*(volatile uint32_t *)&n >= CAPACITY)
                                         return false;

@@ -17,6 +17,14 @@ enum kc_scope { KC_SCOPE_BLOCK, KC_SCOPE_DEVICE };
 #define KC_ATOMIC_STEP() ((void)0)
 #endif
 
+/* Call while waiting for another thread of the block. On a device, the scheduler runs that thread. */
+KC_HD void kc_spin(void)
+{
+#ifndef __CUDA_ARCH__
+        KC_ATOMIC_STEP();
+#endif
+}
+
 /* Acquire: the thread's later reads and writes stay after this load. */
 template <kc_scope SCOPE> KC_HD uint64_t kc_load_acquire(const uint64_t *at)
 {

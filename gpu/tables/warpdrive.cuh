@@ -16,6 +16,7 @@
 #ifndef KC_GPU_TABLES_WARPDRIVE_CUH
 #define KC_GPU_TABLES_WARPDRIVE_CUH
 
+#include "gpu/device/atomic.cuh"
 #include "gpu/tables/table.cuh"
 
 #include <cooperative_groups.h>
@@ -54,7 +55,7 @@ template <class Key> struct kc_slots {
         {
                 uint32_t count;
                 while ((count = *(volatile uint32_t *)&counts[slot]) == LOCKED)
-                        ;
+                        kc_spin();
                 if (count == 0)
                         return OPEN;
                 __threadfence_block();
