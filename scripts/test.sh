@@ -4,8 +4,7 @@
 #
 #       scripts/test.sh [CMAKE OPTION]...       e.g. -DKCOUNT_SANITIZE=address,undefined
 #
-# The build folder is build/, or the value of KCOUNT_BUILD. Tests with the label KCOUNT_LEFT_OUT are
-# left out.
+# The build folder is build/, or the value of KCOUNT_BUILD.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
@@ -15,4 +14,4 @@ install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 install_if_possible "${PEER_PACKAGES[@]}"
 build "$folder" -DBUILD_TESTING=ON -DKCOUNT_BENCH=ON "$@"
 cd "$folder"
-ctest --output-on-failure --parallel "$(nproc)" ${KCOUNT_LEFT_OUT:+--label-exclude "$KCOUNT_LEFT_OUT"}
+ctest --output-on-failure --parallel "$(nproc)"
