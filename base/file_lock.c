@@ -54,6 +54,13 @@ enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
         return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file", path);
 }
 
+/* With too many open files, open() fails even if there is no file. */
+static bool is_missing(const char *path)
+{
+        struct stat st;
+        return stat(path, &st) != 0 && errno == ENOENT;
+}
+
 /* Open for writing if possible, because NFS can lock only such descriptors. */
 static int open_replaced(const char *path)
 {
@@ -65,13 +72,13 @@ static int open_replaced(const char *path)
 
 enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err)
 {
-        int opened = open_replaced(path);
+        const int opened = open_replaced(path), code = errno;
         *fd = -1;
-        *exists = opened >= 0 || errno != ENOENT;
+        *exists = opened >= 0 || !is_missing(path);
         if (opened < 0) {
-                if (errno == ENOENT || errno == EACCES || errno == EPERM)
+                if (!*exists || code == EACCES || code == EPERM)
                         return KC_OK;
-                return kc_fail(err, KC_EIO, "cannot replace %s: %s", path, strerror(errno));
+                return kc_fail(err, KC_EIO, "cannot replace %s: %s", path, strerror(code));
         }
         if (is_regular(opened))
                 return lock_opened(fd, opened, path, err);

@@ -265,7 +265,7 @@ static enum kc_status lock_target(struct kc_new_file *file, struct kc_error *err
 static enum kc_status take_over_mode(const struct kc_new_file *file, struct kc_error *err)
 {
         struct stat st;
-        if (stat(file->path, &st) != 0)
+        if (!file->options.replace || stat(file->path, &st) != 0)
                 return KC_OK; /* nothing is replaced */
         if (fchmod(file->fd, st.st_mode & 0777) == 0)
                 return KC_OK;
@@ -288,8 +288,7 @@ enum kc_status kc_new_file_create(struct kc_new_file *file, const char *path,
         if (file->fd < 0)
                 return create_failed(file, path, err);
         file->must_last = options->flush || exists;
-        if (options->keep_mode)
-                KC_TRY(take_over_mode(file, err));
+        KC_TRY(take_over_mode(file, err));
 out:
         return status;
 }
@@ -365,7 +364,8 @@ static enum kc_status replace(struct kc_new_file *file, bool keeps_old, struct k
         bool exists;
         for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
                 KC_TRY(lock_again(file, &exists, err));
-                if (exists && !file->must_last) { /* it was not there at the beginning */
+                KC_TRY(take_over_mode(file, err)); /* the one that it has now */
+                if (exists && !file->must_last) {  /* it was not there at the beginning */
                         file->must_last = true;
                         KC_TRY(flush(file, err));
                 }

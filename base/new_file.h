@@ -9,6 +9,9 @@
  * race. If it may, the existing file stays locked (base/file_lock.h) from create to discard, so no
  * other kcount process changes it in the meantime.
  *
+ * A file that replaces another takes over its mode, so that nobody gains access to what was
+ * private.
+ *
  * A file that replaces another is on disk before it takes the name, and the name is on disk when
  * commit returns: after a power failure the name refers to one of the two files, complete, and to
  * the new one if commit had returned. Any other file is not flushed unless the options ask for it:
@@ -39,7 +42,6 @@ typedef void kc_name_guard(enum kc_name_step step, const char *temporary);
 
 struct kc_new_file_options {
         bool replace;         /* an existing file may be replaced */
-        bool keep_mode;       /* the new file takes over the mode of the one it replaces */
         bool flush;           /* the file must last even if it replaces nothing */
         const int *lock;      /* the caller's lock (kc_file_lock) on the file to replace, which must
                                  still have the name at the end; NULL: that file is locked here */

@@ -22,7 +22,7 @@ struct kc_store_options {
         bool stranded;
         bool replace;         /* an existing file may be replaced */
         bool careful;         /* the file replaced cannot be recreated: flush the new file before it
-                                 takes the name, flush the name, and keep the old file's mode */
+                                 takes the name, and flush the name */
         const int *lock;      /* the caller's kc_store_lock on the file to replace, or NULL */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */

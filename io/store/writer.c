@@ -262,7 +262,6 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         enum kc_status status;
         KC_TRY(new_writer(&w, path, options, err));
         const struct kc_new_file_options creating = { .replace = options->replace,
-                                                      .keep_mode = options->careful,
                                                       .flush = options->careful,
                                                       .lock = options->lock,
                                                       .guard = options->guard };

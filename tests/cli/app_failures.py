@@ -253,6 +253,14 @@ def full_disk(test):
         os.rmdir(folder)
 
 
+def test_open_files():
+    """With too many open files, a file that does not exist is not one that cannot be replaced."""
+    s = Session()
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))}
+    for force in ([], ["--force"]):
+        fails(s, "a.fq", "-k", 3, "-o", "b.kc", *force, message="cannot create b.kc: Too many open", **few)
+
+
 def test_full_disk():
     def work(s, folder):
         random = os.urandom(100000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
@@ -266,4 +274,4 @@ def test_full_disk():
 
 main([test_bad_inputs, test_bad_outputs, test_tmp, test_long_names, test_links, test_file_limit,
       test_no_device, test_large_k_on_the_cpu, test_bad_databases, test_bad_queries,
-      test_full_disk])
+      test_open_files, test_full_disk])

@@ -98,6 +98,32 @@ def test_dump_to_files():
     expect([name for name in s.names() if "tmp" in name], [], "temporary files")
 
 
+def test_modes():
+    """A file that is replaced keeps its mode: what was private stays private."""
+    s = Session()
+    os.umask(0o022)
+    s.kcount("a.fq", "-k", 3, "-o", "db.kc")
+    s.kcount("dump", "db.kc", "-o", "counts")
+    calls = (["a.fq", "-k", 3, "-o", "a.kc", "--force", "--format", "tsv"],
+             ["a.fq", "-k", "3,4", "-o", "a.kc", "--force"], ["merge", "db.kc", "-o", "a.kc", "--force"],
+             ["check", "db.kc", "--repair", "a.kc", "--force"], ["dump", "db.kc", "-o", "a.kc"],
+             ["import", "counts", "-o", "a.kc", "--force"],
+             *(["export", "db.kc", "--to", to, "-o", "a", "--force"]
+               for to in ("tsv", "kff", "kmc", "jellyfish", "fastk", "arrow")))
+    inputs = s.names()
+    for call in calls:
+        s.kcount(*call)
+        written = [name for name in s.names() if name not in inputs]
+        for mode in (0o600, 0o640, 0o664):
+            for name in written:
+                os.chmod(s.path / name, mode)
+            s.kcount(*call)
+            expect([oct(stat.S_IMODE(os.stat(s.path / name).st_mode)) for name in written],
+                   [oct(mode)] * len(written), f"modes after {call}")
+        for name in written:
+            os.unlink(s.path / name)
+
+
 def on_terminal(s, *call):
     """What kcount writes to a terminal; the input comes late, so that the progress bar shows."""
     master, slave = pty.openpty()
@@ -127,4 +153,5 @@ def test_progress():
     expect(on_terminal(s, "-", "-k", "3", "--force", "--quiet"), "", "--quiet")
 
 
-main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_progress])
+main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_modes,
+      test_progress])
