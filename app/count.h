@@ -62,6 +62,10 @@ enum kc_status count_check_operands(const struct count *count, struct kc_error *
 /* The same for all inputs, those in an @LIST included, once the reader is open. */
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
 
+/* Warn on standard error if an input is given more than once, once the reader is open. Only rank 0
+ * does. */
+void count_warn_of_same_inputs(const struct count *count);
+
 /* Open the reader for this rank's part of the inputs, after count_plan_memory; one that is open is
  * closed first. Fails like kc_reader_open. */
 enum kc_status count_open_reader(struct count *count, struct kc_error *err);

@@ -1,6 +1,7 @@
 #include "app/count.h"
 
 #include "app/output_name.h"
+#include "app/same_files.h"
 #include "kmer/kmer.h"
 
 #include <string.h>
@@ -34,6 +35,14 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
         const char *const *names;
         size_t n = kc_reader_names(count->reader, &names);
         return check_names(count, names, n, err);
+}
+
+void count_warn_of_same_inputs(const struct count *count)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        if (ranks_is_first(count->ranks))
+                same_files_warn(names, n, "counted");
 }
 
 enum kc_status count_open_reader(struct count *count, struct kc_error *err)

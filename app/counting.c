@@ -82,6 +82,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         KC_TRY(count_open_reader(count, err));
         count->rereadable = count_is_rereadable(count);
         KC_TRY(count_check_inputs(count, err));
+        count_warn_of_same_inputs(count);
 out:
         return status;
 }

@@ -1,12 +1,12 @@
 #include "app/exporting.h"
 
 #include "app/kmer_text.h"
+#include "app/output_name.h"
 #include "app/signals.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
 {
@@ -24,11 +24,8 @@ char *exporting_name(const char *path, enum kc_file_format format)
                 [KC_FILE_JELLYFISH] = ".jf",
                 [KC_FILE_ARROW] = ".arrow",
         };
-        size_t length = strlen(path);
-        if (length > 3 && strcmp(path + length - 3, ".kc") == 0)
-                length -= 3;
         char *name;
-        return asprintf(&name, "%.*s%s", (int)length, path,
+        return asprintf(&name, "%.*s%s", (int)output_stem_length(path), path,
                         endings[format] != NULL ? endings[format] : "") < 0
                        ? NULL
                        : name;

@@ -43,13 +43,17 @@ char *output_name(const char *input)
         return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
 }
 
-char *output_name_for(const char *path, int k)
+size_t output_stem_length(const char *path)
 {
         static const char *const endings[] = { ".kc", NULL };
+        return strip(path, strlen(path), endings);
+}
+
+char *output_name_for(const char *path, int k)
+{
         char *name;
-        return asprintf(&name, "%.*s.k%d.kc", (int)strip(path, strlen(path), endings), path, k) < 0
-                       ? NULL
-                       : name;
+        return asprintf(&name, "%.*s.k%d.kc", (int)output_stem_length(path), path, k) < 0 ? NULL
+                                                                                          : name;
 }
 
 enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err)

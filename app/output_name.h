@@ -15,6 +15,9 @@
  */
 char *output_name(const char *input);
 
+/* The length of path without a final ".kc", in either case, unless nothing else is left. */
+size_t output_stem_length(const char *path);
+
 /* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is missing.
  * The caller frees it; NULL when out of memory. */
 char *output_name_for(const char *path, int k);

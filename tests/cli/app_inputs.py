@@ -17,7 +17,7 @@ import tarfile
 import threading
 import zipfile
 
-from session import SOURCE, Session, expect
+from session import READS, SOURCE, Session, expect
 from tools import bgzf, bgzf_block, main
 
 READ = b"@read%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n"
@@ -356,5 +356,47 @@ def test_bam():
         refuse(s, wanted, "in", "-k", 5, "-o", "out.kc", *CPU)
 
 
+def test_same_file():
+    """A file that is named twice, in whatever way, is counted twice; one warning names both."""
+    s = Session()
+    os.link(s.path / "a.fq", s.path / "hard.fq")
+    os.symlink("a.fq", s.path / "soft.fq")
+    s.write("b.fq", s.read("a.fq"))
+    s.write("list", "a.fq\nb.fq\n")
+    same = "are the same file, which is counted"
+    s.kcount("a.fq", "b.fq", "-k", 3, "-o", "twice.kc", *CPU)
+    expect("warning" in s.said, False, f"a warning about two files: {s.said!r}")
+    twice = s.kcount("dump", "twice.kc")
+    for a, b in (("a.fq", "a.fq"), ("a.fq", "./a.fq"), ("a.fq", "hard.fq"), ("soft.fq", "hard.fq")):
+        s.kcount(a, b, "-k", 3, "-o", "out.kc", "--force", "--quiet", *CPU)
+        expect(s.said, f"kcount: warning: {a} and {b} {same} twice\n", f"about {a} and {b}")
+        expect(s.kcount("dump", "out.kc"), twice, f"counts of {a} and {b}")
+    s.kcount("hist", "@list", "hard.fq", "-k", 3, *CPU, message=f"a.fq and hard.fq {same} twice")
+    s.kcount("add", "twice.kc", "b.fq", "a.fq", "a.fq", "soft.fq", *CPU,
+             message=f"a.fq and a.fq {same} 3 times\n")
+    with open(s.path / "a.fq") as file:
+        s.kcount("-", "b.fq", "a.fq", "-k", 3, *CPU, stdin=file,
+                 message=f"standard input and a.fq {same} twice")
+
+
+def test_many_same_files():
+    """The warnings do not bury what comes after them."""
+    s = Session()
+    names = [f"{i}.fq" for i in range(12)]
+    for name in names:
+        s.write(name, READS)
+    s.kcount(*names * 2, "-k", 3, "-o", "out.kc", "--quiet", *CPU)
+    expect((s.said.count("same file"), s.said.count("\n")), (10, 11), "warnings about many files")
+    expect("warning: 2 more files are named more than once\n" in s.said, True, "the last one")
+
+
+def test_same_device():
+    """What is no regular file is not read twice."""
+    s = Session()
+    s.kcount("a.fq", "/dev/null", "/dev/null", "-k", 3, *CPU, code=None)
+    expect("same file" in s.said, False, "a warning about a device")
+
+
 main([test_refused, test_standard_input, test_large_gzip, test_accepted, test_lists,
-      test_database_as_reads, test_query_files, test_cram, test_bam])
+      test_database_as_reads, test_query_files, test_cram, test_bam,
+      test_same_file, test_many_same_files, test_same_device])

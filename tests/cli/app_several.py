@@ -168,7 +168,7 @@ def test_stdin():
 def test_names():
     s = Session()
     for options, names in (([], ["a.k3.kc", "a.k4.kc"]), (["-o", "x.kc"], ["x.k3.kc", "x.k4.kc"]),
-                           (["-o", "x"], ["x.k3.kc", "x.k4.kc"]),
+                           (["-o", "x"], ["x.k3.kc", "x.k4.kc"]), (["-o", "x.KC"], ["x.k3.kc", "x.k4.kc"]),
                            (["-o", "x.kc.old"], ["x.kc.old.k3.kc", "x.kc.old.k4.kc"])):
         s.kcount("a.fq", "-k", "3,4", *options, "--quiet")
         expect(s.names(), sorted(["a.fq", *names]), f"names for {options}")
@@ -176,6 +176,9 @@ def test_names():
             os.unlink(s.path / name)
     s.kcount("a.fq", "-k", "3", "-o", "x.kc")
     expect(s.names(), ["a.fq", "x.kc"], "a single k")
+    os.unlink(s.path / "x.kc")
+    s.kcount("a.fq", "-k", "3", "-o", "X.KC", "--format", "kff", "--quiet")
+    expect(s.names(), ["X.KC", "X.kff", "a.fq"], "an ending in capital letters, and an export")
 
 
 def test_reports():
