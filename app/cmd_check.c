@@ -47,7 +47,8 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
                 json_string(&json, "warning", err->message);
         if (is_sound(err->status)) {
                 json_number(&json, "distinct", info->ndistinct);
-                json_number(&json, "kmers", info->nkmers);
+                json_number(&json, "sum", info->sum);
+                json_number(&json, "counted_kmers", info->nkmers);
         } else {
                 json_string(&json, "error", err->message);
         }
@@ -57,10 +58,10 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
 static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info,
                      const char *verdict)
 {
-        char distinct[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
-        text_out_printf(out, "%s: %s, %s distinct k-mers of %s counted\n", path, verdict,
-                        format_number(info->ndistinct, distinct),
-                        format_number(info->nkmers, kmers));
+        char distinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
+        text_out_printf(out, "%s: %s, %s distinct k-mers, sum of counts %s, %s k-mers counted\n",
+                        path, verdict, format_number(info->ndistinct, distinct),
+                        format_number(info->sum, sum), format_number(info->nkmers, kmers));
 }
 
 static enum kc_status check_and_report(const struct invocation *call, struct kc_error *err)

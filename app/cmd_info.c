@@ -17,6 +17,15 @@ static void put_number(struct text_out *out, const char *label, uint64_t number)
         text_out_printf(out, "%-22s %s\n", label, format_number(number, text));
 }
 
+/* A bound of the filter. mixed: that of some k-mers was stricter. */
+static void put_bound(struct text_out *out, const char *label, const char *mixed_as, bool mixed,
+                      uint64_t bound)
+{
+        char text[FORMATTED_NBYTES];
+        text_out_printf(out, "%-22s %s%s\n", label, mixed ? mixed_as : "",
+                        format_number(bound, text));
+}
+
 static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
 {
         char size[FORMATTED_NBYTES];
@@ -36,8 +45,10 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         put_number(out, "largest count", info->max_count);
         put_number(out, "sum of counts", info->sum);
         put_number(out, "k-mers counted", info->nkmers);
-        put_number(out, "smallest count kept", info->min_count);
-        put_number(out, "largest count kept", info->max_count_kept);
+        put_bound(out, "smallest count kept", "mixed, at least ", info->mixed & KC_MIXED_MIN,
+                  info->min_count);
+        put_bound(out, "largest count kept", "mixed, at most ", info->mixed & KC_MIXED_MAX,
+                  info->max_count_kept);
         put_number(out, "distinct dropped", info->ndropped_distinct);
         put_number(out, "counts dropped", info->ndropped_kmers);
         put_number(out, "lost to saturation", info->nsaturated);
@@ -70,9 +81,11 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_number(&json, "unique", info->nunique);
         json_number(&json, "largest_count", info->max_count);
         json_number(&json, "sum", info->sum);
-        json_number(&json, "kmers", info->nkmers);
+        json_number(&json, "counted_kmers", info->nkmers);
         json_number(&json, "min_count", info->min_count);
         json_number(&json, "max_count", info->max_count_kept);
+        json_bool(&json, "min_count_is_mixed", info->mixed & KC_MIXED_MIN);
+        json_bool(&json, "max_count_is_mixed", info->mixed & KC_MIXED_MAX);
         json_number(&json, "dropped_distinct", info->ndropped_distinct);
         json_number(&json, "dropped_kmers", info->ndropped_kmers);
         json_number(&json, "saturated_kmers", info->nsaturated);

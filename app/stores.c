@@ -31,7 +31,8 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
 
 bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
 {
-        const bool filtered = info->min_count > 1 || info->max_count_kept < UINT32_MAX;
+        const bool filtered =
+                info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0;
         if (!filtered || info->ndropped_distinct == 0)
                 return false;
         fprintf(stderr,

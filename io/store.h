@@ -17,6 +17,13 @@
 struct kc_store_writer;
 struct kc_store_written; /* defined after kc_store_info */
 
+/* What a filter bound does not say: the counts were summed up from inputs that were filtered
+ * before, and differently. */
+enum kc_mixed {
+        KC_MIXED_MIN = 1, /* the lower bound of some inputs was higher */
+        KC_MIXED_MAX = 2, /* some inputs had an upper bound, and it was lower */
+};
+
 struct kc_store_options {
         int k;
         bool stranded;
@@ -27,6 +34,7 @@ struct kc_store_options {
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */
         uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
+        uint32_t mixed;       /* of enum kc_mixed: about the filters of the inputs */
         bool wants_rows;      /* the caller wants kc_store_written to have the histogram */
 };
 
@@ -180,6 +188,7 @@ struct kc_store_info {
         uint64_t nkmers, nsaturated;
         uint64_t ndropped_kmers, ndropped_distinct; /* by min_count, max_count */
         uint32_t min_count, max_count_kept;         /* the runs' loosest filter bounds */
+        uint32_t mixed;                             /* of enum kc_mixed, combined with | */
         uint64_t nreads, nbases, nskipped, nlow_quality;
         const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;

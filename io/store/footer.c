@@ -365,6 +365,22 @@ damaged:
 
 /* ---- what the runs hold ---- */
 
+void kc_bounds_add(struct kc_bounds *bounds, const struct kc_run *run)
+{
+        const uint32_t min = (uint32_t)run->record.min_count, max = run->record.max_count;
+        if (run->kind == KC_RUN_TOMBSTONES)
+                return;
+        if (bounds->nruns++ == 0) {
+                bounds->min_count = min;
+                bounds->max_count = max;
+        }
+        bounds->mixed |= run->record.mixed & (KC_MIXED_MIN | KC_MIXED_MAX);
+        bounds->mixed |= min != bounds->min_count ? KC_MIXED_MIN : 0;
+        bounds->mixed |= max != bounds->max_count ? KC_MIXED_MAX : 0;
+        bounds->min_count = min < bounds->min_count ? min : bounds->min_count;
+        bounds->max_count = max > bounds->max_count ? max : bounds->max_count;
+}
+
 static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
 {
         const struct kc_run_record *r = &run->record;
@@ -374,10 +390,6 @@ static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
                 info->ntombstones += r->ndistinct;
                 return;
         }
-        if (r->min_count < info->min_count)
-                info->min_count = (uint32_t)r->min_count;
-        if (r->max_count > info->max_count_kept)
-                info->max_count_kept = (uint32_t)r->max_count;
         info->ndistinct += r->ndistinct;
         info->sum += r->sum;
         info->nkmers += r->nkmers;
@@ -400,11 +412,16 @@ void kc_runs_info(const struct kc_run *runs, uint32_t nruns, struct kc_store_inf
 {
         *info = (struct kc_store_info){ .version = KC_STORE_VERSION,
                                         .nruns = nruns,
-                                        .min_count = UINT32_MAX };
-        for (uint32_t r = 0; r < nruns; r++)
+                                        .min_count = 1,
+                                        .max_count_kept = UINT32_MAX };
+        struct kc_bounds bounds = { 0 };
+        for (uint32_t r = 0; r < nruns; r++) {
                 add_run_info(info, &runs[r]);
-        if (info->ntombstone_runs == info->nruns) { /* no run has bounds */
-                info->min_count = 1;
-                info->max_count_kept = UINT32_MAX;
+                kc_bounds_add(&bounds, &runs[r]);
+        }
+        if (bounds.nruns > 0) {
+                info->min_count = bounds.min_count;
+                info->max_count_kept = bounds.max_count;
+                info->mixed = bounds.mixed;
         }
 }

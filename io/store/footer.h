@@ -103,6 +103,14 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
                                const struct kc_file_shape *file, struct kc_run **runs,
                                uint32_t *nruns, struct kc_error *err);
 
+/* The filter bounds of runs of counts, taken together. Zero-initialise. */
+struct kc_bounds {
+        uint32_t nruns;
+        uint32_t min_count, max_count; /* the loosest */
+        uint32_t mixed;                /* of enum kc_mixed */
+};
+void kc_bounds_add(struct kc_bounds *bounds, const struct kc_run *run); /* ignores tombstones */
+
 /* Sum up what the runs of a file hold. Sets all of *info except k, stranded, file_nbytes and the
  * names, which are 0. */
 void kc_runs_info(const struct kc_run *runs, uint32_t nruns, struct kc_store_info *info);

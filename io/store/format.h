@@ -99,7 +99,11 @@ struct kc_run_record {
         uint64_t sum; /* of counts */
         uint64_t ndropped_distinct;
         uint64_t ndropped_kmers;
-        uint64_t min_count, max_count;
+        uint64_t min_count;
+        uint32_t max_count;
+        uint32_t
+                mixed; /* of enum kc_mixed. Earlier versions read it as the upper half of max_count,
+                           which is then still above all counts */
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;
         uint64_t nsaturated;

@@ -187,11 +187,9 @@ out:
 static enum kc_status rescue_run(struct rescue *r, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_run_record *record = &r->run->record;
         r->ndistinct = r->sum = 0;
         r->page.n = 0;
-        kc_writer_set_run(r->writer, r->run->kind == KC_RUN_TOMBSTONES, (uint32_t)record->min_count,
-                          (uint32_t)record->max_count);
+        kc_writer_set_run(r->writer, r->run);
         r->sink = kc_store_sink(r->writer);
         for (uint64_t page = 0; page < r->run->npages; page++)
                 KC_TRY(rescue_page(r, page, err));

@@ -60,22 +60,24 @@ enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err)
  * for sums; but never to an empty interval. */
 static void narrow(const struct kc_set *set, struct kc_store_options *options)
 {
-        uint32_t least = UINT32_MAX, most = 0, nruns = 0;
-        for (size_t i = 0; i < set->nstores; i++) {
-                struct kc_store_info info;
-                kc_store_get_info(set->stores[i], &info);
-                if (info.nruns == info.ntombstone_runs)
-                        continue;
-                least = info.min_count < least ? info.min_count : least;
-                most = info.max_count_kept;
-                nruns += info.nruns - info.ntombstone_runs;
+        struct kc_bounds bounds = { 0 };
+        for (size_t i = 0; i < set->nstores; i++)
+                for (uint32_t r = 0; r < set->stores[i]->nruns; r++)
+                        kc_bounds_add(&bounds, &set->stores[i]->runs[r]);
+        if (bounds.nruns == 0)
+                return;
+        options->mixed = bounds.mixed;
+        const uint32_t least = bounds.min_count;
+        if (least > options->min_count)
+                options->min_count = least < options->max_count ? least : options->max_count;
+        if (bounds.nruns > 1) {
+                if (bounds.max_count < UINT32_MAX)
+                        options->mixed |= KC_MIXED_MAX; /* sums may be above it */
+                return;
         }
-        least = least < options->max_count ? least : options->max_count;
-        if (nruns > 0 && least > options->min_count)
-                options->min_count = least;
-        most = most > options->min_count ? most : options->min_count;
-        if (nruns == 1 && most < options->max_count)
-                options->max_count = most;
+        const uint32_t most = bounds.max_count;
+        if (most < options->max_count)
+                options->max_count = most > options->min_count ? most : options->min_count;
 }
 
 struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_count,

@@ -150,12 +150,12 @@ static void begin_run(struct kc_store_writer *w)
         w->blocks_offset = w->end;
 }
 
-void kc_writer_set_run(struct kc_store_writer *w, bool tombstones, uint32_t min_count,
-                       uint32_t max_count)
+void kc_writer_set_run(struct kc_store_writer *w, const struct kc_run *like)
 {
-        w->tombstones = tombstones;
-        w->options.min_count = min_count;
-        w->options.max_count = max_count;
+        w->tombstones = like->kind == KC_RUN_TOMBSTONES;
+        w->options.min_count = (uint32_t)like->record.min_count;
+        w->options.max_count = like->record.max_count;
+        w->options.mixed = like->record.mixed;
 }
 
 enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store_origin *origin,
@@ -172,6 +172,7 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .ndistinct = w->ndistinct,
                 .min_count = w->options.min_count,
                 .max_count = w->options.max_count,
+                .mixed = w->options.mixed,
                 .ndropped_distinct = origin->ndropped_distinct,
                 .ndropped_kmers = origin->ndropped_kmers,
                 .nreads = origin->nreads,

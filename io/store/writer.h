@@ -73,10 +73,9 @@ struct kc_store_writer {
         size_t nrows;
 };
 
-/* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks that
- * were made before keep the old bounds. */
-void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
-                       uint32_t max_count);
+/* Before the first pairs of a run: give it the kind and bounds of another one in place of the
+ * writer's. Sinks that were made before keep the old bounds. */
+void kc_writer_set_run(struct kc_store_writer *writer, const struct kc_run *like);
 
 /* The filter of sinks for the current run. */
 static inline struct kc_run_filter kc_writer_filter(const struct kc_store_writer *w)

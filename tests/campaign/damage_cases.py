@@ -10,7 +10,8 @@ from tools import Failure
 BYTES = (mutations.flip_bit, mutations.set_byte)
 KINDS = (*BYTES, *BYTES, mutations.truncate, mutations.truncate, mutations.zero, mutations.noise,
          mutations.overwrite, mutations.insert, mutations.delete, mutations.exchange)
-FIELDS = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
+FIELDS = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "counted_kmers",
+          "reads")
 CHECKED = (0, 1, 3)  # 3: sound, with bytes after it
 
 

@@ -134,13 +134,75 @@ def test_info_and_check():
     s = counted()
     report = json.loads(s.kcount("info", "a.kc", "--json"))
     for key, value in {"k": 3, "stranded": False, "distinct": 7, "unique": 4, "largest_count": 6,
-                       "sum": 15, "kmers": 15, "reads": 2, "bases": 22, "skipped_letters": 1,
+                       "sum": 15, "counted_kmers": 15, "reads": 2, "bases": 22, "skipped_letters": 1,
                        "inputs": ["a.fq"], "file": "a.kc", "runs": 1}.items():
         expect(report[key], value, f"info --json, {key}")
     expect("distinct k-mers        7\n" in s.kcount("info", "a.kc"), True, "info")
-    expect(s.kcount("check", "a.kc"), "a.kc: ok, 7 distinct k-mers of 15 counted\n", "check")
+    expect(s.kcount("check", "a.kc"),
+           "a.kc: ok, 7 distinct k-mers, sum of counts 15, 15 k-mers counted\n", "check")
     expect(json.loads(s.kcount("check", "a.kc", "--json")),
-           {"file": "a.kc", "ok": True, "distinct": 7, "kmers": 15}, "check --json")
+           {"file": "a.kc", "ok": True, "distinct": 7, "sum": 15, "counted_kmers": 15},
+           "check --json")
+
+
+def test_derived_sums():
+    """The sum is that of the file, counted_kmers that of its inputs; no field is called kmers."""
+    s = counted()
+    s.kcount("merge", "a.kc", "--min", 2, "-o", "b.kc")
+    for command in "info", "check":
+        report = json.loads(s.kcount(command, "b.kc", "--json"))
+        expect((report["distinct"], report["sum"], report["counted_kmers"], "kmers" in report),
+               (3, 11, 15, False), command)
+    text = s.kcount("info", "b.kc")
+    for line in "sum of counts          11\n", "k-mers counted         15\n":
+        expect(line in text, True, text)
+    expect(s.kcount("check", "b.kc"),
+           "b.kc: ok, 3 distinct k-mers, sum of counts 11, 15 k-mers counted\n", "check")
+
+
+def bounds(s, name):
+    """What info says about the filter, as text; its JSON must say the same."""
+    report = json.loads(s.kcount("info", name, "--json"))
+    found = []
+    for line in s.kcount("info", name).splitlines():
+        if "est count kept" in line:
+            found.append(line[23:].replace(",", ""))
+    wanted = [f"mixed at {word} {report[key]}" if report[f"{key}_is_mixed"] else str(report[key])
+              for key, word in (("min_count", "least"), ("max_count", "most"))]
+    expect(found, wanted, f"bounds of {name}")
+    return found
+
+
+def test_mixed_filters():
+    """A file whose counts were filtered differently before they were added up does not look as if
+    it were unfiltered."""
+    s, most = counted(), "4294967295"
+    s.kcount("a.fq", "-k", 3, "--min", 2, "--max", 5, "-o", "both.kc")
+    s.kcount("a.fq", "-k", 3, "--min", 2, "-o", "two.kc")
+    expect(bounds(s, "both.kc"), ["2", "5"], "one run")
+    for name, wanted in (("both.kc", ["mixed at least 1", f"mixed at most {most}"]),
+                         ("two.kc", ["mixed at least 1", most])):
+        s.kcount("merge", name, "a.kc", "-o", "merged.kc", "--force")
+        s.kcount("add", name, "a.fq")
+        expect(bounds(s, name), wanted, f"{name} after add")
+        s.kcount("compact", name)
+        expect(bounds(s, name), wanted, f"{name} after compact")
+        expect((s.path / name).read_bytes() == (s.path / "merged.kc").read_bytes(), True, "merge")
+        s.kcount("add", name, "a.fq")
+        expect("lacks k-mers that --min or --max dropped" in s.said, True, s.said)
+        s.kcount("compact", name, "--min", 3)
+        expect(bounds(s, name), ["mixed at least 3", wanted[1]], f"{name} after compact --min")
+        s.kcount("check", name, "--repair", "copy.kc", "--force")
+        expect((s.path / name).read_bytes() == (s.path / "copy.kc").read_bytes(), True, "repair")
+        s.kcount("intersect", name, "a.kc", "-o", "common.kc", "--force")
+        expect(bounds(s, "common.kc"), ["1", most], "intersect")
+    s.kcount("a.fq", "-k", 3, "--max", 5, "-o", "five.kc")
+    s.kcount("a.fq", "-k", 3, "--max", 5, "-o", "other.kc")
+    s.kcount("union", "five.kc", "other.kc", "-o", "ten.kc")
+    expect(bounds(s, "ten.kc"), ["1", f"mixed at most {most}"], "sums may be above the bound")
+    s.kcount("add", "a.kc", "a.fq")
+    s.kcount("compact", "a.kc")
+    expect(bounds(s, "a.kc"), ["1", most], "no filter")
 
 
 def test_summary():
@@ -195,5 +257,5 @@ def test_nothing_to_count():
 
 main([test_dump, test_stranded_quality_and_bounds, test_hist, test_query,
       test_sums_with_filtered_files, test_query_in_order_with_threads, test_range,
-      test_info_and_check, test_summary, test_reader_only, test_names_of_the_output,
+      test_info_and_check, test_derived_sums, test_mixed_filters, test_summary, test_reader_only, test_names_of_the_output,
       test_nothing_to_count])

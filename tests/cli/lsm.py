@@ -106,7 +106,7 @@ def test_histories():
         before = json.loads(s.kcount("info", "db.kc", "--json"))
         s.kcount("compact", "db.kc")
         after = json.loads(s.kcount("info", "db.kc", "--json"))
-        for key in ("kmers", "reads", "bases", "skipped_letters", "inputs"):
+        for key in ("counted_kmers", "reads", "bases", "skipped_letters", "inputs"):
             expect(after[key], before[key], f"k={k}: {key} after compact")
         expect((after["distinct"], after["sum"], after["tombstones"]),
                (len(model), sum(model.values()), 0), f"k={k}: info after compact")

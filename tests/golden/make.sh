@@ -8,6 +8,9 @@ add() { "$kcount" add --quiet --device cpu "$@"; }
 
 count a.fa -k 21 -o "$to-one-k21.kc"
 count a.fa b.fa -k 32 --min 2 --max 30 -o "$to-filtered-k32.kc"
+count a.fa -k 21 --min 2 --max 30 -o "$to-mixed-k21.kc"
+add "$to-mixed-k21.kc" b.fa 2>/dev/null # it warns of what --min dropped
+"$kcount" compact --quiet --device cpu "$to-mixed-k21.kc"
 count dense.fa -k 6 --stranded -o "$to-blocks-k6.kc"
 count long.fa -k 255 -o "$to-one-k255.kc"
 
