@@ -66,9 +66,13 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
  * does. */
 void count_warn_of_same_inputs(const struct count *count);
 
-/* Open the reader for this rank's part of the inputs, after count_plan_memory; one that is open is
- * closed first. Fails like kc_reader_open. */
+/* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
+ * kc_reader_open. */
 enum kc_status count_open_reader(struct count *count, struct kc_error *err);
+
+/* Let the open reader begin again after another count_plan_memory, if the inputs are rereadable.
+ * Fails like kc_reader_reopen. */
+enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
 
 /* Whether all inputs of the open reader can be read again from their beginning. */
 bool count_is_rereadable(const struct count *count);

@@ -186,7 +186,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
 static enum kc_status begin_again(struct count *count, struct kc_error *err)
 {
         count_plan_memory(count);
-        return count->rereadable ? count_open_reader(count, err) : KC_OK;
+        return count->rereadable ? count_reopen_reader(count, err) : KC_OK;
 }
 
 static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)

@@ -45,9 +45,8 @@ void count_warn_of_same_inputs(const struct count *count)
                 same_files_warn(names, n, "counted");
 }
 
-enum kc_status count_open_reader(struct count *count, struct kc_error *err)
+static struct kc_reader_options reading_of(const struct count *count)
 {
-        const struct count_settings *s = count->settings;
         int min_k = KC_MAX_K, max_k = 1;
         for (int i = 0; i < count->noutputs; i++) {
                 const int k = count->outputs[i].k;
@@ -56,7 +55,7 @@ enum kc_status count_open_reader(struct count *count, struct kc_error *err)
         }
         struct kc_reader_options reading = { .k = min_k,
                                              .max_k = max_k,
-                                             .min_quality = (int)s->min_quality,
+                                             .min_quality = (int)count->settings->min_quality,
                                              .nworkers = count->writing.nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,
@@ -65,9 +64,19 @@ enum kc_status count_open_reader(struct count *count, struct kc_error *err)
                 reading.rank = count->ranks->exchange.rank;
                 reading.nranks = ranks_count(count->ranks);
         }
-        kc_reader_close(count->reader);
-        count->reader = NULL;
+        return reading;
+}
+
+enum kc_status count_open_reader(struct count *count, struct kc_error *err)
+{
+        const struct kc_reader_options reading = reading_of(count);
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
+}
+
+enum kc_status count_reopen_reader(struct count *count, struct kc_error *err)
+{
+        const struct kc_reader_options reading = reading_of(count);
+        return kc_reader_reopen(&count->reader, &reading, err);
 }
 
 /* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose

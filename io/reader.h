@@ -70,6 +70,14 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                               const struct kc_reader_options *options, struct kc_error *err);
 
 /*
+ * Begin again, with other options: as if the reader were closed and opened, except that no @LIST is
+ * read twice, because a list may be a pipe. Inputs are opened again; those that are pipes must be
+ * unread. Fails like kc_reader_open, with *reader = NULL.
+ */
+enum kc_status kc_reader_reopen(struct kc_reader **reader, const struct kc_reader_options *options,
+                                struct kc_error *err);
+
+/*
  * The reader as a source of batches for nworkers threads. Errors are KC_EINPUT with file and record
  * or offset in the message, KC_EIO, KC_ENOMEM, KC_ECANCELED; after the first failure every worker
  * gets that error. A batch comes only from text that was checked: FASTQ structure, and CRC and

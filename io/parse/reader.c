@@ -450,18 +450,9 @@ static enum kc_status make_workers(struct kc_reader *reader,
         return KC_OK;
 }
 
-enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
-                              const struct kc_reader_options *options, struct kc_error *err)
+static struct kc_file_options file_options_of(const struct kc_reader_options *options)
 {
-        enum kc_status status;
-        struct kc_reader *r = calloc(1, sizeof *r);
-        *reader = NULL;
-        if (r == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        pthread_mutex_init(&r->lock, NULL);
-        pthread_cond_init(&r->changed, NULL);
-        r->job = options->job;
-        r->file_options = (struct kc_file_options){
+        struct kc_file_options file = {
                 .kernels = kc_kernels_best(),
                 .k = options->max_k > 0 ? options->max_k : options->k,
                 .min_quality = options->min_quality,
@@ -470,8 +461,25 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .record_max = options->record_max,
                 .sequence_max = options->sequence_max,
         };
-        share_memory(&r->file_options, options);
-        KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
+        share_memory(&file, options);
+        return file;
+}
+
+/* inputs: become the reader's, also on failure. */
+static enum kc_status open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
+                                  const struct kc_reader_options *options, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_reader *r = calloc(1, sizeof *r);
+        if (r == NULL) {
+                kc_inputs_free(inputs);
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        }
+        r->inputs = *inputs;
+        pthread_mutex_init(&r->lock, NULL);
+        pthread_cond_init(&r->changed, NULL);
+        r->job = options->job;
+        r->file_options = file_options_of(options);
         KC_TRY(kc_stored_init(&r->stored, r->inputs.names, r->inputs.n, r->job, err));
         KC_TRY(inspect_all(r, options, err));
         KC_TRY(make_workers(r, options, err));
@@ -480,6 +488,28 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
 out:
         kc_reader_close(r);
         return status;
+}
+
+enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
+                              const struct kc_reader_options *options, struct kc_error *err)
+{
+        struct kc_inputs inputs = { 0 };
+        *reader = NULL;
+        enum kc_status status = kc_inputs_resolve(&inputs, paths, npaths, err);
+        if (status == KC_OK)
+                return open_inputs(reader, &inputs, options, err);
+        kc_inputs_free(&inputs);
+        return status;
+}
+
+enum kc_status kc_reader_reopen(struct kc_reader **reader, const struct kc_reader_options *options,
+                                struct kc_error *err)
+{
+        struct kc_inputs inputs = (*reader)->inputs;
+        (*reader)->inputs = (struct kc_inputs){ 0 };
+        kc_reader_close(*reader);
+        *reader = NULL;
+        return open_inputs(reader, &inputs, options, err);
 }
 
 bool kc_reader_stored(struct kc_reader *reader, uint64_t part_nbytes,
