@@ -153,10 +153,11 @@ static void put_text(const void *ctx, struct text_out *out)
         writing_put_number(out, label, r->ndistinct);
         writing_put_number(out, "sum of counts", r->sum);
         text_out_printf(out, "unknown: reads, bases, letters skipped\n");
-        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s\nwrote %s, %s\n",
+        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s\n",
                         kc_clock_seconds() - m->writing.call->start_seconds,
                         machine_user_seconds() + machine_system_seconds(),
-                        format_size(machine_peak_nbytes(), peak), m->settings->output,
+                        format_size(machine_peak_nbytes(), peak));
+        text_out_printf(out, "wrote %s, %s\n", m->settings->output,
                         format_size(r->file_nbytes, size));
 }
 

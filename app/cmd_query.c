@@ -6,6 +6,7 @@
 #include "app/command.h"
 #include "app/kmer_text.h"
 #include "app/machine.h"
+#include "app/message.h"
 #include "app/sequences.h"
 #include "app/stores.h"
 #include "base/parallel.h"
@@ -135,8 +136,8 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 KC_TRY(ask_sequence(q, text, length, err));
         }
         if (is_empty)
-                fprintf(stderr, "kcount: warning: %s has no sequences\n",
-                        strcmp(path, "-") == 0 ? "standard input" : path);
+                message_print("kcount: warning: %s has no sequences\n",
+                              strcmp(path, "-") == 0 ? "standard input" : path);
 out:
         sequences_close(sequences);
         return status;

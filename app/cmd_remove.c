@@ -5,6 +5,7 @@
 #include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/memory.h"
+#include "app/message.h"
 #include "app/output_name.h"
 #include "app/removals.h"
 #include "app/signals.h"
@@ -143,8 +144,8 @@ static void put_text(const void *ctx, struct text_out *out)
         char size[FORMATTED_NBYTES];
         writing_put_number(out, "sequences", r->removals.nsequences);
         writing_put_number(out, "k-mers to remove", r->totals.ndistinct);
-        text_out_printf(out, "wall %.2f s\nremoved from %s, now %u runs, %s\n",
-                        kc_clock_seconds() - r->writing.call->start_seconds, r->path, info->nruns,
+        text_out_printf(out, "wall %.2f s\n", kc_clock_seconds() - r->writing.call->start_seconds);
+        text_out_printf(out, "removed from %s, now %u runs, %s\n", r->path, info->nruns,
                         format_size(info->file_nbytes, size));
 }
 
@@ -204,10 +205,9 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         KC_TRY(open_all(&r, call, err));
         KC_TRY(sort_kmers(&r, err));
         if (r.totals.ndistinct == 0) {
-                fprintf(stderr,
-                        "kcount: warning: no k-mer to remove: no sequence has %d bases in "
-                        "a row; %s is unchanged\n",
-                        r.k, r.path);
+                message_print("kcount: warning: no k-mer to remove: no sequence has %d bases in "
+                              "a row; %s is unchanged\n",
+                              r.k, r.path);
                 goto out;
         }
         KC_TRY(commit(&r, err));

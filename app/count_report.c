@@ -1,10 +1,9 @@
 #include "app/count.h"
 
 #include "app/machine.h"
+#include "app/message.h"
 #include "app/summary.h"
 #include "base/clock.h"
-
-#include <stdio.h>
 
 /* What is the same for each k. */
 static struct summary summary_of(const struct count *count)
@@ -56,7 +55,7 @@ void count_warn_if_nothing(const struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++)
                 if (count->outputs[i].totals.nkmers == 0)
-                        fprintf(stderr,
+                        message_print(
                                 "kcount: warning: no k-mer was counted: no read has %d usable "
                                 "bases in a row\n",
                                 count->outputs[i].k);

@@ -1,6 +1,7 @@
 #include "app/device.h"
 
 #include "app/json.h"
+#include "app/message.h"
 #include "app/size.h"
 
 #include <stdio.h>
@@ -127,8 +128,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
                                table, chosen->max_k, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && !(quiet && choice->may_fall_back))
-                fprintf(stderr, "kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
-                        KC_GPU_ENGINE_MAX_K, doing[work]);
+                message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
+                              KC_GPU_ENGINE_MAX_K, doing[work]);
         return KC_OK;
 }
 
@@ -151,8 +152,7 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
             (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE))
                 return false;
         if (!quiet)
-                fprintf(stderr, "kcount: %s: %s on the CPU\n", reason->message,
-                        doing[choice->work]);
+                message_print("kcount: %s: %s on the CPU\n", reason->message, doing[choice->work]);
         choice->cuda = false;
         return true;
 }

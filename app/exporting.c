@@ -1,6 +1,7 @@
 #include "app/exporting.h"
 
 #include "app/kmer_text.h"
+#include "app/message.h"
 #include "app/output_name.h"
 #include "app/signals.h"
 #include "kmer/kmer.h"
@@ -100,11 +101,11 @@ out:
 static void report(const struct exporting *exporting, const struct kc_format_written *written)
 {
         if (written->nclipped > 0)
-                fprintf(stderr,
-                        "kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
-                        " were written as %" PRIu32 ", the largest that the format can hold\n",
-                        exporting->output, written->nclipped, written->count_limit,
-                        written->count_limit);
+                message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
+                              " were written as %" PRIu32
+                              ", the largest that the format can hold\n",
+                              exporting->output, written->nclipped, written->count_limit,
+                              written->count_limit);
 }
 
 enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,

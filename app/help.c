@@ -64,8 +64,10 @@ void help_command(struct text_out *out, const struct command *command)
                 if (!s->hidden)
                         put_option(out, s);
         text_out_puts(out, "  -h, --help              Print this help.\n");
-        if (command->examples)
-                text_out_printf(out, "\nExamples:\n%s", command->examples);
+        if (command->examples) {
+                text_out_puts(out, "\nExamples:\n");
+                text_out_puts(out, command->examples);
+        }
 }
 
 void help_overview(struct text_out *out)

@@ -1,34 +1,8 @@
 #include "app/json.h"
 
-#include <string.h>
+#include "app/utf8.h"
 
-/* Length of the UTF-8 character at the start of s, 0 if there is none (RFC 3629). */
-static int utf8_length(const unsigned char *s)
-{
-        static const struct {
-                unsigned char lead_min, lead_max, second_min, second_max;
-                int length;
-        } forms[] = {
-                { 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-                { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-                { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-                { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-                { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-        };
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-                if (s[0] < forms[i].lead_min || s[0] > forms[i].lead_max)
-                        continue;
-                if (forms[i].length == 1)
-                        return 1;
-                if (s[1] < forms[i].second_min || s[1] > forms[i].second_max)
-                        return 0;
-                for (int j = 2; j < forms[i].length; j++)
-                        if (s[j] < 0x80 || s[j] > 0xbf)
-                                return 0;
-                return forms[i].length;
-        }
-        return 0;
-}
+#include <string.h>
 
 static void put_string(struct text_out *out, const char *text)
 {
@@ -40,8 +14,8 @@ static void put_string(struct text_out *out, const char *text)
                         text_out_puts(out, "\\ufffd");
                 else if (*s == '"' || *s == '\\')
                         text_out_printf(out, "\\%c", *s);
-                else if (*s < 0x20)
-                        text_out_printf(out, "\\u%04x", *s);
+                else if (utf8_is_obeyed(utf8_character(s, n)))
+                        text_out_printf(out, "\\u%04x", utf8_character(s, n));
                 else
                         text_out_write(out, s, (size_t)n);
                 s += n ? n : 1;

@@ -4,6 +4,7 @@
 #include "app/advice.h"
 #include "app/help.h"
 #include "app/kmc.h"
+#include "app/message.h"
 #include "app/ranks.h"
 #include "app/references.h"
 #include "app/signals.h"
@@ -13,7 +14,6 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,13 +107,13 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();
         else if (err->message[0] != '\0') /* otherwise another rank reports the failure */
-                fprintf(stderr, "kcount: %s%s\n", err->message,
-                        advice_text(call->command, err, advice));
+                message_print("kcount: %s%s\n", err->message,
+                              advice_text(call->command, err, advice));
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
         if (status != KC_EUSAGE)
                 return EXIT_FAILURE;
-        fprintf(stderr, "kcount: see 'kcount %s --help'\n", call->command->name);
+        message_print("kcount: see 'kcount %s --help'\n", call->command->name);
         return EXIT_USAGE;
 }
 
@@ -145,7 +145,7 @@ static int run_kmc(int argc, char **argv, struct invocation *call)
                 if (text_out_pipe_closed(call->out))
                         signals_die_by_pipe();
                 else if (err.message[0] != '\0')
-                        fprintf(stderr, "kcount-kmc: %s\n", err.message);
+                        message_print("kcount-kmc: %s\n", err.message);
         }
         invocation_free(call);
         return status == KC_OK ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -180,7 +180,7 @@ static int choose(int argc, char **argv, struct invocation *call)
                 return dispatch(&command_help, argc - 1, argv + 1, call);
         }
         if (call->ranks == NULL && is_misspelt(argv[1])) { /* other ranks may have the file */
-                fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
+                message_print("kcount: '%s' is neither a command nor a file\n", argv[1]);
                 free(call->line);
                 return EXIT_USAGE;
         }
@@ -194,16 +194,17 @@ static int run_program(int argc, char **argv)
         struct text_out out;
         occupy_standard_descriptors();
         signals_ignore_file_limit();
+        message_guard_libraries();
         references_set_up();
         text_out_stdout(&out);
         call.out = &out;
         call.line = join_arguments(argc, argv);
         if (call.line == NULL) {
-                fprintf(stderr, "kcount: out of memory\n");
+                message_print("kcount: out of memory\n");
                 return EXIT_FAILURE;
         }
         if (ranks_join(&call.ranks, call.line, &err) != KC_OK) {
-                fprintf(stderr, "kcount: %s\n", err.message);
+                message_print("kcount: %s\n", err.message);
                 free(call.line);
                 return EXIT_FAILURE;
         }

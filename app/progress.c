@@ -43,6 +43,13 @@ static void format_eta(double done, double total, double seconds, char text[32])
                 snprintf(text, 32, "  ETA %d:%02d", (int)left / 60, (int)left % 60);
 }
 
+/* If the terminal is gone, counting continues. */
+static void put(const char *text)
+{
+        if (write(STDERR_FILENO, text, strlen(text)) < 0)
+                return;
+}
+
 static void draw(struct progress *p)
 {
         int stage = atomic_load(&p->job->stage);
@@ -57,21 +64,18 @@ static void draw(struct progress *p)
         char rate[32], eta[32], bar[BAR_WIDTH + 1], line[256];
         format_rate(p, done, seconds, rate);
         format_eta(done, total, seconds, eta);
-        int n;
         if (total > 0) {
                 double share = done < total ? done / total : 1;
                 memset(bar, ' ', BAR_WIDTH);
                 memset(bar, '=', (size_t)(share * BAR_WIDTH));
                 bar[BAR_WIDTH] = '\0';
-                n = snprintf(line, sizeof line, "\r%-8s [%s] %3d%%%s%s\033[K", p->names[stage], bar,
-                             (int)(share * 100), rate, eta);
+                snprintf(line, sizeof line, "\r%-8s [%s] %3d%%%s%s\033[K", p->names[stage], bar,
+                         (int)(share * 100), rate, eta);
         } else {
-                n = snprintf(line, sizeof line, "\r%-8s %.0f MB%s\033[K", p->names[stage],
-                             done * 1e-6, rate);
+                snprintf(line, sizeof line, "\r%-8s %.0f MB%s\033[K", p->names[stage], done * 1e-6,
+                         rate);
         }
-        /* If the terminal is gone, counting continues. */
-        if (write(STDERR_FILENO, line, (size_t)n) < 0)
-                return;
+        put(line);
 }
 
 static void *watch(void *arg)
@@ -132,6 +136,6 @@ void progress_stop(struct progress *progress)
         pthread_cond_signal(&progress->wake);
         pthread_mutex_unlock(&progress->lock);
         pthread_join(progress->thread, NULL);
-        fputs("\r\033[K", stderr);
+        put("\r\033[K");
         destroy(progress);
 }

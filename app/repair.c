@@ -1,6 +1,7 @@
 #include "app/repair.h"
 
 #include "app/json.h"
+#include "app/message.h"
 #include "app/output_name.h"
 #include "app/progress.h"
 #include "app/signals.h"
@@ -27,9 +28,10 @@ static void report_loss(void *ctx, const struct kc_loss *loss)
         kc_kmer_format(loss->from, r->info.k, from);
         if (loss->to != NULL)
                 kc_kmer_format(loss->to, r->info.k, to);
-        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s%s%s\n", loss->why,
-                format_number(loss->nkmers, number), loss->tombstones ? "tombstones" : "k-mers",
-                loss->run + 1, from, loss->to != NULL ? " up to, but not including, " : " on", to);
+        message_print("kcount: warning: %s: %s %s of run %u are lost, from %s%s%s\n", loss->why,
+                      format_number(loss->nkmers, number),
+                      loss->tombstones ? "tombstones" : "k-mers", loss->run + 1, from,
+                      loss->to != NULL ? " up to, but not including, " : " on", to);
 }
 
 static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)

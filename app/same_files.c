@@ -1,5 +1,7 @@
 #include "app/same_files.h"
 
+#include "app/message.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,12 +53,11 @@ static const char *shown(const char *name)
 static void warn(const char *const *names, const struct named_file *files, size_t ntimes,
                  const char *fate)
 {
-        fprintf(stderr, "kcount: warning: %s and %s are the same file, which is %s ",
-                shown(names[files[0].number]), shown(names[files[1].number]), fate);
-        if (ntimes == 2)
-                fprintf(stderr, "twice\n");
-        else
-                fprintf(stderr, "%zu times\n", ntimes);
+        char times[32] = "twice";
+        if (ntimes > 2)
+                snprintf(times, sizeof times, "%zu times", ntimes);
+        message_print("kcount: warning: %s and %s are the same file, which is %s %s\n",
+                      shown(names[files[0].number]), shown(names[files[1].number]), fate, times);
 }
 
 /* files: [n], sorted. */
@@ -71,8 +72,8 @@ static void warn_of_each(const char *const *names, const struct named_file *file
                         warn(names, files + i, next - i, fate);
         }
         if (nrepeated > MOST_WARNINGS)
-                fprintf(stderr, "kcount: warning: %zu more files are named more than once\n",
-                        nrepeated - MOST_WARNINGS);
+                message_print("kcount: warning: %zu more files are named more than once\n",
+                              nrepeated - MOST_WARNINGS);
 }
 
 void same_files_warn(const char *const *names, size_t n, const char *fate)

@@ -1,5 +1,6 @@
 #include "app/sequences.h"
 
+#include "app/message.h"
 #include "io/text_file.h"
 
 #include <ctype.h>
@@ -210,12 +211,10 @@ void sequences_close(struct sequences *s)
 void sequences_report_skipped(int k, uint64_t nshort, uint64_t nskipped)
 {
         if (nshort)
-                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort,
-                        k);
+                message_print("kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort, k);
         if (nskipped)
-                fprintf(stderr,
-                        "kcount: %" PRIu64
-                        " letters outside ACGTU; k-mers that contain them were left "
-                        "out\n",
-                        nskipped);
+                message_print("kcount: %" PRIu64
+                              " letters outside ACGTU; k-mers that contain them were left "
+                              "out\n",
+                              nskipped);
 }

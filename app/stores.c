@@ -1,16 +1,15 @@
 #include "app/stores.h"
 
 #include "app/advice.h"
+#include "app/message.h"
 #include "io/rescue.h"
-
-#include <stdio.h>
 
 static void warn(const struct kc_error *warning)
 {
         char advice[ADVICE_NBYTES];
         if (warning != NULL)
-                fprintf(stderr, "kcount: warning: %s%s\n", warning->message,
-                        advice_text(NULL, warning, advice));
+                message_print("kcount: warning: %s%s\n", warning->message,
+                              advice_text(NULL, warning, advice));
 }
 
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)
@@ -35,7 +34,7 @@ bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
                 info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0;
         if (!filtered || info->ndropped_distinct == 0)
                 return false;
-        fprintf(stderr,
+        message_print(
                 "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
                 "be too low\n",
                 path);

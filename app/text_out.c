@@ -1,11 +1,11 @@
 #include "app/text_out.h"
 
+#include "app/message.h"
 #include "app/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,16 +99,15 @@ bool text_out_puts(struct text_out *out, const char *text)
 
 bool text_out_printf(struct text_out *out, const char *format, ...)
 {
-        char *text = NULL;
         va_list args;
         va_start(args, format);
-        int n = vasprintf(&text, format, args);
+        char *text = message_format(format, args);
         va_end(args);
-        if (n < 0) {
+        if (text == NULL) {
                 out->failure = out->failure ? out->failure : ENOMEM;
                 return false;
         }
-        text_out_write(out, text, (size_t)n);
+        text_out_puts(out, text);
         free(text);
         return out->failure == 0;
 }

@@ -38,6 +38,7 @@ enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_e
 /* Each returns false once any write has failed. */
 bool text_out_write(struct text_out *out, const void *text, size_t nbytes);
 bool text_out_puts(struct text_out *out, const char *text);
+/* What the arguments hold is shown, not obeyed: see message_format. */
 bool text_out_printf(struct text_out *out, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 /* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
 #include "app/json.h"
+#include "app/message.h"
 #include "app/output_name.h"
 #include "app/size.h"
 #include "kmer/kmer.h"
@@ -100,6 +101,52 @@ static void test_output_name(void **state)
                 assert_string_equal(name, cases[i].output);
                 free(name);
         }
+}
+
+static char *message_of(const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        char *text = message_format(format, args);
+        va_end(args);
+        return text;
+}
+
+/* What a terminal would obey is shown as text; letters stay as they are. */
+static void test_message_format(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *text, *shown;
+        } cases[] = {
+                { "", "" },
+                { "reads.fq", "reads.fq" },
+                { "a\tb\\n", "a\tb\\n" },
+                { "\x1b[31m\x1b]0;x\a", "\\x1b[31m\\x1b]0;x\\x07" },
+                { "a\rb\x7f\x01", "a\\rb\\x7f\\x01" },
+                { "d\u00e9j\u00e0 \u65e5\u672c \U0001f9ec",
+                  "d\u00e9j\u00e0 \u65e5\u672c \U0001f9ec" },
+                { "\xc2\x9b", "\\u009b" },
+                { "\u202e\u2066\u200f\u061c\u2028", "\\u202e\\u2066\\u200f\\u061c\\u2028" },
+                { "\xff\x9b\xc3", "\\xff\\x9b\\xc3" },
+                { "\xed\xa0\x80\xc0\xaf", "\\xed\\xa0\\x80\\xc0\\xaf" },
+                { "\xe2\x82", "\\xe2\\x82" },
+                { "a\nkcount: b", "a\\nkcount: b" },
+                { "a\n", "a\\n" },
+                { "\n\n", "\\n\\n" },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                char *shown = message_of("<%s>\n", cases[i].text), wanted[80];
+                snprintf(wanted, sizeof wanted, "<%s>\n", cases[i].shown);
+                assert_string_equal(shown, wanted);
+                free(shown);
+                shown = message_of("%s", cases[i].text);
+                assert_string_equal(shown, cases[i].shown);
+                free(shown);
+        }
+        char *shown = message_of("one %s\ntwo\t%d\n", "a", 2);
+        assert_string_equal(shown, "one a\ntwo\t2\n");
+        free(shown);
 }
 
 static void test_output_folder(void **state)
@@ -232,9 +279,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_parse_size),     cmocka_unit_test(test_parse_number),
                 cmocka_unit_test(test_format_number),  cmocka_unit_test(test_output_name),
-                cmocka_unit_test(test_output_folder),  cmocka_unit_test(test_kmer_text),
-                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_kmer_letters),
-                cmocka_unit_test(test_json_strings),
+                cmocka_unit_test(test_message_format), cmocka_unit_test(test_output_folder),
+                cmocka_unit_test(test_kmer_text),      cmocka_unit_test(test_kmer_text_room),
+                cmocka_unit_test(test_kmer_letters),   cmocka_unit_test(test_json_strings),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@ Standard output that cannot be written, closed pipes, and files written with -o.
 """
 import os
 import pty
+import re
 import signal
 import stat
 import subprocess
@@ -124,6 +125,42 @@ def test_modes():
             os.unlink(s.path / name)
 
 
+HOSTILE = b"\x1b[31m\x1b]0;t\a\nkcount: forged\xc2\x9b\xe2\x80\xae\xff\xc3\xa9.fq"
+SHOWN = r"\x1b[31m\x1b]0;t\x07\nkcount: forged\u009b\u202e\xff".encode() + "\u00e9.fq".encode()
+OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xff"
+                    rb"|^kcount: forged", re.MULTILINE)
+
+
+def test_hostile_names():
+    """No name makes a terminal do anything, or forges a line; letters stay as they are."""
+    s = Session()
+    os.rename(os.fsencode(s.path / "a.fq"), os.fsencode(s.path) + b"/" + HOSTILE)
+    s.write("list", "nowhere\u202e\n")
+    s.write("a.sam", "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\nr\t0\tc\t1\t60\t\x1b[31m2M\t*\t0\t0\tAC\tII\n")
+    named = HOSTILE + b".kc"
+
+    def run(wanted, code, *call):
+        done = subprocess.run([KCOUNT, *call], cwd=s.path, stdin=subprocess.DEVNULL,
+                              capture_output=True)
+        text = done.stdout + done.stderr
+        expect((done.returncode, wanted in text, OBEYED.findall(text)), (code, True, []),
+               f"{call}: {text}")
+
+    for call in ((0, HOSTILE, "-k3", "-o", "a.kc"), (0, "info", "a.kc"),
+                 (0, HOSTILE, "-k3", "-o", named), (0, "add", named, HOSTILE), (0, "info", named),
+                 (0, "merge", named, "-o", named + b".2"), (0, "remove", named, "-f", HOSTILE),
+                 (0, "compact", named), (0, "check", named),
+                 (0, "check", named, "--repair", named + b".3"),
+                 (1, HOSTILE + b".no", "-k3"), (1, "info", HOSTILE),
+                 (1, HOSTILE, "-k3", "-o", named), (2, "--" + os.fsdecode(HOSTILE)),
+                 (2, "a.kc", "-k", HOSTILE), (2, "query", "a.kc", b"ACG" + HOSTILE),
+                 (2, "dump", "a.kc", HOSTILE), (2, "help", HOSTILE)):
+        run(SHOWN, *call)
+    run(b"nowhere\\u202e", 1, "@list", "-k3", "-o", "b.kc")
+    run(b"position 1 (\\x1b[31m2M", 1, "a.sam", "-k3", "-o", "b.kc")
+    run(b"'dum\\x1bp'", 2, "dum\x1bp")
+
+
 def on_terminal(s, *call):
     """What kcount writes to a terminal; the input comes late, so that the progress bar shows."""
     master, slave = pty.openpty()
@@ -154,4 +191,4 @@ def test_progress():
 
 
 main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_modes,
-      test_progress])
+      test_hostile_names, test_progress])

@@ -1,5 +1,6 @@
 """
-Libraries report facts: no message outside app/ names an option or a command of kcount.
+Libraries report facts: no message outside app/ names an option or a command of kcount. Only app/
+prints, and it formats in one place, where what a terminal would obey is shown as text.
 
     messages.py SOURCE
 
@@ -10,7 +11,7 @@ import pathlib
 import re
 import sys
 
-from sources import LIBRARIES, files, literals
+from sources import LITERAL, LIBRARIES, files, literals, without_comments
 
 SOURCE = pathlib.Path(sys.argv[1])
 ROW = re.compile(r"\.type = OPTION_.*?\.help", re.DOTALL)
@@ -18,6 +19,10 @@ NAME = re.compile(r'\.name = "([\w-]+)"')
 LETTER = re.compile(r"\.letter = '(\w)'")
 OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
                     r"|zstd)(?: \w+)? -[^|;]*")
+# Ways to print that do not lead through app/message.c.
+PRINTS = re.compile(r"\b(?:std(?:out|err)|perror|v?printf(?=\()|v[fd]printf|dprintf|vasprintf"
+                    r"|puts(?=\())\b")
+PRINTER = "app/message.c"
 
 
 def options():
@@ -41,6 +46,14 @@ def main():
             count += 1
             for found in forbidden.findall(OTHERS.sub("", literal)):
                 wrong.append(f'{path.relative_to(SOURCE)}: "{literal}" names {found}')
+    for path in files(SOURCE):
+        name = str(path.relative_to(SOURCE))
+        code = re.sub(LITERAL, "", without_comments(path)).replace("format(printf", "")
+        found = set(PRINTS.findall(code))
+        if name != PRINTER and found:
+            wrong.append(f"{name} prints with {', '.join(sorted(found))}, not through {PRINTER}")
+        if name == PRINTER and not {"stderr", "vasprintf"} <= found:
+            sys.exit(f"{PRINTER} prints with {sorted(found)} only: this test is blind")
     print("\n".join(wrong) or f"{count} literals")
     if count < 1000:
         sys.exit("too few literals: this test is blind")
