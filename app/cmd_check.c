@@ -36,7 +36,13 @@ static bool is_sound(enum kc_status status)
         return status == KC_OK || status == KC_EUNTIDY;
 }
 
-static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info,
+/* What is known about a sound file. */
+struct checked {
+        struct kc_store_info info;
+        bool is_changing;
+};
+
+static void put_json(struct text_out *out, const char *path, const struct checked *checked,
                      const struct kc_error *err)
 {
         struct json json = { .out = out };
@@ -46,22 +52,30 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         if (err->status == KC_EUNTIDY)
                 json_string(&json, "warning", err->message);
         if (is_sound(err->status)) {
-                json_number(&json, "distinct", info->ndistinct);
-                json_number(&json, "sum", info->sum);
-                json_number(&json, "counted_kmers", info->nkmers);
+                if (checked->is_changing)
+                        json_bool(&json, "being_changed", true);
+                json_number(&json, "distinct", checked->info.ndistinct);
+                json_number(&json, "sum", checked->info.sum);
+                json_number(&json, "counted_kmers", checked->info.nkmers);
         } else {
                 json_string(&json, "error", err->message);
         }
         json_end(&json, '}');
 }
 
-static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info,
+static void put_text(struct text_out *out, const char *path, const struct checked *checked,
                      const char *verdict)
 {
+        const struct kc_store_info *info = &checked->info;
         char distinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
         text_out_printf(out, "%s: %s, %s distinct k-mers, sum of counts %s, %s k-mers counted\n",
                         path, verdict, format_number(info->ndistinct, distinct),
                         format_number(info->sum, sum), format_number(info->nkmers, kmers));
+        if (checked->is_changing)
+                text_out_printf(out,
+                                "%s: another process was changing the file; what it appended was "
+                                "not checked\n",
+                                path);
 }
 
 static enum kc_status check_and_report(const struct invocation *call, struct kc_error *err)
@@ -69,14 +83,16 @@ static enum kc_status check_and_report(const struct invocation *call, struct kc_
         const struct check_settings *s = call->settings;
         const char *path = call->operands[0];
         struct kc_store *store = NULL;
-        struct kc_store_info info = { 0 };
+        struct checked checked = { 0 };
         enum kc_status status = check(path, s, &store, err);
-        if (is_sound(status))
-                kc_store_get_info(store, &info);
+        if (is_sound(status)) {
+                kc_store_get_info(store, &checked.info);
+                checked.is_changing = kc_store_is_changing(store);
+        }
         if (s->json)
-                put_json(call->out, path, &info, err);
+                put_json(call->out, path, &checked, err);
         else if (is_sound(status))
-                put_text(call->out, path, &info, status == KC_OK ? "ok" : "no data is lost");
+                put_text(call->out, path, &checked, status == KC_OK ? "ok" : "no data is lost");
         kc_store_close(store);
         return status;
 }
@@ -124,7 +140,8 @@ const struct command command_check = {
                 "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
                 "Ends with exit code 3 and a message if no data is lost but something should be "
                 "repaired: bytes that a killed add left after the footer, or a damaged reference "
-                "to the footer. The next add, remove or compact repairs it.\n\n"
+                "to the footer. The next add, remove or compact repairs it. While another process "
+                "adds to the file, the state before is checked, and a second line says so.\n\n"
                 "With --repair, the newest state that can be found is copied to another file, "
                 "without its damaged parts. Each loss is reported with the range of k-mers that it "
                 "lies in; what a run of counts has lost is entered as dropped. If tombstones are "

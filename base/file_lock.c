@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 bool kc_file_has_name(int fd, const char *path)
@@ -14,11 +15,38 @@ bool kc_file_has_name(int fd, const char *path)
                here.st_ino == there.st_ino;
 }
 
+static bool is_held_elsewhere(int fd, int operation)
+{
+        return flock(fd, operation | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* Lock unless another process holds a lock for longer than a reader does. */
+static bool lock_soon(int fd)
+{
+        enum { NATTEMPTS = 10 };
+        const struct timespec millisecond = { .tv_nsec = 1000000 };
+        for (int attempt = 1; is_held_elsewhere(fd, LOCK_EX); attempt++) {
+                if (attempt == NATTEMPTS)
+                        return false;
+                nanosleep(&millisecond, NULL);
+        }
+        return true;
+}
+
+bool kc_file_lock_shared(int fd)
+{
+        return !is_held_elsewhere(fd, LOCK_SH);
+}
+
+void kc_file_unlock(int fd)
+{
+        (void)flock(fd, LOCK_UN);
+}
+
 /* Another process may have replaced the file between our open and our lock. */
 static enum kc_status take_lock(int fd, const char *path, struct kc_error *err)
 {
-        bool is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        if (!is_held && kc_file_has_name(fd, path))
+        if (lock_soon(fd) && kc_file_has_name(fd, path))
                 return KC_OK;
         return kc_fail(err, KC_EIO,
                        "%s is being changed by another process; try again when it is done", path);

@@ -291,6 +291,10 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);
 
+/* Whether kc_store_check, if it returned KC_OK, found that another process was appending to the
+ * file. What was checked is the file's state when it was opened. */
+bool kc_store_is_changing(const struct kc_store *store);
+
 /* ---- several files ---- */
 
 enum kc_set_operation {

@@ -5,10 +5,13 @@
 #include "io/store/file.h"
 #include "io/store/tally.h"
 
+#include "base/file_lock.h"
 #include "base/parallel.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct store_check {
         const struct kc_store *store;
@@ -167,14 +170,51 @@ out:
         return status;
 }
 
+/* Whether the file still ends as when it was opened: with the same footer, and bytes after it. */
+static enum kc_status is_unchanged(const struct kc_store *store, bool *same, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_header header;
+        struct stat st;
+        KC_TRY(kc_store_pread(store, &header, sizeof header, 0, err));
+        if (fstat(store->fd, &st) != 0)
+                return kc_fail(err, KC_EIO, "cannot read %s: %s", store->path, strerror(errno));
+        const int ref = kc_footer_ref_in_force(&header);
+        *same = ref >= 0 && header.footer[ref].offset == store->footer_offset &&
+                (uint64_t)st.st_size > store->footer_offset + store->footer_nbytes;
+out:
+        return status;
+}
+
+/* Whether another process was appending when the file was opened. If so, it may still be at it. */
+static enum kc_status find_append(struct kc_store *store, struct kc_error *err)
+{
+        bool same = false;
+        store->is_changing = !kc_file_lock_shared(store->fd);
+        if (store->is_changing)
+                return KC_OK;
+        enum kc_status status = is_unchanged(store, &same, err);
+        kc_file_unlock(store->fd);
+        store->is_changing = status == KC_OK && !same;
+        return status;
+}
+
+bool kc_store_is_changing(const struct kc_store *store)
+{
+        return store->is_changing;
+}
+
 /* Check what opening does not need: sound references, and nothing after the footer. */
-static enum kc_status check_ends(const struct kc_store *store, struct kc_error *err)
+static enum kc_status check_ends(struct kc_store *store, struct kc_error *err)
 {
         const uint64_t end = store->footer_offset + store->footer_nbytes;
         if (store->footing != KC_FOOTING_SOUND)
                 return kc_fail_as(err, &store->warning);
         if (kc_store_is_at_end(store))
                 return KC_OK;
+        const enum kc_status status = find_append(store, err);
+        if (status != KC_OK || store->is_changing)
+                return status;
         return kc_fail_remedy(err, KC_EUNTIDY, KC_REMEDY_CHANGE,
                               "%s: an interrupted append left %llu bytes after its footer, from "
                               "offset %llu on; no data is lost",

@@ -30,6 +30,7 @@ struct kc_store {
         uint32_t nruns;
         const char **names; /* of all runs, in order */
         size_t nnames;
+        bool is_changing; /* kc_store_check has found that another process is appending */
         enum kc_footing footing;
         struct kc_error warning; /* what is wrong with the footing, if anything */
 };

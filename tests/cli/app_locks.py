@@ -4,6 +4,8 @@ readers, and no change that ended with exit status 0 is lost.
 
     app_locks.py KCOUNT SOURCE
 """
+import fcntl
+import json
 import os
 import random
 import signal
@@ -59,6 +61,26 @@ def keeps_out(s):
         s.kcount(*call)
     expect(s.kcount("dump", "db.kc"), before, "what readers see")
     expect((s.path / "db.kc").read_bytes() == bytes_before, True, "the file while it is locked")
+
+
+def test_check_while_another_process_appends():
+    """Bytes after the footer are nothing to repair as long as a process that appends holds the
+    lock. Afterwards they are."""
+    s = prepare()
+    ok = s.kcount("check", "db.kc")
+    report = json.loads(s.kcount("check", "db.kc", "--json"))
+    with open(s.path / "db.kc", "ab") as file:
+        file.write(b"what add has written so far.....")
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        expect(s.kcount("check", "db.kc"),
+               f"{ok}db.kc: another process was changing the file; what it appended was not "
+               "checked\n", "check of a locked file")
+        expect((json.loads(s.kcount("check", "db.kc", "--json")), s.said),
+               ({**report, "being_changed": True}, ""), "check --json of a locked file")
+    s.kcount("check", "db.kc", code=3, message="interrupted append")
+    s.kcount("add", "db.kc", "a.fq")
+    expect("another process" in s.kcount("check", "db.kc"), False, "check after add")
 
 
 def test_add_keeps_others_out():
@@ -238,6 +260,6 @@ def test_race():
     race(("add", "count", "add", "merge", "add", "add", "compact"))
 
 
-main([test_add_keeps_others_out, test_replacing_keeps_others_out, test_a_file_that_comes_up,
+main([test_check_while_another_process_appends, test_add_keeps_others_out, test_replacing_keeps_others_out, test_a_file_that_comes_up,
       test_replaced_by_others, test_compact_replaced_by_others,
       test_replaced_while_it_begins, test_race])

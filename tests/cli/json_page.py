@@ -4,6 +4,7 @@ the cases in which it is absent.
 
     json_page.py KCOUNT SOURCE
 """
+import fcntl
 import json
 import re
 
@@ -94,13 +95,18 @@ def test_files():
 def test_check():
     s = counted()
     sound, untidy = "`ok` is true", "exit code other than 3"
-    check_printed("check", printed(s, "check", "a.kc"), [sound, untidy])
+    at_rest = "no other process was changing the file"
+    check_printed("check", printed(s, "check", "a.kc"), [sound, untidy, at_rest])
     check_printed("check --repair", printed(s, "check", "a.kc", "--repair", "b.kc"))
     content = (s.path / "a.kc").read_bytes()
     s.write("untidy.kc", content + bytes(800))
-    check_printed("check", printed(s, "check", "untidy.kc", code=3), [sound])
+    check_printed("check", printed(s, "check", "untidy.kc", code=3), [sound, at_rest])
+    with open(s.path / "untidy.kc") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        check_printed("check", printed(s, "check", "untidy.kc"), [sound, untidy])
     s.write("cut.kc", content[:-8])
-    check_printed("check", printed(s, "check", "cut.kc", code=1), ["`ok` is false", untidy])
+    check_printed("check", printed(s, "check", "cut.kc", code=1),
+                  ["`ok` is false", untidy, at_rest])
 
 
 def test_devices():

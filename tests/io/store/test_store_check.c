@@ -297,6 +297,43 @@ static void test_grown(void **state)
         free_image(&im);
 }
 
+static void assert_is_changing(struct kc_store *store)
+{
+        struct kc_error err = { 0 };
+        assert_ok(kc_store_check(store, 2, NULL, &err), err);
+        assert_true(kc_store_is_changing(store));
+}
+
+/* A file that is opened while something is appended to it needs no repair, however that ends. */
+static void test_changing(void **state)
+{
+        (void)state;
+        for (int commits = 0; commits < 2; commits++) {
+                struct pair_set s = make_set(31, true, 3000, 1);
+                struct kc_store_origin origin = make_origin(sum_of_counts(&s));
+                struct kc_error err = { 0 };
+                struct kc_store_writer *w = NULL;
+                struct kc_store *store = NULL;
+                int k;
+                bool stranded;
+                write_set(&s, "s.kc", 1, 3000, 1);
+                assert_ok(kc_store_append(&w, "s.kc", false, &k, &stranded, &err), err);
+                assert_ok(feed_set(&s, kc_store_sink(w), 1, 3000, 1, &err), err);
+                assert_ok(kc_store_open(&store, "s.kc", &err), err);
+                assert_false(kc_store_is_tidy(store));
+                assert_is_changing(store);
+                if (commits)
+                        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
+                else
+                        kc_store_abort(w);
+                assert_is_changing(store);
+                kc_store_close(store);
+                assert_check_ends(KC_OK, NULL);
+                free_set(&s);
+        }
+        unlink("s.kc");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -304,7 +341,7 @@ int main(void)
                 cmocka_unit_test(test_histogram),     cmocka_unit_test(test_identity),
                 cmocka_unit_test(test_filter),        cmocka_unit_test(test_footer),
                 cmocka_unit_test(test_grown),         cmocka_unit_test(test_order),
-                cmocka_unit_test(test_overlap),
+                cmocka_unit_test(test_overlap),       cmocka_unit_test(test_changing),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
