@@ -35,6 +35,7 @@ static enum kc_status run_export(const struct invocation *call, struct kc_error 
         struct exporting exporting = { .output = s->output,
                                        .min_count = (uint32_t)s->min_count,
                                        .max_count = (uint32_t)s->max_count,
+                                       .count_cap = UINT32_MAX,
                                        .from = s->from,
                                        .to = s->to,
                                        .force = s->force };

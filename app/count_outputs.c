@@ -28,6 +28,7 @@ static struct exporting export_of(const struct count *count, const struct count_
                                    .output = o->export_path,
                                    .min_count = (uint32_t)s->min_count,
                                    .max_count = (uint32_t)s->max_count,
+                                   .count_cap = UINT32_MAX,
                                    .force = s->force };
 }
 

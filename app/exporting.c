@@ -88,7 +88,7 @@ static enum kc_status copy(const struct exporting *exporting, struct kc_cursor *
                 KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
                 if (n == 0)
                         break;
-                if (exporting->count_cap == 0)
+                if (exporting->count_cap == UINT32_MAX)
                         KC_TRY(kc_format_put(writer, kmers, counts, n, err));
                 else
                         KC_TRY(put_capped(exporting, writer, kc_kmer_nwords(k), kmers, counts, n,

@@ -12,7 +12,7 @@ struct exporting {
         enum kc_file_format format;
         const char *output;
         uint32_t min_count, max_count;
-        uint32_t count_cap;    /* higher counts are written as this; 0: no cap */
+        uint32_t count_cap;    /* higher counts are written as this; UINT32_MAX: no cap */
         const char *from, *to; /* bounds on the k-mers, as the user typed them, or NULL */
         bool force;            /* existing files may be replaced */
 };

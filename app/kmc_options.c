@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { DEFAULT_K = 25 };
+
 enum kmc_option_type {
         KMC_END,
         KMC_FLAG,    /* bool; the name is the whole word */
@@ -21,6 +23,7 @@ struct kmc_option {
         const char *words;    /* for KMC_TEXT: allowed arguments, each between spaces; or NULL */
         uint64_t min, max;
         size_t offset;    /* of the field in the settings */
+        bool once;        /* for KMC_NUMBER: another value, given later, is an error */
         const char *help; /* for KMC_REFUSED: why, or what to do instead */
 };
 
@@ -41,13 +44,20 @@ struct kmc_option {
         }
 
 static const struct kmc_option kmc_option_table[] = {
-        NUMBER("-k", "<len>", 1, KC_MAX_K, k, "length of the k-mers, from 1 to 255; default: 25"),
+        { .type = KMC_NUMBER,
+          .name = "-k",
+          .argument = "<len>",
+          .min = 1,
+          .max = KC_MAX_K,
+          .offset = FIELD(k),
+          .once = true,
+          .help = "length of the k-mers, from 1 to 255; default: 25. Two different ones are an error" },
         NUMBER("-m", "<size>", 1, 1024, memory_gb,
                "bound on the memory in GB, from 1 to 1024; default: 12. It is always kept; three "
                "quarters of the free memory are the bound if that is less"),
         NUMBER("-ci", "<value>", 0, UINT64_MAX, min_count,
                "leave out k-mers with a count below <value>; default: 2"),
-        NUMBER("-cs", "<value>", 1, UINT64_MAX, count_cap,
+        NUMBER("-cs", "<value>", 0, UINT64_MAX, count_cap,
                "write a count above <value> as <value>; default: 255"),
         NUMBER("-cx", "<value>", 1, UINT64_MAX, max_count,
                "leave out k-mers with a count above <value>; default: 1000000000"),
@@ -123,6 +133,22 @@ static bool has_word(const char *words, const char *word)
         return false;
 }
 
+/* kmc takes the last of several numbers, and so do most options here. */
+static enum kc_status set_number(const struct kmc_option *o, const char *argument, uint64_t *field,
+                                 struct kc_error *err)
+{
+        uint64_t number;
+        if (!parse_number(argument, &number) || number < o->min || number > o->max)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, o->name,
+                               argument, o->min, o->max);
+        if (o->once && *field != 0 && *field != number)
+                return kc_fail(err, KC_EUSAGE, "%s%" PRIu64 " and %s%" PRIu64 " exclude each other",
+                               o->name, *field, o->name, number);
+        *field = number;
+        return KC_OK;
+}
+
 static enum kc_status parse_option(struct kmc_settings *settings, const char *word,
                                    struct kc_error *err)
 {
@@ -131,7 +157,6 @@ static enum kc_status parse_option(struct kmc_settings *settings, const char *wo
                 return refuse_unknown(word, err);
         const char *argument = word + strlen(o->name);
         char *field = (char *)settings + o->offset;
-        uint64_t number;
         switch (o->type) {
         case KMC_FLAG:
                 *(bool *)field = true;
@@ -143,12 +168,7 @@ static enum kc_status parse_option(struct kmc_settings *settings, const char *wo
                 *(const char **)field = argument;
                 return KC_OK;
         case KMC_NUMBER:
-                if (!parse_number(argument, &number) || number < o->min || number > o->max)
-                        return kc_fail(err, KC_EUSAGE,
-                                       "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
-                                       o->name, argument, o->min, o->max);
-                *(uint64_t *)field = number;
-                return KC_OK;
+                return set_number(o, argument, (uint64_t *)field, err);
         default:
                 return kc_fail(err, KC_EUSAGE, "%s is not supported: %s", word, o->help);
         }
@@ -163,8 +183,7 @@ static bool asks_for_help(const char *word)
 enum kc_status kmc_options_parse(struct kmc_settings *settings, int argc, char **argv,
                                  struct kc_error *err)
 {
-        *settings = (struct kmc_settings){ .k = 25,
-                                           .min_count = 2,
+        *settings = (struct kmc_settings){ .min_count = 2,
                                            .max_count = 1000000000,
                                            .count_cap = 255,
                                            .memory_gb = 12,
@@ -183,6 +202,8 @@ enum kc_status kmc_options_parse(struct kmc_settings *settings, int argc, char *
         }
         if (settings->wants_help)
                 return KC_OK;
+        if (settings->k == 0)
+                settings->k = DEFAULT_K;
         if (argc - i < 3)
                 return kc_fail(err, KC_EUSAGE,
                                "the names of the input, the output and the working directory are "

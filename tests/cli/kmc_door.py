@@ -104,6 +104,19 @@ def test_outputs(f):
 
 
 @in_folder
+def test_cap_of_zero(f):
+    """As in kmc, all counts are then written as 0; import leaves such k-mers out."""
+    f.kcount("a.fq", "-k", 21, "--min", 2, "-o", "ours.kc", "--quiet")
+    distinct = json.loads(f.kcount("info", "ours.kc", "--json"))["distinct"]
+    for form, ending in (("kmc", ".kmc_pre"), ("kff", ".kff")):
+        f.call("-k21", "-k21", "-cs0", f"-o{form}", "a.fq", "out", "tmp")
+        report = f.kcount("import", f"out{ending}", "-o", "i.kc", "--force", "--quiet", "--json")
+        got = json.loads(report)["zero_counts"]
+        if got != distinct:
+            raise Failure(f"-cs0 -o{form}: {got} k-mers with a count of 0, not {distinct}")
+
+
+@in_folder
 def test_inputs(f):
     """The content decides, whatever format is declared; a list names several files."""
     f.kcount("a.fq", "-k", 25, "--min", 2, "-o", "ours.kc", "--quiet")
@@ -156,7 +169,7 @@ def test_refusals(f):
                                (("--foo", *names), "'--foo' is not an option"),
                                (("-z5", *names), "'-z5' is not an option"), (("-k256", *names), "-k: '256' is not"),
                                (("-k", "29", *names), "-k: '' is not"), (("-cx1e9", *names), "-cx: '1e9' is not"),
-                               (("-cs0", *names), "-cs: '0' is not"), (("-m0", *names), "-m: '0' is not"),
+                               (("-k21", "-k31", *names), "-k21 and -k31 exclude each other"), (("-m0", *names), "-m: '0' is not"),
                                (("-j", *names), "'-j': expected -j"), ((*names, "-k31"), "unexpected '-k31' after"),
                                (("a.fq", "out"), "are needed"), (("missing", "out", "tmp"), "cannot open missing"),
                                (("a.fq", "out", "nowhere"), "nowhere"), (("a.fq", "nowhere/out", "tmp"), "nowhere/out"),
@@ -242,6 +255,7 @@ def test_like_kmc(f):
     for options, operand in ((("-m2",), "a.fq"), (("-k21", "-ci3", "-cs6", "-cx300"), "a.fq.gz"),
                              (("-k31", "-b", "-ci1"), "a.fq"), (("-k5", "-cs4294967295"), "a.fq"),
                              (("-k77", "-fa"), "a.fa"), (("-k27", "-fm", "-cx3"), "wrapped.fa"),
+                             (("-k21", "-ci0", "-cs0"), "a.fq"),
                              (("-k33", "-ci1", "-cs100000"), "@list"), (("-k21", "-fbam"), "a.bam")):
         for form in (("-okmc",), ("-okff",)):
             same_files(f, (*options, *form, "-t2"), (operand,))
@@ -251,7 +265,7 @@ def test_like_kmc(f):
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
-        main([test_outputs, test_inputs, test_vg, test_tuning, test_refusals, test_failures, test_summary, test_help])
+        main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals, test_failures, test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)
