@@ -4,9 +4,18 @@
 #include "app/command.h"
 #include "app/counting.h"
 
+#define BOUND_ON_COUNTS(text) \
+        { \
+                .type = OPTION_ELSEWHERE, .name = (text), .hidden = true, \
+                .help = "bounds apply to the sum of all runs; give them to 'kcount compact', which " \
+                        "changes the file, or to 'kcount dump', 'export' or 'hist'" \
+        }
+
 static const struct option_spec add_options[] = {
         COUNTING_OPTIONS("the output's folder"),
         WRITING_OPTIONS(COUNTING_FIELD(common)),
+        BOUND_ON_COUNTS("min"),
+        BOUND_ON_COUNTS("max"),
         { 0 },
 };
 

@@ -176,7 +176,9 @@ static const struct option_spec hist_options[] = {
                   "module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
-        COUNTING_KMER(false, "Required for reads."),
+        COUNTING_KMER(false,
+                      "Required for reads. There can be only one; -k may be given again with the "
+                      "same number."),
         COUNTING_STRANDED,
         COUNTING_OPTIONS("the current folder"),
         MESSAGE_OPTIONS(COUNTING_FIELD(common)),

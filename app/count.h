@@ -93,6 +93,10 @@ enum kc_status count_prepare_exports(struct count *count, struct kc_error *err);
  * output_check and kc_store_create. */
 enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
 
+/* Say on standard error what is counted into which file if -k is given more than once: the user may
+ * have meant the last one to replace the others. Only rank 0 does. */
+void count_warn_of_lengths(const struct count *count);
+
 /* Give new files their names, all or none; or commit the run that was added; or take the rows of
  * the histogram, if nothing is written. No writer is left, even on failure. Fails like
  * kc_store_commit and kc_histogram_rows. */

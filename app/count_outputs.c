@@ -4,6 +4,7 @@
 #include "app/output_name.h"
 #include "app/signals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,18 @@ enum kc_status count_open_outputs(struct count *count, struct kc_error *err)
                 count->outputs[i].sink = sink_of(count, &count->outputs[i]);
 out:
         return status;
+}
+
+void count_warn_of_lengths(const struct count *count)
+{
+        const unsigned ntimes = count->settings->ks.ntimes;
+        if (ntimes < 2 || !writes_file(count))
+                return;
+        fprintf(stderr, "kcount: warning: -k is given %u times: counting", ntimes);
+        for (int i = 0; i < count->noutputs; i++)
+                fprintf(stderr, "%s k = %d into %s", i > 0 ? "," : "", count->outputs[i].k,
+                        count->outputs[i].path);
+        fprintf(stderr, "\n");
 }
 
 static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)

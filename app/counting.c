@@ -77,6 +77,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         enum kc_status status;
         KC_TRY(count_check_operands(count, err));
         KC_TRY(count_open_outputs(count, err));
+        count_warn_of_lengths(count);
         KC_TRY(try_tmp(count->tmp_dir, err));
         count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));

@@ -2,38 +2,25 @@
 
 #include "app/size.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* getopt_long's codes for options: FIRST_CODE + index in the table, so that letters are free. */
-enum { FIRST_CODE = 256, CODE_HELP = 128, CODE_VERSION };
-
-struct getopt_table {
-        struct option longs[OPTIONS_MAX + 3];
-        char shorts[2 * OPTIONS_MAX + 8];
+/* What every command accepts; the fields are those of struct invocation. */
+static const struct option_spec general_options[] = {
+        { .type = OPTION_FLAG,
+          .letter = 'h',
+          .name = "help",
+          .offset = offsetof(struct invocation, wants_help) },
+        { .type = OPTION_FLAG,
+          .letter = 'V',
+          .name = "version",
+          .offset = offsetof(struct invocation, wants_version) },
+        { .type = OPTION_FLAG,
+          .name = "no-mpi",
+          .offset = offsetof(struct invocation, without_mpi) },
+        { 0 },
 };
-
-static void make_getopt_table(const struct option_spec *specs, struct getopt_table *table)
-{
-        /* '-': operands are returned in place, as option 1; ':': a missing argument is reported as
-         * such */
-        char *p = stpcpy(table->shorts, "-:hV");
-        struct option *o = table->longs;
-        for (int i = 0; specs[i].type != OPTION_END; i++) {
-                int has_arg = specs[i].argument ? required_argument : no_argument;
-                *o++ = (struct option){ specs[i].name, has_arg, NULL, FIRST_CODE + i };
-                if (specs[i].letter)
-                        *p++ = specs[i].letter;
-                if (specs[i].letter && has_arg)
-                        *p++ = ':';
-        }
-        *o++ = (struct option){ "help", no_argument, NULL, CODE_HELP };
-        *o++ = (struct option){ "version", no_argument, NULL, CODE_VERSION };
-        *o = (struct option){ 0 };
-        *p = '\0';
-}
 
 const char *option_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES])
 {
@@ -68,41 +55,69 @@ static enum kc_status set_number(const struct option_spec *spec, const char *tex
                        (unsigned long long)spec->max);
 }
 
-static enum kc_status add_number(const struct option_spec *spec, const char *text,
+static bool has_number(const struct option_numbers *numbers, uint64_t number)
+{
+        for (size_t i = 0; i < numbers->n; i++)
+                if (numbers->values[i] == number)
+                        return true;
+        return false;
+}
+
+static enum kc_status add_number(const struct option_spec *spec, uint64_t number,
                                  struct option_numbers *numbers, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        if (numbers->n == OPTION_NUMBERS_MAX)
+                return kc_fail(err, KC_EUSAGE, "%s: more than %d numbers", option_name(spec, name),
+                               OPTION_NUMBERS_MAX);
+        numbers->values[numbers->n++] = number;
+        return KC_OK;
+}
+
+static enum kc_status add_listed(const struct option_spec *spec, const char *text,
+                                 struct option_numbers *list, struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES];
         uint64_t number;
         enum kc_status status;
         KC_TRY(set_number(spec, text, &number, err));
-        for (size_t i = 0; i < numbers->n; i++)
-                if (numbers->values[i] == number)
-                        return kc_fail(err, KC_EUSAGE, "%s: %s is given twice",
-                                       option_name(spec, name), text);
-        if (numbers->n == OPTION_NUMBERS_MAX)
-                return kc_fail(err, KC_EUSAGE, "%s: more than %d numbers", option_name(spec, name),
-                               OPTION_NUMBERS_MAX);
-        numbers->values[numbers->n++] = number;
+        if (has_number(list, number))
+                return kc_fail(err, KC_EUSAGE, "%s: %s is given twice", option_name(spec, name),
+                               text);
+        KC_TRY(add_number(spec, number, list, err));
 out:
         return status;
 }
 
-/* An option given again replaces the numbers it had. */
-static enum kc_status set_numbers(const struct option_spec *spec, const char *text,
-                                  struct option_numbers *numbers, struct kc_error *err)
+static enum kc_status parse_list(const struct option_spec *spec, const char *text,
+                                 struct option_numbers *list, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        *numbers = (struct option_numbers){ 0 };
         for (bool more = true; more && status == KC_OK;) {
                 const size_t n = strcspn(text, ",");
                 char *number = strndup(text, n);
                 if (number == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory");
-                status = add_number(spec, number, numbers, err);
+                status = add_listed(spec, number, list, err);
                 free(number);
                 more = text[n] == ',';
                 text += n + more;
         }
+        return status;
+}
+
+/* An option given again adds to its numbers. It may repeat some of them, as a list may not. */
+static enum kc_status set_numbers(const struct option_spec *spec, const char *text,
+                                  struct option_numbers *numbers, struct kc_error *err)
+{
+        struct option_numbers list = { 0 };
+        enum kc_status status;
+        KC_TRY(parse_list(spec, text, &list, err));
+        for (size_t i = 0; i < list.n; i++)
+                if (!has_number(numbers, list.values[i]))
+                        KC_TRY(add_number(spec, list.values[i], numbers, err));
+        numbers->ntimes++;
+out:
         return status;
 }
 
@@ -137,58 +152,106 @@ out:
         return status;
 }
 
-static int spec_index(const struct option_spec *specs, int code)
+/* ---- the command line ---- */
+
+/* The words that are left. */
+struct words {
+        char **next, **end;
+};
+
+static const struct option_spec *find_long(const struct option_spec *specs, const char *name,
+                                           size_t nbytes)
 {
-        if (code >= FIRST_CODE)
-                return code - FIRST_CODE;
-        for (int i = 0; specs[i].type != OPTION_END; i++)
-                if (specs[i].letter == code)
-                        return i;
-        return -1;
+        for (; specs->type != OPTION_END; specs++)
+                if (strlen(specs->name) == nbytes && memcmp(specs->name, name, nbytes) == 0)
+                        return specs;
+        return NULL;
 }
 
-/* Report why getopt_long failed. optopt is a letter, the code of a long option, or 0. */
-static enum kc_status reject(const struct command *command, int code, char **argv,
-                             struct kc_error *err)
+static const struct option_spec *find_letter(const struct option_spec *specs, char letter)
+{
+        for (; specs->type != OPTION_END; specs++)
+                if (specs->letter == letter)
+                        return specs;
+        return NULL;
+}
+
+/*
+ * Set the field of an option.
+ *   general   the option is one of general_options
+ *   argument  what stands in the same word, or NULL
+ */
+static enum kc_status take_option(struct invocation *call, const struct option_spec *spec,
+                                  bool general, const char *argument, struct words *words,
+                                  struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES];
-        int i = optopt ? spec_index(command->options, optopt) : -1;
-        if (code == ':' && i >= 0)
-                return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s",
-                               option_name(&command->options[i], name),
-                               command->options[i].argument);
-        if (i >= 0 || optopt == CODE_HELP || optopt == CODE_VERSION)
-                return kc_fail(err, KC_EUSAGE, "%s takes no argument", argv[optind - 1]);
-        if (optopt)
-                return kc_fail(err, KC_EUSAGE, "unknown option '-%c'", optopt);
-        return kc_fail(err, KC_EUSAGE, "unknown or ambiguous option '%s'", argv[optind - 1]);
+        if (spec->type == OPTION_ELSEWHERE)
+                return kc_fail(err, KC_EUSAGE, "unknown option '--%s': %s", spec->name, spec->help);
+        if (spec->argument != NULL && argument == NULL && words->next == words->end)
+                return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s", option_name(spec, name),
+                               spec->argument);
+        if (spec->argument == NULL && argument != NULL)
+                return kc_fail(err, KC_EUSAGE, "%s takes no argument", option_name(spec, name));
+        if (spec->argument != NULL && argument == NULL)
+                argument = *words->next++;
+        if (!general)
+                call->given[spec - call->command->options] = true;
+        return set_field(spec, argument, general ? (void *)call : call->settings, err);
 }
 
+/* text: --NAME or --NAME=ARGUMENT. */
+static enum kc_status take_long(struct invocation *call, const char *text, struct words *words,
+                                struct kc_error *err)
+{
+        const char *name = text + 2;
+        const size_t n = strcspn(name, "=");
+        const struct option_spec *own = find_long(call->command->options, name, n);
+        const struct option_spec *spec = own != NULL ? own : find_long(general_options, name, n);
+        if (spec == NULL)
+                return kc_fail(err, KC_EUSAGE, "unknown option '--%.*s'", (int)n, name);
+        return take_option(call, spec, own == NULL, name[n] == '=' ? name + n + 1 : NULL, words,
+                           err);
+}
+
+/* text: letters of options; the argument of the last one may follow it. */
+static enum kc_status take_letters(struct invocation *call, const char *text, struct words *words,
+                                   struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (const char *p = text + 1; *p != '\0' && status == KC_OK; p++) {
+                const struct option_spec *own = find_letter(call->command->options, *p);
+                const struct option_spec *spec =
+                        own != NULL ? own : find_letter(general_options, *p);
+                if (spec == NULL)
+                        return kc_fail(err, KC_EUSAGE, "unknown option '-%c'", *p);
+                const bool attached = spec->argument != NULL && p[1] != '\0';
+                status = take_option(call, spec, own == NULL, attached ? p + 1 : NULL, words, err);
+                if (attached)
+                        break;
+        }
+        return status;
+}
+
+/* getopt_long would take an abbreviation of a name, and --min for --min-quality where there is no
+ * --min. */
 static enum kc_status parse_arguments(struct invocation *call, int argc, char **argv,
                                       struct kc_error *err)
 {
-        const struct option_spec *specs = call->command->options;
-        struct getopt_table table;
-        make_getopt_table(specs, &table);
-        opterr = 0;
-        optind = 0; /* GNU: restart the scan */
+        struct words words = { argv + 1, argv + argc };
+        bool options = true;
         enum kc_status status = KC_OK;
-        for (int code; (code = getopt_long(argc, argv, table.shorts, table.longs, NULL)) != -1;) {
-                if (code == '?' || code == ':')
-                        return reject(call->command, code, argv, err);
-                int i = spec_index(specs, code);
-                if (code == 1) {
-                        call->operands[call->noperands++] = optarg;
-                } else if (i < 0) {
-                        call->wants_help |= code == 'h' || code == CODE_HELP;
-                        call->wants_version |= code == 'V' || code == CODE_VERSION;
-                } else {
-                        call->given[i] = true;
-                        KC_TRY(set_field(&specs[i], optarg, call->settings, err));
-                }
+        while (words.next < words.end) {
+                const char *word = *words.next++;
+                if (!options || word[0] != '-' || word[1] == '\0')
+                        call->operands[call->noperands++] = word;
+                else if (strcmp(word, "--") == 0)
+                        options = false;
+                else if (word[1] == '-')
+                        KC_TRY(take_long(call, word, &words, err));
+                else
+                        KC_TRY(take_letters(call, word, &words, err));
         }
-        while (optind < argc)
-                call->operands[call->noperands++] = argv[optind++];
 out:
         return status;
 }

@@ -1,6 +1,6 @@
 /*
- * A command and its options, each documented once: getopt_long's arrays, --help and the manual
- * page are all made from these tables.
+ * A command and its options, each documented once: the parser, --help and the manual page all use
+ * these tables.
  */
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
@@ -19,6 +19,9 @@ enum option_type {
         OPTION_NUMBERS, /* struct option_numbers, one or more of these with commas between them */
         OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,    /* const char * */
+        /* An error: the command has no such option, and help says which commands do. For options that
+         * users look for here. */
+        OPTION_ELSEWHERE,
 };
 
 enum { OPTIONS_MAX = 64 }; /* in a command */
@@ -28,6 +31,7 @@ enum { OPTION_NUMBERS_MAX = 16 };
 /* Distinct numbers, in the order of the command line. */
 struct option_numbers {
         size_t n;
+        unsigned ntimes; /* how often the option was given */
         uint64_t values[OPTION_NUMBERS_MAX];
 };
 
@@ -139,7 +143,8 @@ struct invocation {
         const char **operands;
         int noperands;
         bool wants_help, wants_version;
-        char *line; /* the whole command line, for the record */
+        bool without_mpi; /* main() has looked for this before the rest is parsed */
+        char *line;       /* the whole command line, for the record */
         double start_seconds;
         struct text_out *out; /* standard output */
         struct ranks *ranks;  /* the processes that run it together; NULL: there is one */
@@ -147,8 +152,8 @@ struct invocation {
 
 /*
  * Parse argv[1..] by call->command's table into call->settings and call->operands. Options and
- * operands may come in any order; "--" ends the options. KC_EUSAGE, KC_ENOMEM. Free with
- * invocation_free, even on failure.
+ * operands may come in any order; "--" ends the options. Names cannot be
+ * abbreviated. KC_EUSAGE, KC_ENOMEM. Free with invocation_free, even on failure.
  */
 enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err);

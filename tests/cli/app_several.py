@@ -181,6 +181,24 @@ def test_names():
     expect(s.names(), ["X.KC", "X.kff", "a.fq"], "an ending in capital letters, and an export")
 
 
+def test_repeated_option():
+    """Each -k adds to the others, and a warning says which files to expect, even with --quiet."""
+    for given, ks in ((["-k", 3, "-k", 4], [3, 4]), (["-k4", "--kmer=3,4", "-k", "5,4"], [4, 3, 5]),
+                      (["-k", 3, "--kmer", 3], [3])):
+        s = Session()
+        names = {k: f"x.k{k}.kc" if len(ks) > 1 else "x.kc" for k in ks}
+        s.kcount("a.fq", *given, "-o", "x.kc", "--quiet")
+        told = ", ".join(f"k = {k} into {name}" for k, name in names.items())
+        ntimes = sum(str(word).startswith("-") for word in given)
+        expect(s.said, f"kcount: warning: -k is given {ntimes} times: counting {told}\n", f"{given}")
+        expect(s.names(), sorted(["a.fq", *names.values()]), f"files for {given}")
+        for k, name in names.items():
+            s.kcount("a.fq", "-k", k, "-o", "one.kc", "--force", "--quiet")
+            expect(s.said, "", "messages about a single -k")
+            expect(s.kcount("dump", name), s.kcount("dump", "one.kc"), f"k-mers of {name}")
+    expect(s.kcount("hist", "a.fq", "-k", 3, "-k", 3, "--quiet"), s.kcount("hist", "x.kc"), "hist")
+
+
 def test_reports():
     s = Session()
     objects = json.loads(s.kcount("a.fq", "-k", "4,3", "--json", "--histogram"))
@@ -214,6 +232,10 @@ WRONG = [
     (["a.fq", "-k", "3,4", "-o", "folder/"], "-o/--output: 'folder/' is a folder, not a file"),
     (["a.fq", "-k", "3,4", "-o", "-"], "a .kc file cannot be written to standard output"),
     (["hist", "a.fq", "-k", "3,4"], "hist prints the histogram of one k"),
+    (["a.fq", "-k", "4", "-k", "3,3"], "-k/--kmer: 3 is given twice"),
+    (["a.fq", *["-k", "1,2,3,4,5,6,7,8", "-k", "8,9,10,11,12,13,14,15", "-k", "16,17"]],
+     "-k/--kmer: more than 16 numbers"),
+    (["hist", "a.fq", "-k", "3", "-k", "4"], "hist prints the histogram of one k"),
     (["hist", "a.fq", "-k", "3,3"], "-k/--kmer: 3 is given twice"),
     (["add", "one.kc", "a.fq", "-k", "3,4"], "unknown option '-k'"),
 ]
@@ -296,5 +318,6 @@ def test_limit_on_file_sizes():
 
 
 main([test_same_files, test_contig, test_device, test_device_contig, test_little_memory, test_stdin,
-      test_names, test_reports, test_wrong_usage, test_existing_outputs, test_all_or_none,
+      test_names, test_repeated_option,
+      test_reports, test_wrong_usage, test_existing_outputs, test_all_or_none,
       test_limit_on_file_sizes])

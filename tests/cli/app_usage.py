@@ -55,6 +55,18 @@ WRONG = [
     (["a.fq", "-k", "3", "--quiet=yes"], "takes no argument"),
     (["dmup", "a.kc"], "'dmup' is neither a command nor a file"),
     (["--nonsense"], "'--nonsense'"),
+    (["a.fq", "--km", "3"], "unknown option '--km'\n"),
+    (["a.fq", "--kmer=3", "--mi=2"], "unknown option '--mi'\n"),
+    (["a.fq", "-k", "3", "--mi", "2"], "unknown option '--mi'\n"),
+    (["a.fq", "-k", "3", "--min-qualit", "2"], "unknown option '--min-qualit'\n"),
+    (["a.fq", "-k", "3", "--kmers", "4"], "unknown option '--kmers'\n"),
+    (["a.fq", "-k", "3", "--=4"], "unknown option '--'\n"),
+    (["info", "--device"], "unknown option '--device'\n"),
+    (["union", "a.kc", "a.kc", "-o", "b.kc", "--count", "max"], "unknown option '--count'\n"),
+    (["count", "--hel"], "unknown option '--hel'\n"),
+    (["add", "a.kc", "a.fq", "--min", "30"], "unknown option '--min': bounds apply to the sum of all runs; "
+     "give them to 'kcount compact', which changes the file, or to 'kcount dump', 'export' or 'hist'\n"),
+    (["add", "a.kc", "a.fq", "--max=30"], "unknown option '--max': bounds apply to the sum of all runs"),
     (["help", "nonsense"], "no command 'nonsense'"),
     (["dump"], "needs FILE.kc"),
     (["dump", "a.kc", "b.kc"], "too many: 'b.kc'"),
@@ -123,7 +135,7 @@ def test_output_is_standard_input():
 def test_options_anywhere():
     s = Session()
     s.write("-x.fq", s.read("a.fq"))
-    for call in (["-k", 3, "a.fq"], ["a.fq", "-k3"], ["count", "--kmer=3", "a.fq"], ["a.fq", "--km", 3],
+    for call in (["-k", 3, "a.fq"], ["a.fq", "-k3"], ["count", "--kmer=3", "a.fq"], ["a.fq", "--kmer", 3],
                  ["count", "-k", 3, "--", "-x.fq"]):
         s.kcount(*call, "-o", "out.kc", "--force") if "--" not in call else s.kcount(*call)
     s.kcount("check", "-x.kc" if "-x.kc" not in s.names() else "./-x.kc")

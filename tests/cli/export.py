@@ -85,8 +85,8 @@ def test_usage():
     export("k21", to="-", code=2, message="standard output")
     export("k21", to="missing/x", code=1, message="cannot create")
     export("k21", "--min", 3, "--max", 2, code=2, message="--min 3 is above --max 2")
-    export("k21", "--from", "C", "--to-kmer", "A", code=2, message="FROM, 'C', comes after TO, 'A'")
-    export("k21", "--from", "C" * 22, code=2, message="letters long")
+    export("k21", "--from-kmer", "C", "--to-kmer", "A", code=2, message="FROM, 'C', comes after TO, 'A'")
+    export("k21", "--from-kmer", "C" * 22, code=2, message="letters long")
     if FORMAT.files == ["{}"]:
         export("k21", to="k21.kc", code=2, message="two different files")
 
