@@ -1,10 +1,10 @@
 #include "app/count.h"
 
 #include "app/exporting.h"
+#include "app/message.h"
 #include "app/output_name.h"
 #include "app/signals.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,13 +113,9 @@ out:
 void count_warn_of_lengths(const struct count *count)
 {
         const unsigned ntimes = count->settings->ks.ntimes;
-        if (ntimes < 2 || !writes_file(count))
-                return;
-        fprintf(stderr, "kcount: warning: -k is given %u times: counting", ntimes);
-        for (int i = 0; i < count->noutputs; i++)
-                fprintf(stderr, "%s k = %d into %s", i > 0 ? "," : "", count->outputs[i].k,
-                        count->outputs[i].path);
-        fprintf(stderr, "\n");
+        for (int i = 0; i < count->noutputs && ntimes > 1 && writes_file(count); i++)
+                message_print("kcount: warning: -k is given %u times: k = %d is counted into %s\n",
+                              ntimes, count->outputs[i].k, count->outputs[i].path);
 }
 
 static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)
