@@ -89,16 +89,17 @@ out:
         return status;
 }
 
-static enum kc_status refuse_letter(const struct sequences *s, unsigned char letter,
-                                    struct kc_error *err)
+static enum kc_status refuse_letter(const struct sequences *s, size_t at, struct kc_error *err)
 {
+        const unsigned char letter = (unsigned char)s->line.data[at];
         char what[32];
         snprintf(what, sizeof what, "the byte 0x%02x", letter);
         return kc_fail(err, KC_EINPUT, "%s: line %llu is not a sequence: it contains %s", s->path,
                        (unsigned long long)s->line_number,
-                       letter == ' '    ? "a space"
-                       : letter == '\t' ? "a tab"
-                                        : what);
+                       letter == ' '             ? "a space"
+                       : letter == '\t'          ? "a tab"
+                       : letter == '>' && at > 0 ? "'>'" KC_TEXT_INNER_HEADER
+                                                 : what);
 }
 
 static enum kc_status append_letters(struct sequences *s, size_t n, struct kc_error *err)
@@ -106,7 +107,7 @@ static enum kc_status append_letters(struct sequences *s, size_t n, struct kc_er
         for (size_t i = 0; i < n; i++) {
                 unsigned char c = (unsigned char)s->line.data[i];
                 if (!isalpha(c) && c != '-' && c != '*' && c != '.')
-                        return refuse_letter(s, c, err);
+                        return refuse_letter(s, i, err);
         }
         return append(&s->sequence, s->line.data, n, err);
 }

@@ -11,6 +11,10 @@
 
 struct kc_text_file;
 
+/* What a '>' within a line of a sequence means, for messages: files joined by cat, of which one has
+ * no last line end, or a header that is indented. */
+#define KC_TEXT_INNER_HEADER ": a line end is missing before '>', or blanks precede it"
+
 /*
  * Open FASTA, FASTQ or lines, plain or compressed with gzip, BGZF or zstd; "-" is standard input.
  * The caller frees *file with kc_text_file_close.

@@ -52,14 +52,12 @@ static __global__ void __launch_bounds__(TEXT_THREADS) classify_kernel(struct te
                 lines |= added_line(t, at);
         if (classes.binary && inside != 0)
                 find_binary(t, x, at, inside);
-        if (classes.high)
-                t.facts->high = 1;
         t.bases[word] = classes.bases & inside;
         t.lines[word] = lines;
         if (EXTRA != KC_TEXT_NO_EXTRA)
                 t.extra[word] = classes.extra & inside;
         if (word < t.nwords)
-                (EXTRA == KC_TEXT_BLANK ? t.gapped : t.codes)[word] = classes.codes;
+                (EXTRA == KC_TEXT_OTHER ? t.gapped : t.codes)[word] = classes.codes;
         const uint32_t nlines = __reduce_add_sync(UINT32_MAX, (uint32_t)__popc(lines));
         if (kc_warp_lane() == 0)
                 t.tile_lines[tile] = nlines;
@@ -88,7 +86,7 @@ enum kc_status kc_gpu_text_classify(struct kc_gpu_text *text, enum kc_gpu_text_f
         const unsigned grid = text_tile_blocks(t);
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->facts, 0, sizeof *t->facts, stream)));
         if (format == KC_GPU_TEXT_FASTA)
-                classify_kernel<KC_TEXT_BLANK><<<grid, TEXT_THREADS, 0, stream>>>(*t);
+                classify_kernel<KC_TEXT_OTHER><<<grid, TEXT_THREADS, 0, stream>>>(*t);
         else if (t->min_quality > 0)
                 classify_kernel<KC_TEXT_QUALITY><<<grid, TEXT_THREADS, 0, stream>>>(*t);
         else

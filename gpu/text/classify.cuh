@@ -17,14 +17,13 @@ struct kc_text_classes {
         uint32_t lines; /* line feeds */
         uint32_t extra; /* see kc_text_extra */
         bool binary;    /* perhaps there is a byte under 9 */
-        bool high;      /* there is a byte over 127 */
 };
 
 /* What the extra plane, which not all texts need, is for. */
 enum kc_text_extra {
         KC_TEXT_NO_EXTRA,
         KC_TEXT_QUALITY, /* bytes of at least the lowest accepted quality */
-        KC_TEXT_BLANK,   /* spaces, tabs and carriage returns */
+        KC_TEXT_OTHER,   /* bytes that are not from '@' to '~': no letters */
 };
 
 enum : uint32_t { KC_TEXT_TOPS = 0x80808080, KC_TEXT_ONES = 0x01010101 };
@@ -44,6 +43,13 @@ static __device__ __forceinline__ uint32_t kc_text_bases(uint32_t x, uint32_t *c
         const uint32_t letters = __byte_perm(0x43014101, 0x47015554, index);
         *codes = __byte_perm(0x01000000, 0x02000303, index);
         return ~kc_text_nonzero(letters ^ (x & 0xdf * KC_TEXT_ONES)) & KC_TEXT_TOPS;
+}
+
+/* Flags of the bytes that are not from '@' to '~': the second highest bit is 0, the highest is 1, or
+ * adding 1 sets it. */
+static __device__ __forceinline__ uint32_t kc_text_others(uint32_t x)
+{
+        return (~(x << 1) | x | ((x & ~KC_TEXT_TOPS) + KC_TEXT_ONES)) & KC_TEXT_TOPS;
 }
 
 static __device__ __forceinline__ uint32_t kc_text_equal(uint32_t x, uint8_t letter)
@@ -84,7 +90,7 @@ static __device__ __forceinline__ struct kc_text_classes kc_text_classify(const 
                                                                           uint8_t min_quality)
 {
         struct kc_text_classes classes = {};
-        uint32_t bases[4] = {}, lines[4] = {}, extra[4] = {}, small = 0, all = 0, half[2] = {};
+        uint32_t bases[4] = {}, lines[4] = {}, extra[4] = {}, small = 0, half[2] = {};
 #pragma unroll
         for (int j = 0; j < 8; j++) {
                 uint32_t codes;
@@ -92,20 +98,16 @@ static __device__ __forceinline__ struct kc_text_classes kc_text_classify(const 
                 kc_text_gather(lines, j, kc_text_equal(x[j], '\n'));
                 if (EXTRA == KC_TEXT_QUALITY)
                         kc_text_gather(extra, j, kc_text_at_least(x[j], min_quality));
-                if (EXTRA == KC_TEXT_BLANK)
-                        kc_text_gather(extra, j,
-                                       kc_text_equal(x[j], ' ') | kc_text_equal(x[j], '\t') |
-                                               kc_text_equal(x[j], '\r'));
+                if (EXTRA == KC_TEXT_OTHER)
+                        kc_text_gather(extra, j, kc_text_others(x[j]));
                 half[j / 4] |= __dp4a(codes, 0x40100401u, 0u) << 8 * (j % 4);
                 small |= ~((x[j] | KC_TEXT_TOPS) - 9 * KC_TEXT_ONES);
-                all |= x[j];
         }
         classes.codes = (uint64_t)half[1] << 32 | half[0];
         classes.bases = kc_text_gathered(bases);
         classes.lines = kc_text_gathered(lines);
         classes.extra = EXTRA == KC_TEXT_NO_EXTRA ? 0 : kc_text_gathered(extra);
         classes.binary = (small & KC_TEXT_TOPS) != 0;
-        classes.high = (all & KC_TEXT_TOPS) != 0;
         return classes;
 }
 

@@ -80,7 +80,7 @@ namespace
 struct line_part {
         uint32_t word, line, from; /* from: the bit where it begins */
         uint32_t bits;
-        uint32_t blanks; /* of these, blanks and carriage returns */
+        uint32_t others; /* of these, the ones that are no letters */
 };
 
 } // namespace
@@ -89,17 +89,6 @@ static __device__ void refuse_first(const struct text_view &t, uint32_t word, ui
 {
         if (bits != 0)
                 text_note_first(&t.facts->bad, word * 32 + (uint32_t)__ffs((int)bits) - 1);
-}
-
-/* Refuse bytes over 127, and carriage returns before '>', among the bytes that are not bases. */
-static __device__ void check_bytes(const struct text_view &t, uint32_t word, uint32_t left)
-{
-        for (; left != 0; left &= left - 1) {
-                const uint32_t at = word * 32 + (uint32_t)__ffs((int)left) - 1;
-                const uint8_t byte = t.bytes[at];
-                if (byte > 127 || (byte == '\r' && at + 1 < t.end && t.bytes[at + 1] == '>'))
-                        text_note_first(&t.facts->bad, at);
-        }
 }
 
 /* Where the line's letters end, as far as this text shows: blanks at the end of a text may or may
@@ -124,23 +113,23 @@ static __device__ uint32_t header_places(const struct text_view &t,
                                          const struct line_part &part)
 {
         const uint32_t start = t.line_starts[part.line], at = part.word * 32;
-        const uint32_t end = part.blanks != 0 ? line_end(t, extent, part.line) : 0;
-        for (uint32_t left = part.blanks; left != 0; left &= left - 1) {
-                const uint32_t blank = at + (uint32_t)__ffs((int)left) - 1;
-                if (end == UINT32_MAX || (blank < end && t.bytes[blank] == '\r'))
-                        text_note_first(&t.facts->bad, blank);
+        const uint32_t end = part.others != 0 ? line_end(t, extent, part.line) : 0;
+        for (uint32_t left = part.others; left != 0; left &= left - 1) {
+                const uint32_t other = at + (uint32_t)__ffs((int)left) - 1;
+                if (end == UINT32_MAX || (other < end && t.bytes[other] == '\r'))
+                        text_note_first(&t.facts->bad, other);
         }
         return start >= at + part.from ? part.bits & (0 - part.bits) : 0;
 }
 
-/* Blanks are letters, except at the end of a line. */
+/* What is not a letter has a place, too, except at the end of a line. */
 static __device__ uint32_t sequence_places(const struct text_view &t,
                                            const struct text_extent &extent,
                                            const struct line_part &part)
 {
         const uint32_t at = part.word * 32;
         uint32_t letters = part.bits;
-        if (part.blanks != 0) {
+        if (part.others != 0) {
                 const uint32_t end = line_end(t, extent, part.line);
                 if (end == UINT32_MAX)
                         refuse_first(t, part.word, part.bits);
@@ -148,10 +137,9 @@ static __device__ uint32_t sequence_places(const struct text_view &t,
         }
         if (t.noverlap == 0 && part.line < text_first(t.facts->first_header))
                 refuse_first(t, part.word, letters);
-        if (t.facts->high != 0)
-                check_bytes(t, part.word, letters & ~t.bases[part.word]);
-        else
-                check_bytes(t, part.word, letters & part.blanks);
+        const uint32_t odd = text_find_odd(t, part.word, letters & part.others);
+        if (odd != UINT32_MAX)
+                text_note_first(&t.facts->bad, odd);
         return letters;
 }
 
@@ -171,7 +159,7 @@ static __device__ uint32_t places_of(const struct text_view &t, const struct tex
 static __device__ uint32_t find_places(const struct text_view &t, const struct text_extent &extent,
                                        uint32_t word, uint32_t line)
 {
-        const uint32_t blanks = t.extra[word];
+        const uint32_t others = t.extra[word];
         const uint32_t at = word * 32;
         uint32_t inside = at < extent.end ? text_below(min(extent.end - at, 32u)) : 0;
         if (at < t.begin)
@@ -180,7 +168,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         for (uint32_t from = 0; line < extent.nshown; line++) {
                 const uint32_t to = left != 0 ? (uint32_t)__ffs((int)left) - 1 : 32;
                 const uint32_t bits = text_below(to) & ~text_below(from) & inside;
-                const struct line_part part = { word, line, from, bits, blanks & bits };
+                const struct line_part part = { word, line, from, bits, others & bits };
                 if (bits != 0)
                         places |= places_of(t, extent, part);
                 if (left == 0)
@@ -191,7 +179,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         return places;
 }
 
-/* Replace the plane of blanks with that of the bytes that have places. */
+/* Replace the plane of bytes that are no letters with that of the bytes that have places. */
 static __global__ void __launch_bounds__(TEXT_THREADS) places_kernel(struct text_view t)
 {
         const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);

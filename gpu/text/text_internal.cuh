@@ -28,7 +28,6 @@ enum text_kind : uint8_t { TEXT_SEQUENCE, TEXT_HEADER, TEXT_NEITHER };
  * its distance to UINT32_MAX, so that 0 means that there is none. */
 struct text_facts {
         unsigned binary;       /* the first byte under 9 */
-        unsigned high;         /* whether there are bytes over 127 */
         unsigned bad;          /* FASTQ: the first record that is not strict; FASTA: a byte of it */
         unsigned last_header;  /* FASTA: the number of the last header's line + 1, or 0 */
         unsigned first_header; /* FASTA: of the first one's line */
@@ -189,6 +188,21 @@ static __device__ inline uint32_t text_letters_end(const uint8_t *bytes, uint32_
                 if (n++ == TEXT_MAX_NBLANKS)
                         return UINT32_MAX;
         return to;
+}
+
+/* The first of these bytes of a word, in the line of a sequence, that is odd: see io/parse/sequence.h;
+ * UINT32_MAX: none. A carriage return at the end of the text may be followed by a line feed. */
+static __device__ inline uint32_t text_find_odd(const struct text_view &t, uint32_t word,
+                                                uint32_t left)
+{
+        for (; left != 0; left &= left - 1) {
+                const uint32_t at = word * 32 + (uint32_t)__ffs((int)left) - 1;
+                const uint8_t c = t.bytes[at];
+                if (c == '\r' ? at + 1 < t.end && t.bytes[at + 1] != '\n'
+                              : c == '>' || c > '~' || (c < ' ' && c != '\t'))
+                        return at;
+        }
+        return UINT32_MAX;
 }
 
 /* Add up x of all threads of the block; all of them must take part. */

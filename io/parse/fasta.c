@@ -1,6 +1,7 @@
 #include "io/parse/fasta.h"
 
 #include "io/parse/line.h"
+#include "io/parse/sequence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,10 +102,9 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
 
 struct scan {
         struct kc_chunk *chunk;
+        const struct kc_kernels *kernels;
         struct kc_record record; /* the one being built */
         bool in_record;
-        bool has_returns; /* carriage returns somewhere in the chunk */
-        bool high;        /* bytes over 127 */
         struct kc_problem *problem;
 };
 
@@ -122,15 +122,9 @@ static void refuse(struct scan *s, const char *what)
         s->problem->record = s->chunk->nreads;
 }
 
-static void refuse_return(struct scan *s)
+static void refuse_letter(struct scan *s, uint8_t letter)
 {
-        kc_problem_set_return(s->problem);
-        s->problem->record = s->chunk->nreads;
-}
-
-static void refuse_high(struct scan *s, const uint8_t *text, size_t n)
-{
-        kc_problem_set_high(s->problem, text, n);
+        kc_problem_set_letter(s->problem, letter);
         s->problem->record = s->chunk->nreads;
 }
 
@@ -149,35 +143,57 @@ static void add_letters(struct scan *s, size_t from, size_t n)
         s->record.nbases += (uint32_t)n;
 }
 
-static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t line, size_t n,
-                               struct kc_error *err)
+/* Take a line of a sequence, or a part of it; returns where it ends. */
+static size_t take_sequence(struct scan *s, size_t line, size_t end, bool fresh)
 {
         const uint8_t *text = s->chunk->buffer + line;
+        const size_t n = kc_sequence_line(s->kernels, text, end - line), stop = line + n;
+        const size_t nletters = stop < end ? kc_line_nletters(text, n) : n;
+        if (fresh && (*text == '@' || *text == '+'))
+                refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are mixed in "
+                          "one file");
+        else if (stop < end && text[n] != '\n')
+                refuse_letter(s, text[n]);
+        else if (nletters > 0)
+                add_letters(s, line, nletters);
+        return stop;
+}
+
+static enum kc_status take_header(struct scan *s, size_t line, size_t n, bool fresh,
+                                  struct kc_error *err)
+{
         enum kc_status status = KC_OK;
-        bool fresh = place == KC_FASTA_LINE_START;
-        if (fresh)
-                place = n > 0 ? place_of(*text) : KC_FASTA_LINE_START;
-        if (place == KC_FASTA_HEADER) {
-                if (fresh) {
-                        status = close_record(s, err);
-                        s->record = (struct kc_record){ 0 };
-                        s->in_record = true;
-                        s->chunk->nreads++;
-                }
-                if (memchr(text, '\r', n) != NULL)
-                        refuse_return(s);
-        } else if (place == KC_FASTA_SEQUENCE) {
-                if (fresh && (*text == '@' || *text == '+'))
-                        refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
-                                  "mixed in one file");
-                else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
-                        refuse_return(s); /* or a header would be taken for bases */
-                else if (s->high && kc_line_is_high(text, n))
-                        refuse_high(s, text, n);
-                else
-                        add_letters(s, line, n);
+        if (fresh) {
+                status = close_record(s, err);
+                s->record = (struct kc_record){ 0 };
+                s->in_record = true;
+                s->chunk->nreads++;
         }
+        if (memchr(s->chunk->buffer + line, '\r', n) != NULL)
+                refuse_letter(s, '\r');
         return status;
+}
+
+/* Take the line at *at, or what the text has of it, and go to the next one. place: where it begins
+ * in the file. */
+static enum kc_status take_line(struct scan *s, enum kc_fasta_place place, size_t end, size_t *at,
+                                struct kc_error *err)
+{
+        const uint8_t *line = s->chunk->buffer + *at;
+        const bool fresh = place == KC_FASTA_LINE_START;
+        const size_t from = *at;
+        if (fresh)
+                place = place_of(*line);
+        if (place == KC_FASTA_SEQUENCE) {
+                *at = take_sequence(s, from, end, fresh) + 1;
+                return KC_OK;
+        }
+        const uint8_t *eol = memchr(line, '\n', end - from);
+        const size_t n = eol == NULL ? end - from : (size_t)(eol - line);
+        *at = from + n + 1;
+        if (place != KC_FASTA_HEADER)
+                return KC_OK;
+        return take_header(s, from, eol == NULL ? n : kc_line_nletters(line, n), fresh, err);
 }
 
 /* Put the bases before the chunk in front of its text, if its first sequence continues theirs. */
@@ -198,29 +214,22 @@ static size_t first_binary(const struct kc_chunk *chunk)
         return at;
 }
 
-enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
-                             struct kc_rare_bytes rare, struct kc_problem *problem,
-                             struct kc_error *err)
+enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_kernels *kernels,
+                             const struct kc_fasta_state *state, bool binary,
+                             struct kc_problem *problem, struct kc_error *err)
 {
-        struct scan s = { .chunk = chunk, .high = rare.high, .problem = problem };
+        struct scan s = { .chunk = chunk, .kernels = kernels, .problem = problem };
         enum kc_fasta_place place = state->place;
         enum kc_status status = KC_OK;
-        size_t end = rare.binary ? first_binary(chunk) : chunk->end;
+        size_t end = binary ? first_binary(chunk) : chunk->end;
         begin_scan(&s, state);
-        s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
         *problem = (struct kc_problem){ 0 };
         for (size_t at = chunk->text; at < end && problem->what[0] == 0;) {
-                const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
-                size_t stop = eol == NULL ? end : (size_t)(eol - chunk->buffer);
-                size_t n = stop - at;
-                if (eol != NULL)
-                        n = kc_line_nletters(chunk->buffer + at, n);
-                KC_TRY(add_line(&s, place, at, n, err));
+                KC_TRY(take_line(&s, place, end, &at, err));
                 place = KC_FASTA_LINE_START;
-                at = stop + 1;
         }
         KC_TRY(close_record(&s, err));
-        if (rare.binary && problem->what[0] == 0) {
+        if (binary && problem->what[0] == 0) {
                 char what[96];
                 snprintf(what, sizeof what,
                          "holds binary data (byte 0x%02x): this is not FASTA, or it is damaged",

@@ -33,11 +33,11 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
 
 /*
  * Index the sequences in the chunk's text, joining the lines of each in place. state is that at the
- * text's beginning; rare is what kc_kernels.count_lines found in the text. problem: out, as in
- * kc_fastq_long_parse. KC_ENOMEM.
+ * text's beginning; binary: whether kc_kernels.count_lines found a byte under 9. problem: out, as
+ * in kc_fastq_long_parse. KC_ENOMEM.
  */
-enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
-                             struct kc_rare_bytes rare, struct kc_problem *problem,
-                             struct kc_error *err);
+enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_kernels *kernels,
+                             const struct kc_fasta_state *state, bool binary,
+                             struct kc_problem *problem, struct kc_error *err);
 
 #endif

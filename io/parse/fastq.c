@@ -3,6 +3,7 @@
 #include "io/input/damage.h"
 #include "io/input/foreign.h"
 #include "io/parse/line.h"
+#include "io/parse/sequence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,18 +18,19 @@
  * A line end hidden in a part that is not searched would make more than four lines a record; so
  * counting all line ends, which the chunk's split needs anyway, makes the check complete.
  */
-static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_record *record,
-                        size_t *next)
+static bool scan_record(const struct kc_kernels *kernels, const uint8_t *buffer, size_t at,
+                        size_t end, struct kc_record *record, size_t *next)
 {
         const uint8_t *stop = buffer + end, *seq, *eol, *qual;
         if (buffer[at] != '@' || (eol = memchr(buffer + at, '\n', end - at)) == NULL)
                 return false;
         seq = eol + 1;
-        if ((eol = memchr(seq, '\n', (size_t)(stop - seq))) == NULL)
+        eol = seq + kc_sequence_line(kernels, seq, (size_t)(stop - seq));
+        if (eol == stop || *eol != '\n')
                 return false;
         const uint8_t *plus = eol + 1;
         size_t nbases = kc_line_nletters(seq, (size_t)(eol - seq));
-        if (nbases > 0 && (*seq == '+' || *seq == '@' || *seq == '>'))
+        if (nbases > 0 && (*seq == '+' || *seq == '@'))
                 return false; /* no sequence: the general parser finds out what it is */
         if (stop - plus < 2 || *plus != '+')
                 return false;
@@ -57,8 +59,8 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         return true;
 }
 
-enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
-                             bool high, bool *strict, struct kc_error *err)
+enum kc_status kc_fastq_scan(struct kc_chunk *chunk, const struct kc_kernels *kernels, size_t start,
+                             size_t end, size_t nlines, bool *strict, struct kc_error *err)
 {
         struct kc_record record;
         enum kc_status status;
@@ -66,9 +68,7 @@ enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, s
         *strict = false;
         KC_TRY(kc_chunk_reserve_records(chunk, nlines / 4, err));
         while (at < end) {
-                if (!scan_record(chunk->buffer, at, end, &record, &at))
-                        return KC_OK;
-                if (high && kc_line_is_high(chunk->buffer + record.seq, record.nbases))
+                if (!scan_record(kernels, chunk->buffer, at, end, &record, &at))
                         return KC_OK;
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
         }
@@ -237,12 +237,12 @@ static enum outcome explain_truncated(const struct line_walk *w, const struct ex
         return BAD;
 }
 
-static struct kc_rare_bytes find_rare(const struct kc_kernels *kernels, const uint8_t *buffer,
-                                      size_t from, size_t to)
+static bool is_binary(const struct kc_kernels *kernels, const uint8_t *buffer, size_t from,
+                      size_t to)
 {
-        struct kc_rare_bytes rare = { false, false };
-        kernels->count_lines(buffer + from, to - from, &rare);
-        return rare;
+        bool binary = false;
+        kernels->count_lines(buffer + from, to - from, &binary);
+        return binary;
 }
 
 static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
@@ -254,15 +254,15 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
                  (unsigned)*text);
 }
 
-/* Check that a record's bytes are text, and that its sequence has none over 127. */
+/* Check that a record's bytes are text, and that its sequence may have those that it has. */
 static enum outcome check_bytes(const struct kc_kernels *kernels, const uint8_t *buffer,
                                 const struct extent *x, struct kc_problem *problem)
 {
-        struct kc_rare_bytes rare = find_rare(kernels, buffer, x->begin, x->end);
-        if (rare.binary)
+        size_t n = x->plus - x->seq, odd = kc_sequence_find_odd(kernels, buffer + x->seq, n);
+        if (is_binary(kernels, buffer, x->begin, x->end))
                 refuse_binary(buffer + x->begin, problem);
-        else if (rare.high && kc_line_is_high(buffer + x->seq, x->plus - x->seq))
-                kc_problem_set_high(problem, buffer + x->seq, x->plus - x->seq);
+        else if (odd < n)
+                kc_problem_set_letter(problem, buffer[x->seq + odd]);
         else
                 return RECORD;
         return BAD;
@@ -288,7 +288,7 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
                 chunk->nreads++;
         }
-        if (outcome == INCOMPLETE && find_rare(kernels, chunk->buffer, x.begin, w.end).binary)
+        if (outcome == INCOMPLETE && is_binary(kernels, chunk->buffer, x.begin, w.end))
                 refuse_binary(chunk->buffer + x.begin, problem);
         else if (outcome == INCOMPLETE && last)
                 explain_truncated(&w, &x, problem);

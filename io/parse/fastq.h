@@ -14,11 +14,10 @@
  * Index the records in [start, end) of the chunk's buffer, which begins and ends with whole lines.
  * KC_ENOMEM.
  *   nlines  number of line ends in that range
- *   high    there may be bytes over 127
  * *strict: whether all of it is sound records of four lines; if not, the index is meaningless.
  */
-enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
-                             bool high, bool *strict, struct kc_error *err);
+enum kc_status kc_fastq_scan(struct kc_chunk *chunk, const struct kc_kernels *kernels, size_t start,
+                             size_t end, size_t nlines, bool *strict, struct kc_error *err);
 
 /*
  * Index all complete records in [chunk->start, chunk->end), after what is indexed already, joining

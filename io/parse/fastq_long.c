@@ -1,5 +1,7 @@
 #include "io/parse/fastq_long.h"
 
+#include "io/parse/sequence.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -268,15 +270,17 @@ static void check_end(struct parse *p)
 
 static void check_bytes(struct parse *p, size_t from, size_t to)
 {
-        const uint8_t *buffer = p->chunk->buffer;
-        struct kc_rare_bytes rare = { false, false };
-        p->state->kernels->count_lines(buffer + from, to - from, &rare);
+        const struct kc_kernels *kernels = p->state->kernels;
+        const uint8_t *buffer = p->chunk->buffer, *seq = buffer + p->seq.begin;
+        bool binary = false;
         if (p->problem->what[0] != 0)
                 return;
-        if (rare.binary)
+        kernels->count_lines(buffer + from, to - from, &binary);
+        size_t odd = kc_sequence_find_odd(kernels, seq, p->seq.n);
+        if (binary)
                 refuse(p, "holds binary data: this is not FASTQ");
-        else if (rare.high && kc_line_is_high(buffer + p->seq.begin, p->seq.n))
-                kc_problem_set_high(p->problem, buffer + p->seq.begin, p->seq.n);
+        else if (odd < p->seq.n)
+                kc_problem_set_letter(p->problem, seq[odd]);
 }
 
 enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chunk,

@@ -26,15 +26,6 @@ static inline size_t kc_line_nletters(const uint8_t *line, size_t n)
         return n;
 }
 
-/* Whether there is a byte over 127: names may have them, sequences may not. */
-static inline bool kc_line_is_high(const uint8_t *letters, size_t n)
-{
-        uint8_t all = 0;
-        for (size_t i = 0; i < n; i++)
-                all |= letters[i];
-        return all > 127;
-}
-
 /*
  * Blanks at the end of a chunk, and perhaps a carriage return after them. Only the next chunk shows
  * whether they end a line.

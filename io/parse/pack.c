@@ -49,20 +49,28 @@ __attribute__((target("avx512bw,popcnt"))) static inline uint64_t pack64_avx512(
         return valid;
 }
 
-__attribute__((target("avx512bw,popcnt"))) static inline size_t lines64_avx512(
-        const uint8_t *text, struct kc_rare_bytes *rare)
+__attribute__((target("avx512bw,popcnt"))) static inline size_t lines64_avx512(const uint8_t *text,
+                                                                               bool *binary)
 {
         __m512i v = _mm512_loadu_si512(text);
-        rare->binary |= _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(9)) != 0;
-        rare->high |= _mm512_movepi8_mask(v) != 0;
+        *binary |= _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(9)) != 0;
         return (size_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n')));
 }
 
-#define TARGET  __attribute__((target("avx512bw,popcnt")))
-#define NAME(x) avx512_##x
-#define VARIANT "avx512"
-#define PACK64  pack64_avx512
-#define LINES64 lines64_avx512
+/* Adding 1 makes 0x7f negative, as bytes over 127 are. */
+__attribute__((target("avx512bw,popcnt"))) static inline uint64_t others64_avx512(
+        const uint8_t *text)
+{
+        __m512i next = _mm512_add_epi8(_mm512_loadu_si512(text), _mm512_set1_epi8(1));
+        return _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8('@' + 1));
+}
+
+#define TARGET   __attribute__((target("avx512bw,popcnt")))
+#define NAME(x)  avx512_##x
+#define VARIANT  "avx512"
+#define PACK64   pack64_avx512
+#define LINES64  lines64_avx512
+#define OTHERS64 others64_avx512
 #include "io/parse/pack_template.h"
 
 __attribute__((target("avx2,popcnt"))) static inline uint32_t pack32_avx2(const uint8_t *seq,
@@ -94,25 +102,37 @@ __attribute__((target("avx2,popcnt"))) static inline uint64_t pack64_avx2(const 
 }
 
 __attribute__((target("avx2,popcnt"))) static inline size_t lines64_avx2(const uint8_t *text,
-                                                                         struct kc_rare_bytes *rare)
+                                                                         bool *binary)
 {
         const __m256i newline = _mm256_set1_epi8('\n'), limit = _mm256_set1_epi8(8);
         __m256i a = _mm256_loadu_si256((const __m256i *)text);
         __m256i b = _mm256_loadu_si256((const __m256i *)(text + 32));
         __m256i least = _mm256_min_epu8(a, b);
         __m256i under = _mm256_cmpeq_epi8(_mm256_min_epu8(least, limit), least);
-        rare->binary |= _mm256_movemask_epi8(under) != 0;
-        rare->high |= _mm256_movemask_epi8(_mm256_or_si256(a, b)) != 0;
+        *binary |= _mm256_movemask_epi8(under) != 0;
         uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, newline));
         uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, newline));
         return (size_t)(__builtin_popcount(low) + __builtin_popcount(high));
 }
 
-#define TARGET  __attribute__((target("avx2,popcnt")))
-#define NAME(x) avx2_##x
-#define VARIANT "avx2"
-#define PACK64  pack64_avx2
-#define LINES64 lines64_avx2
+__attribute__((target("avx2,popcnt"))) static inline uint32_t others32_avx2(const uint8_t *text)
+{
+        __m256i next =
+                _mm256_add_epi8(_mm256_loadu_si256((const __m256i *)text), _mm256_set1_epi8(1));
+        return (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8('@' + 1), next));
+}
+
+__attribute__((target("avx2,popcnt"))) static inline uint64_t others64_avx2(const uint8_t *text)
+{
+        return others32_avx2(text) | (uint64_t)others32_avx2(text + 32) << 32;
+}
+
+#define TARGET   __attribute__((target("avx2,popcnt")))
+#define NAME(x)  avx2_##x
+#define VARIANT  "avx2"
+#define PACK64   pack64_avx2
+#define LINES64  lines64_avx2
+#define OTHERS64 others64_avx2
 #include "io/parse/pack_template.h"
 #endif
 
@@ -133,24 +153,31 @@ static inline uint64_t pack64_portable(const uint8_t *seq, uint64_t *words)
         return valid;
 }
 
-static inline size_t lines64_portable(const uint8_t *text, struct kc_rare_bytes *rare)
+static inline size_t lines64_portable(const uint8_t *text, bool *binary)
 {
-        uint8_t nlines = 0, under = 0, all = 0;
+        uint8_t nlines = 0, under = 0;
         for (int i = 0; i < 64; i++) {
                 nlines = (uint8_t)(nlines + (text[i] == '\n'));
                 under |= text[i] < 9;
-                all |= text[i];
         }
-        rare->binary |= under;
-        rare->high |= all > 127;
+        *binary |= under;
         return nlines;
 }
 
+static inline uint64_t others64_portable(const uint8_t *text)
+{
+        uint64_t others = 0;
+        for (int i = 0; i < 64; i++)
+                others |= (uint64_t)(text[i] < '@' || text[i] > '~') << i;
+        return others;
+}
+
 #define TARGET
-#define NAME(x) portable_##x
-#define VARIANT "portable"
-#define PACK64  pack64_portable
-#define LINES64 lines64_portable
+#define NAME(x)  portable_##x
+#define VARIANT  "portable"
+#define PACK64   pack64_portable
+#define LINES64  lines64_portable
+#define OTHERS64 others64_portable
 #include "io/parse/pack_template.h"
 
 const struct kc_kernels *kc_kernels_get(size_t index)

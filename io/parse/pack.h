@@ -11,12 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are rare in text: set to true if one is found. */
-struct kc_rare_bytes {
-        bool binary; /* under 9: no text has them */
-        bool high;   /* over 127: some names have them, no sequence does */
-};
-
 struct kc_kernels {
         const char *name;
 
@@ -29,8 +23,15 @@ struct kc_kernels {
          */
         size_t (*pack)(const uint8_t *seq, size_t n, uint64_t *words);
 
-        /* Number of line ends in text; rare bytes found are added to *rare. */
-        size_t (*count_lines)(const uint8_t *text, size_t n, struct kc_rare_bytes *rare);
+        /* Number of line ends in text; *binary: set to true if there is a byte under 9, which no
+         * text has. */
+        size_t (*count_lines)(const uint8_t *text, size_t n, bool *binary);
+
+        /*
+         * How many bytes come before the first one that is not from '@' to '~': all letters are.
+         *   text  64 bytes after its end may be read
+         */
+        size_t (*skip_letters)(const uint8_t *text, size_t n);
 
         /*
          * Replace each valid letter whose quality is under min by KC_CHUNK_LOW_QUALITY.

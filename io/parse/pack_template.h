@@ -4,7 +4,9 @@
  *   NAME(x)       name of this variant's x
  *   PACK64        (const uint8_t *seq, uint64_t words[2]) -> uint64_t: pack 64 letters, mask of
  *                 those that are valid
- *   LINES64       (const uint8_t *text, struct kc_rare_bytes *rare) -> line ends in 64 bytes
+ *   LINES64       (const uint8_t *text, bool *binary) -> line ends in 64 bytes
+ *   OTHERS64      (const uint8_t *text) -> uint64_t: mask of those of 64 bytes that are not from
+ *                 '@' to '~'
  */
 
 TARGET static size_t NAME(pack)(const uint8_t *seq, size_t n, uint64_t *words)
@@ -28,20 +30,30 @@ TARGET static size_t NAME(pack)(const uint8_t *seq, size_t n, uint64_t *words)
         return i + valid;
 }
 
-TARGET static size_t NAME(count_lines)(const uint8_t *text, size_t n, struct kc_rare_bytes *rare)
+TARGET static size_t NAME(count_lines)(const uint8_t *text, size_t n, bool *binary)
 {
         size_t nlines = 0, i = 0;
-        struct kc_rare_bytes found = { false, false };
+        bool found = false;
         for (; i + 64 <= n; i += 64)
                 nlines += LINES64(text + i, &found);
         for (; i < n; i++) {
                 nlines += text[i] == '\n';
-                found.binary |= text[i] < 9;
-                found.high |= text[i] > 127;
+                found |= text[i] < 9;
         }
-        rare->binary |= found.binary;
-        rare->high |= found.high;
+        *binary |= found;
         return nlines;
+}
+
+TARGET static size_t NAME(skip_letters)(const uint8_t *text, size_t n)
+{
+        for (size_t i = 0; i < n; i += 64) {
+                uint64_t others = OTHERS64(text + i);
+                if (others == 0)
+                        continue;
+                i += (size_t)__builtin_ctzll(others);
+                return i < n ? i : n;
+        }
+        return n;
 }
 
 TARGET static size_t NAME(mask_quality)(uint8_t *seq, const uint8_t *qual, size_t n, uint8_t min)
@@ -62,6 +74,7 @@ static const struct kc_kernels NAME(kernels) = {
         .name = VARIANT,
         .pack = NAME(pack),
         .count_lines = NAME(count_lines),
+        .skip_letters = NAME(skip_letters),
         .mask_quality = NAME(mask_quality),
 };
 
@@ -70,3 +83,4 @@ static const struct kc_kernels NAME(kernels) = {
 #undef VARIANT
 #undef PACK64
 #undef LINES64
+#undef OTHERS64

@@ -1,5 +1,7 @@
 #include "io/parse/problem.h"
 
+#include "io/text_file.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,14 +14,18 @@ void kc_problem_set_return(struct kc_problem *problem)
         problem->filter = "tr '\\r' '\\n' < FILE";
 }
 
-void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
+void kc_problem_set_letter(struct kc_problem *problem, uint8_t letter)
 {
-        size_t at = 0;
-        while (at + 1 < n && seq[at] < 128)
-                at++;
-        snprintf(problem->what, sizeof problem->what,
-                 "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ or FASTA",
-                 (unsigned)seq[at]);
+        if (letter == '\r')
+                kc_problem_set_return(problem);
+        else if (letter == '>')
+                snprintf(problem->what, sizeof problem->what,
+                         "has '>' in its sequence" KC_TEXT_INNER_HEADER);
+        else
+                snprintf(problem->what, sizeof problem->what,
+                         "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ "
+                         "or FASTA",
+                         (unsigned)letter);
 }
 
 void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,

@@ -19,8 +19,8 @@ struct kc_problem {
 /* Report a carriage return within a line. */
 void kc_problem_set_return(struct kc_problem *problem);
 
-/* Report that a sequence [n] holds a byte over 127; shows the first one. */
-void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
+/* Report a byte in a sequence that no sequence has (io/parse/sequence.h). */
+void kc_problem_set_letter(struct kc_problem *problem, uint8_t letter);
 
 /* Report that a sequence of nbases is longer than may be held; bases_per_byte: how many of them a
  * byte holds. */

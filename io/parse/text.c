@@ -7,7 +7,7 @@
 /* What the split decided about one chunk. */
 struct cut {
         enum kc_format format;
-        struct kc_rare_bytes rare;
+        bool binary;                 /* there is a byte under 9 */
         size_t nlines;               /* line ends in the chunk's own text */
         size_t tail;                 /* after its last line end */
         size_t whole, whole_nlines;  /* FASTQ: where whole records end, and their lines */
@@ -42,7 +42,7 @@ static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk
 {
         const uint8_t *begin = chunk->buffer + chunk->text;
         size_t n = chunk->end - chunk->text;
-        cut->nlines = text->kernels->count_lines(begin, n, &cut->rare);
+        cut->nlines = text->kernels->count_lines(begin, n, &cut->binary);
         const uint8_t *eol = memrchr(begin, '\n', n);
         cut->tail = eol == NULL ? chunk->text : (size_t)(eol - chunk->buffer) + 1;
 }
@@ -140,10 +140,9 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
         if (atomic_load_explicit(&text->general, memory_order_relaxed))
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
-        cut->rare.high = text->high |= cut->rare.high;
         /* binary data can be refused without more text: the general parser sees them now */
         cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
-        if (cut->whole_nlines == 0 && !chunk->last && !cut->rare.binary && !cut->too_long) {
+        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary && !cut->too_long) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
                 return keep(&text->carry, chunk, chunk->text, err);
@@ -250,15 +249,15 @@ static bool is_blank(const uint8_t *text, size_t n)
 
 /* *strict: whether the guess of four lines holds for the whole chunk; if so, its records are
  * indexed. */
-static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut, bool *strict,
-                                  struct kc_error *err)
+static enum kc_status scan_strict(const struct kc_text *text, struct kc_chunk *chunk,
+                                  const struct cut *cut, bool *strict, struct kc_error *err)
 {
         *strict = false;
-        if (cut->rare.binary || cut->too_long)
+        if (cut->binary || cut->too_long)
                 return KC_OK;
         if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
                 return KC_OK;
-        return kc_fastq_scan(chunk, chunk->start, cut->whole, cut->whole_nlines, cut->rare.high,
+        return kc_fastq_scan(chunk, text->kernels, chunk->start, cut->whole, cut->whole_nlines,
                              strict, err);
 }
 
@@ -348,13 +347,14 @@ static enum kc_status confirm_fasta(struct kc_text *text, const struct kc_chunk 
         return status;
 }
 
-static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict,
-                           struct kc_error *err)
+static enum kc_status scan(const struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                           bool *strict, struct kc_error *err)
 {
         if (cut->format == KC_FORMAT_FASTA)
-                return kc_fasta_scan(chunk, &cut->fasta, cut->rare, &cut->problem, err);
+                return kc_fasta_scan(chunk, text->kernels, &cut->fasta, cut->binary, &cut->problem,
+                                     err);
         if (cut->format == KC_FORMAT_FASTQ)
-                return scan_strict(chunk, cut, strict, err);
+                return scan_strict(text, chunk, cut, strict, err);
         return KC_OK;
 }
 
@@ -383,7 +383,7 @@ enum kc_status kc_text_parse(struct kc_text *text, struct kc_chunk *chunk, struc
         kc_turn_pass(&text->order.split);
 
         if (own.status == KC_OK)
-                scan(chunk, &cut, &strict, &own);
+                scan(text, chunk, &cut, &strict, &own);
 
         kc_turn_wait(&text->order.confirm, chunk->seq);
         enum kc_status status = confirm(text, chunk, &cut, strict, &own, err);

@@ -44,7 +44,6 @@ struct kc_text {
         uint8_t last_byte;
         struct kc_bytes carry; /* FASTQ: the text after the last whole record */
         size_t carry_nlines;
-        bool high; /* FASTQ: there are bytes over 127 in the text so far */
         struct kc_fasta_state fasta;
 
         /* In confirm's turn. */

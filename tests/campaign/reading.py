@@ -2,6 +2,7 @@
 A slow reader of files of reads that follows the rules of the formats. It accepts whatever kcount
 may accept, so kcount must refuse every file that it refuses.
 """
+import re
 import shutil
 import struct
 import subprocess
@@ -11,6 +12,7 @@ from tools import Failure
 
 SAM_HEADERS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t")
 COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")
+ODD = re.compile(rb"[^\t -=?-~]")  # what no line of a sequence holds
 AS_HTSLIB = bytes.maketrans(b"0123Uu", b"ACGTNN")  # what else htslib accepts as bases in SAM
 
 
@@ -103,18 +105,25 @@ def lines_of(text):
     return [line.rstrip(b" \t") for line in lines]
 
 
+def sequence(lines):
+    """The lines joined; none of them may hold '>', a control character or a byte over 127."""
+    if any(ODD.search(line) for line in lines):
+        raise Refused("no sequence")
+    return b"".join(lines)
+
+
 def read_fasta(lines):
     found = None
     for line in lines:
         if line[:1] == b">":
             if found is not None:
-                yield b"".join(found)
+                yield sequence(found)
             found = []
         elif line[:1] != b";" and line:
             if found is None or line[:1] in b"@+":
                 raise Refused("not FASTA")
             found.append(line)
-    yield b"".join(found or [])
+    yield sequence(found or [])
 
 
 def read_fastq(lines):
@@ -132,7 +141,7 @@ def read_fastq(lines):
             bases.append(line)
         if line[:1] != b"+":
             raise Refused("no '+'")
-        bases = b"".join(bases)
+        bases = sequence(bases)
         while len(quality) < len(bases):
             try:
                 quality += next(lines)

@@ -28,6 +28,10 @@ AGAIN = "; copy or download the file again"
 CPU = ("--device", "cpu")  # no message about a missing device
 
 
+MISSING = ": a line end is missing before '>', or blanks precede it"
+INNER = " has '>' in its sequence" + MISSING
+
+
 def packed(pack, *arguments):
     """An archive whose only file is FASTQ."""
     out = io.BytesIO()
@@ -148,6 +152,16 @@ REFUSED = [
      "whether the file is damaged: gzip -t FILE"),
     (FASTA + b">c\0\nACGT\n",
      "in: record 3 holds binary data (byte 0x00): this is not FASTA, or it is damaged"),
+    (FASTA + b">c\nACGT>d part\nACGT\n", "in: record 3" + INNER),
+    (gzip.compress(FASTA[:-1]) + gzip.compress(FASTA),
+     "in: record 2" + INNER + "; to see whether the file is damaged: gzip -t FILE"),
+    (bgzf(FASTA[:-1] + FASTA, 20), "in: record 2" + INNER),
+    (FASTA + b" \t" + FASTA, "in: record 2" + INNER),
+    (FASTQ + b"@b\nAC>T\n+\nII>I\n", "in: record 41" + INNER),
+    (FASTQ + b"@b\nAC\nG\x1aT\n+\nII\nIII\n",
+     "in: record 41 has the byte 0x1a in its sequence: the file is damaged, or not FASTQ or FASTA"),
+    (FASTA + b"\x7f\n",
+     "in: record 2 has the byte 0x7f in its sequence: the file is damaged, or not FASTQ or FASTA"),
     (FASTA + FASTA.replace(b"\n", b"\r"),
      "in: record 3 has a carriage return within a line, an old Mac line ending; try: "
      "tr '\\r' '\\n' < FILE | kcount ... -"),
@@ -175,13 +189,35 @@ def test_standard_input():
     for content, wanted in (
             (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
             (BGZ + b"not gzip", trailing("bytes", len(BGZ))),
-            (OPEN_BGZ + bytes(5), no_end_block(len(OPEN_BGZ)))):
+            (OPEN_BGZ + bytes(5), no_end_block(len(OPEN_BGZ))),
+            (FASTA[:-1] + FASTA, "in: record 2" + INNER)):
         with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as pipe:
             feed = threading.Thread(target=lambda: (pipe.stdin.write(content), pipe.stdin.close()))
             feed.start()
             refuse(s, "standard input" + wanted[2:], "-", "-k", 5, "-o", "out.kc", *CPU,
                    stdin=pipe.stdout)
             feed.join()
+
+
+def test_joined_zstd():
+    if shutil.which("zstd") is None:
+        return
+    s = Session()
+    halves = [subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE, check=True).stdout
+              for text in (FASTA[:-1], FASTA)]
+    s.write("in", b"".join(halves))
+    refuse(s, "in: record 2" + INNER + "; to see whether the file is damaged: zstd -t FILE", "in",
+           "-k", 5, "-o", "out.kc", *CPU)
+
+
+def test_large_joined():
+    """Cut in chunks, by several threads: the same record is blamed."""
+    s = Session()
+    lines = b"ACGTTGCAACGGATCCATTAGCATGG\n" * 40000
+    text = b"".join(b">%d\n" % i + lines for i in range(4))
+    s.write("in", text.replace(b"\n>2\n", b">2\n"))
+    for threads in (1, 2, 7):
+        refuse(s, "in: record 2" + INNER, "in", "-k", 5, "-t", threads, *CPU)
 
 
 def test_large_gzip():
@@ -268,6 +304,7 @@ def test_query_files():
             (b"ACGTACGT\nACGT ACGT\n>\n",
              "in: line 3 is not a sequence: it contains the byte 0x3e"),
             (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
+            (FASTA[:-1] + FASTA, "in: line 5 is not a sequence: it contains '>'" + MISSING),
             ((SOURCE / "data/human.bam").read_bytes(),
              "in is SAM, BAM or CRAM, which kcount reads only to count; try: samtools fasta FILE | "
              "kcount ... -")):
@@ -397,6 +434,6 @@ def test_same_device():
     expect("same file" in s.said, False, "a warning about a device")
 
 
-main([test_refused, test_standard_input, test_large_gzip, test_accepted, test_lists,
-      test_database_as_reads, test_query_files, test_cram, test_bam,
+main([test_refused, test_standard_input, test_joined_zstd, test_large_joined, test_large_gzip,
+      test_accepted, test_lists, test_database_as_reads, test_query_files, test_cram, test_bam,
       test_same_file, test_many_same_files, test_same_device])

@@ -232,6 +232,9 @@ def test_bad_files():
         "cut.fq.gz": bgzf(text)[:len(packed) // 2],
         "crc.fq.gz": bgzf(text)[:-28] + bgzf_block(b"@x\nA\n+\nI\n")[:-8] + bytes(8) + bgzf_block(b""),
         "flip.fq.gz": bytes(packed),
+        "joined.fa": fasta(MIXED, 60)[:-1] + fasta(MIXED[:9], 60),
+        "indented.fa.gz": bgzf(fasta(MIXED, 60) + b" " + fasta(MIXED[:9], 60)),
+        "escape.fq": text[:half] + b"@x\nACG\033T\n+\nIIIII\n" + text[half:],
         "empty.fq": b"",
         "nothing.fq.gz": bgzf_block(b""),
     }

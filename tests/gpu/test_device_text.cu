@@ -153,7 +153,13 @@ static void foreign_fastq(void **state)
                                     "@r\n" A40 "\n+\x02\n" I40 "\n",
                                     "@r\n" A40 "\n+\nI" I40 "\x03\n",
                                     "@r\n" A40 "\303\244\n+\n" I40 "II\n",
-                                    "@r\n\200" A40 "\n+\nI" I40 "\n" })
+                                    "@r\n\200" A40 "\n+\nI" I40 "\n",
+                                    "@r\n" A40 ">s\n+\nII" I40 "\n",
+                                    "@r\n >" A40 "\n+\nII" I40 "\n",
+                                    "@r\n" A40 "\033\n+\nI" I40 "\n",
+                                    "@r\n\177" A40 "\n+\nI" I40 "\n",
+                                    "@r\nA\r" A40 "\n+\nII" I40 "\n",
+                                    "@r\n" A40 "\r\r\n+\nI" I40 "\r\n" })
                 check_foreign(&d, record, false);
         for (const char *record : { "@", "@r\n", "@r\n" A40, "@r\n" A40 "\n", "@r\n" A40 "\n+",
                                     "@r\n" A40 "\n+\n", "@r\n" A40 "\n+\nIII", "\n\n@\n" })
@@ -172,7 +178,10 @@ static void foreign_fasta(void **state)
              { ">r\n" A40 "\n@" A40 "\n", ">r\n" A40 "\n+\n" A40 "\n", ">r\ra\n" A40 "\n",
                ">r\r \n" A40 "\n", ">r\n" A40 "\r>s\n" A40 "\n", ">\001\n" A40 "\n",
                ">r\n" A40 "\n\x08\n" A40 "\n", ">r\n;\x02\n" A40 "\n",
-               ">r\n" A40 "\n" A40 "\303\244\n", ">r\n\377\n" })
+               ">r\n" A40 "\n" A40 "\303\244\n", ">r\n\377\n", ">r\n" A40 ">s\n" A40 "\n",
+               ">r\n" A40 "\n >s\n" A40 "\n", ">r\n" A40 "\n\t\t>s\n", ">r\nA>\n",
+               ">r\n" A40 "\033\n", ">r\n\177" A40 "\n", ">r\nA\r" A40 "\n",
+               ">r\n" A40 "\r\r\n" A40 "\n" })
                 check_foreign(&d, record, false);
         check_strict_part(&d, A40 "\n>r\n" A40 "\n", 0);
         check_strict_part(&d, ";c\n" A40 "\n>r\n" A40 "\n", 0);
@@ -182,7 +191,7 @@ static void foreign_fasta(void **state)
 
 static void damage(std::string *text, uint64_t *state)
 {
-        static const char BYTES[] = "\n\n\n\r\r \t@+>;NACGTI#\001\377";
+        static const char BYTES[] = "\n\n\n\r\r \t@+>;NACGTI#\001\033\177\377";
         const size_t at = next_random(state) % text->size();
         const char byte = BYTES[next_random(state) % (sizeof BYTES - 1)];
         switch (next_random(state) % 4) {

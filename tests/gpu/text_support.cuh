@@ -424,11 +424,11 @@ static inline std::string any_bases(uint64_t *state, size_t n)
         std::string bases = any_letters(state, n, "ACGT");
         const uint64_t kind = next_random(state) % 8;
         for (size_t at = 0; kind < 4 && at < n; at += 1 + next_random(state) % 200)
-                bases[at] = "NnRYacgtuU-*.XZ@+> \t"[next_random(state) % 20];
+                bases[at] = "NnRYacgtuU-*.XZ@+~ \t"[next_random(state) % 20];
         if (kind == 4 && n > 0)
                 bases.replace(next_random(state) % n, 1 + next_random(state) % n, n / 3 + 1, 'N');
         bases.resize(n, 'A');
-        if (n > 0 && strchr("@+>", bases[0]) != NULL)
+        if (n > 0 && strchr("@+", bases[0]) != NULL)
                 bases[0] = 'A';
         if (n > 0 && strchr(" \t", bases[n - 1]) != NULL)
                 bases[n - 1] = 'A';
@@ -465,7 +465,7 @@ static inline std::string any_sequence(uint64_t *state, size_t n, size_t line, c
 {
         std::string bases = any_bases(state, n);
         for (size_t at = 0; at < n; at += line) /* a FASTA line cannot begin with these */
-                if (strchr("@+>; \t", bases[at]) != NULL)
+                if (strchr("@+; \t", bases[at]) != NULL)
                         bases[at] = 'N';
         return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
                in_lines(bases, line, eol);

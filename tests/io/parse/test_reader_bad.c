@@ -316,6 +316,51 @@ static void test_bad_records(void **state)
         refuse_text("; only\nACGT\n", "record 1 has no '>' line");
 }
 
+/* Files joined by cat of which one has no last line end, and headers after blanks. */
+static void test_inner_headers(void **state)
+{
+        (void)state;
+#define INNER(n) \
+        "record " #n " has '>' in its sequence: a line end is missing before '>', or blanks"
+        refuse_text(">a\nACGTACGT>b GATTACA\nACGT\n", INNER(1));
+        refuse_text(">a\nACGT\n>b x\nAC\nACGT>c\nACGT", INNER(2));
+        refuse_text(">a\r\nACGT>b\r\nACGT\r\n", INNER(1));
+        refuse_text(">a\nACGT\n >b\nACGT\n", INNER(1));
+        refuse_text(">a\nACGT\n>b\nACGT\n\n\t  \t>c\nACGT\n", INNER(2));
+        refuse_text(">a\nACGT>\n>b\nACGT\n", INNER(1));
+        refuse_text(">a\nACGT  \t >b\nACGT\n", INNER(1));
+        refuse_text("> >a\n> ACGT\n>>>\nACGT>>>\n", INNER(3));
+        refuse_text(";c\n >a\nACGT\n", INNER(1));
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nAC>GT\n+\nI>III\n@c\nA\n+\nI\n", INNER(2));
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nAC\nG>T\n+\nIII\nII\n", INNER(2));
+        refuse_text("@a\nACGT\n >b\n+\nIIIIIII\n", INNER(1));
+#undef INNER
+}
+
+/* Control characters: each of them, in every kind of sequence. */
+static void test_control_characters(void **state)
+{
+        (void)state;
+        static const char *const formats[] = {
+                ">a\nACGT\n>b\nAC\nA%cC\n>c\nACGT\n",
+                ">a\nACGT\n>b\nACGT%c\r\n",
+                "@a\nACGT\n+\nIIII\n@b\nAC%cGT\n+\nIIIII\n@c\nA\n+\nI\n",
+                "@a\nACGT\n+\nIIII\n@b\nACGT\n%cA\n+\nIIIIII\n@c\nA\n+\nI\n",
+        };
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+                for (int c = '\v'; c <= 127; c = c == ' ' - 1 ? 127 : c + 1) {
+                        char text[80], part[64];
+                        snprintf(text, sizeof text, formats[f], c);
+                        snprintf(part, sizeof part,
+                                 c == '\r' ? "record 2 has a carriage return within a line"
+                                           : "record 2 has the byte 0x%02x in its sequence",
+                                 (unsigned)c);
+                        refuse_text(text, part);
+                }
+        refuse_text(">a\nACG \r \nTTT\n", "record 1 has a carriage return within a line");
+        refuse_text(">a\nACG\n>b\n\r\r\nACG\n", "record 2 has a carriage return within a line");
+}
+
 /* A wrong record hidden among strict ones: the number of lines is right, the lengths are not. */
 static void test_quality_swallows(void **state)
 {
@@ -481,22 +526,30 @@ static void test_many_blanks(void **state)
         free(text);
 }
 
-/* A carriage return within a line is a letter, wherever the text is cut. */
-static void test_carriage_return_in_pieces(void **state)
+/* A long record with an odd byte, wherever the text is cut. */
+static void refuse_in_pieces(const char *text, const char *part)
 {
-        (void)state;
         for (size_t chunk = 2; chunk < 40; chunk++) {
                 struct setting setting = {
                         .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
                 };
-                struct outcome got = read_text("@a\nACGTACGT\rTACGT\r\n+\r\nIIIIIIIIIIIIII\r\n"
-                                               "@b\nACGT\n+\nIIII\n",
-                                               &setting);
-                assert_int_equal(got.status, KC_OK);
-                assert_int_equal(got.totals.nreads, 2);
-                assert_int_equal(got.totals.nbases, 14 + 4);
-                assert_int_equal(got.totals.nskipped, 1);
+                struct outcome got = read_text(text, &setting);
+                assert_refused(&got, part);
         }
+}
+
+static void test_odd_bytes_in_pieces(void **state)
+{
+        (void)state;
+        static const char returns[] = "record 1 has a carriage return within a line";
+#define REST "\r\n+\r\nIIIIIIIIIIIIII\r\n@b\nACGT\n+\nIIII\n"
+        refuse_in_pieces("@a\nACGTACGT\rTACGT" REST, returns);
+        refuse_in_pieces("@a\nACGTACGTTACGT\r" REST, returns);
+        refuse_in_pieces("@a\nACGTACGT\r \t\nTACGT" REST, returns);
+        refuse_in_pieces("@a\nACGTACGT>TACGT" REST, "record 1 has '>' in its sequence");
+        refuse_in_pieces("@a\nACGTACGT\nTAC\n  >" REST, "record 1 has '>' in its sequence");
+        refuse_in_pieces("@a\nACGTACGT\177TACGT" REST, "record 1 has the byte 0x7f");
+#undef REST
 }
 
 /* Lines of one length, and wrapped. */
@@ -523,13 +576,15 @@ int main(void)
                 cmocka_unit_test(test_bgzf_without_end),
                 cmocka_unit_test(test_bgzf_and_gzip),
                 cmocka_unit_test(test_bad_records),
+                cmocka_unit_test(test_inner_headers),
+                cmocka_unit_test(test_control_characters),
                 cmocka_unit_test(test_quality_swallows),
                 cmocka_unit_test(test_many_blanks),
                 cmocka_unit_test(test_blanks),
                 cmocka_unit_test(test_first_error_wins),
                 cmocka_unit_test(test_long_records),
                 cmocka_unit_test(test_bad_pieces),
-                cmocka_unit_test(test_carriage_return_in_pieces),
+                cmocka_unit_test(test_odd_bytes_in_pieces),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,14 +183,17 @@ static void test_oddities(void **state)
                      (const char *[]){ "GGGAA", "CC;C" }, 2, 1);
         check_oddity(">a\r\nGGG\r\nAATT\r\n\r\n>b\r\nCCC\r", (const char *[]){ "GGGAATT", "CCC" },
                      2, 0);
-        check_oddity(">a\nACG\r\r\nTTT\nAC\rCC\n", (const char *[]){ "ACG\rTTTAC\rCC" }, 1, 2);
         check_oddity(">a\nACG \t \nTTT\t\r\nA C  C   \n", (const char *[]){ "ACGTTTA C  C" }, 1, 3);
-        check_oddity(">a\nACG \r \nTTT\r \r\nAC\r\r\n  \nCC",
-                     (const char *[]){ "ACG \rTTT\rAC\rCC" }, 1, 4);
         check_oddity(";c\n  \n> a \n \t\nACG    \n    T     TT    ;     AC   ",
                      (const char *[]){ "ACG    T     TT    ;     AC" }, 1, 19);
-        check_oddity(">a     b    \n;   c   \n  ACG\n >TTT\n>   \n   \nACGT",
-                     (const char *[]){ "  ACG >TTT", "ACGT" }, 2, 4);
+        check_oddity(">a     b    \n;   c   \n  ACG\n <TTT\n>   \n   \nACGT",
+                     (const char *[]){ "  ACG <TTT", "ACGT" }, 2, 4);
+        check_oddity("\n\n  >a > b\nAC\n\n \t\n>b>c\n\n>>d>\n;>\n\nGT\n",
+                     (const char *[]){ "AC", "", "GT" }, 3, 0);
+        check_oddity(">a\n!\"#$%&'(),/0123456789:\n<=?[\\]^_`{|}~\nACG@+;\n",
+                     (const char *[]){ "!\"#$%&'(),/0123456789:<=?[\\]^_`{|}~ACG@+;" }, 1, 38);
+        check_oddity("@a>\nA<-\tGT\n+>\n>>>@>>\n@b\nAC~\nGT\n+\n>>@\n>>\n",
+                     (const char *[]){ "A<-\tGT", "AC~GT" }, 2, 4);
         check_oddity("@a \nACGT   \n+\t\nIIII\n@b\nGGGTT \t\r\n+ \r\nIIIII\t \r\n",
                      (const char *[]){ "ACGT", "GGGTT" }, 2, 0);
         check_oddity("@a\nAC \nG   T  \n \t\n+\nI\t\nII II\nI\n \n@b\nGGG\n+\nIII   ",
