@@ -14,9 +14,7 @@ static struct kc_source *new_source(const struct kc_input *in, enum kc_container
                         return kc_source_new_gunzip();
                 return kc_source_new_gzip();
         case KC_CONTAINER_BGZF:
-                return kc_source_new_bgzf(false);
-        case KC_CONTAINER_BAM:
-                return kc_source_new_bgzf(true);
+                return kc_source_new_bgzf();
         case KC_CONTAINER_ZSTD:
                 return kc_source_new_zstd();
         default:

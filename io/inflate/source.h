@@ -32,7 +32,8 @@ struct kc_source {
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;
-        bool must_not_grow; /* plain text that does not show where its last record ends: FASTA */
+        bool must_not_grow; /* plain text that does not show where its last record ends: FASTA, BAM */
+        bool bam;           /* the text is BAM, so nothing but BGZF may follow BGZF */
         bool inflates;      /* it is not plain text */
         bool serial;        /* all the work is done under the lock: better not to wait for it */
 };
@@ -72,7 +73,7 @@ void kc_source_close(struct kc_source *source);
 
 /* The five kinds; each allocates a struct that begins with struct kc_source. NULL: no memory. */
 struct kc_source *kc_source_new_plain(void);
-struct kc_source *kc_source_new_bgzf(bool alone); /* alone: nothing but BGZF may follow */
+struct kc_source *kc_source_new_bgzf(void);
 struct kc_source *kc_source_new_gzip(void);
 struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
 struct kc_source *kc_source_new_zstd(void);

@@ -19,7 +19,6 @@ enum { MAX_HEADER = 256 };
 
 struct bgzf_source {
         struct kc_source base;
-        bool alone;                  /* BAM: BGZF only */
         struct kc_gzip_stream *rest; /* set once a member was not BGZF */
         uint32_t last_isize;         /* text in the last block read from a pipe */
 };
@@ -92,7 +91,7 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
         }
         if (text_nbytes != 0)
                 return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE,
-                                      bgzf->alone ? "samtools fastq FILE" : "gzip -dc FILE",
+                                      bgzf->base.bam ? "samtools fastq FILE" : "gzip -dc FILE",
                                       "%s is truncated: it ends at byte %llu without BGZF's "
                                       "end-of-file block" KC_DAMAGE_REMEDY,
                                       in->name, (unsigned long long)offset);
@@ -145,7 +144,7 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
                                "%s cannot be shared among processes: it is not BGZF from byte %llu "
                                "on; count it with one",
                                source->input.name, (unsigned long long)offset);
-        if (bgzf->alone)
+        if (source->bam)
                 return kc_damage_trailing(
                         &(struct kc_trailing){ source->input.name, "BGZF", offset,
                                                source->input.regular ? source->input.size : 0,
@@ -305,12 +304,11 @@ static void free_bgzf(struct kc_source *source)
 
 static const struct kc_source_ops bgzf_ops = { .take = take, .decode = decode, .free = free_bgzf };
 
-struct kc_source *kc_source_new_bgzf(bool alone)
+struct kc_source *kc_source_new_bgzf(void)
 {
         struct bgzf_source *bgzf = calloc(1, sizeof *bgzf);
         if (bgzf == NULL)
                 return NULL;
         bgzf->base.ops = &bgzf_ops;
-        bgzf->alone = alone;
         return &bgzf->base;
 }

@@ -220,10 +220,6 @@ static enum kc_status inflate_some(struct kc_gzip_stream *stream, struct kc_erro
         int code = isal_inflate(state);
         if (code < 0)
                 return kc_damage_corrupt(stream->input->name, explain(code), place(stream), err);
-        if (code > ISAL_OUT_OVERFLOW)
-                return kc_damage_corrupt(stream->input->name,
-                                         "data that needs a dictionary, found before",
-                                         place(stream), err);
         if (state->block_state == ISAL_BLOCK_FINISH)
                 stream->in_member = false;
         else if (state->avail_out > 0 && state->avail_in == 0 && stream->input_ended)

@@ -65,25 +65,43 @@ static enum kc_status window_too_large(const struct zstd_source *z, struct kc_er
                               z->base.input.name, 1 << (z->window_log - 20));
 }
 
-static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
+/* Why the library does not go on, and whether the file is damaged. */
+static enum kc_status explain(const struct zstd_source *z, size_t code, struct kc_error *err)
 {
         const struct kc_input *in = &z->base.input;
+        switch (ZSTD_getErrorCode(code)) {
+        case ZSTD_error_memory_allocation:
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        case ZSTD_error_frameParameter_windowTooLarge:
+                return window_too_large(z, err);
+        case ZSTD_error_dictionary_wrong:
+                return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc -D DICT FILE",
+                                      "%s was compressed with a zstd dictionary, without which it "
+                                      "cannot be read",
+                                      in->name);
+        case ZSTD_error_prefix_unknown:
+                if (z->frame_end > 0)
+                        return kc_damage_trailing(
+                                &(struct kc_trailing){ in->name, "zstd", z->frame_end,
+                                                       in->regular ? in->size : 0, false },
+                                err);
+                break;
+        default:
+                break;
+        }
+        return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: zstd: %s" KC_DAMAGE_REMEDY,
+                       in->name, place(z), ZSTD_getErrorName(code));
+}
+
+static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
+{
         bool starved = z->in.pos == z->in.size; /* the library may still hold text back */
         size_t before = out->pos;
         size_t code = ZSTD_decompressStream(z->stream, out, &z->in);
-        if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
-                return window_too_large(z, err);
-        if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && z->frame_end > 0)
-                return kc_damage_trailing(&(struct kc_trailing){ in->name, "zstd", z->frame_end,
-                                                                 in->regular ? in->size : 0,
-                                                                 false },
-                                          err);
         if (ZSTD_isError(code))
-                return kc_fail(err, KC_EINPUT,
-                               "%s is corrupt near byte %llu: zstd: %s" KC_DAMAGE_REMEDY, in->name,
-                               place(z), ZSTD_getErrorName(code));
+                return explain(z, code, err);
         if (starved && out->pos == before && code != 0)
-                return kc_damage_truncated(in->name, "zstd", place(z), err);
+                return kc_damage_truncated(z->base.input.name, "zstd", place(z), err);
         z->expected = code;
         if (code == 0)
                 z->frame_end = place(z);

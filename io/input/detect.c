@@ -4,8 +4,9 @@
  *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
  *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
  *      "CRAM" and its version
- *      in the text:    "BAM\1"; "@HD\t" and the like, or a line of 11 fields: SAM;
- *                      '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may come first
+ *      in the text:    "BAM\1"; "@HD\t" and the like, unless a FASTQ record begins so, or a line of
+ *                      11 fields: SAM; '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may
+ *                      come first
  *
  * Anything else is refused, with its name and a remedy if they are known (io/input/foreign.h).
  */
@@ -73,8 +74,8 @@ static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, s
         return KC_OK;
 }
 
-/* Whether text begins with a line of SAM's header; is_sam_line: of its body. */
-static bool is_sam_header(const char *text, size_t n)
+/* Whether text begins with a line like those of SAM's header; is_sam_line: of its body. */
+static bool is_header_line(const char *text, size_t n)
 {
         static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -82,6 +83,32 @@ static bool is_sam_header(const char *text, size_t n)
                     text[3] == '\t')
                         return true;
         return false;
+}
+
+/* Whether the first line of a text is the name of a read: lines of its sequence follow, and one that
+ * begins with '+'. In SAM, each line begins with '@', or has a tab after at most MAX_NAME letters. */
+static bool is_read_name(const char *text, size_t n)
+{
+        enum { MAX_NAME = 254 };
+        const char *end = text + n, *line = memchr(text, '\n', n);
+        for (bool sequence = false; line != NULL && ++line < end; sequence = true) {
+                const char *eol = memchr(line, '\n', (size_t)(end - line));
+                const size_t length = (size_t)((eol != NULL ? eol : end) - line);
+                const bool tab = memchr(line, '\t', length) != NULL;
+                if (*line == '+' && (sequence || !tab))
+                        return true;
+                if (*line == '@' || tab)
+                        return false;
+                if (eol == NULL && length > MAX_NAME)
+                        return true;
+                line = eol;
+        }
+        return false;
+}
+
+static bool is_sam_header(const char *text, size_t n)
+{
+        return is_header_line(text, n) && !is_read_name(text, n);
 }
 
 static bool is_sam_line(const char *text, size_t n)
@@ -116,19 +143,35 @@ struct look {
         struct kc_detected *found;
 };
 
-static enum kc_status found_alignments(const struct look *look, const char *format, bool bom,
-                                       struct kc_error *err)
+/* A block of zstd can be longer than what is seen of a file in advance, and then shows nothing. */
+static enum kc_status refuse_in_zstd(const struct look *look, const char *format,
+                                     struct kc_error *err)
+{
+        return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc FILE",
+                              "%s is %s inside zstd, which kcount cannot read", look->name, format);
+}
+
+static enum kc_status found_bam(const struct look *look, struct kc_error *err)
 {
         struct kc_detected *found = look->found;
         if (found->container == KC_CONTAINER_ZSTD)
-                return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc FILE",
-                                      "%s is %s inside zstd, which kcount cannot read", look->name,
-                                      format);
+                return refuse_in_zstd(look, "BAM", err);
+        found->bases_per_byte = found->container == KC_CONTAINER_PLAIN ? 0.5 : 1;
+        found->bam = true;
+        return KC_OK;
+}
+
+static enum kc_status found_sam(const struct look *look, bool bom, struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        if (found->container == KC_CONTAINER_ZSTD)
+                return refuse_in_zstd(look, "SAM", err);
         if (bom)
                 return kc_fail_filter(err, KC_REMEDY_FILTER, "tail -c +4 FILE",
                                       "%s is SAM that begins with a UTF-8 byte order mark, which "
                                       "kcount cannot read",
                                       look->name);
+        found->bases_per_byte = 0.4 / look->bytes_per_letter;
         found->container = KC_CONTAINER_ALIGNMENTS;
         return KC_OK;
 }
@@ -161,21 +204,14 @@ static enum kc_status detect_text(const struct look *look, const uint8_t *text, 
         const char *letters = (const char *)text;
         enum kc_status status;
         found->first = n > 0 ? letters[0] : 0;
-        if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
-                found->bases_per_byte = 1;
-                if (found->container != KC_CONTAINER_BGZF)
-                        return found_alignments(look, "BAM", false, err);
-                found->container = KC_CONTAINER_BAM;
-                return KC_OK;
-        }
+        if (n >= 4 && memcmp(text, "BAM\1", 4) == 0)
+                return found_bam(look, err);
         KC_TRY(kc_foreign_check(look->name, found->container, text, n, err));
         size_t bom =
                 n >= KC_BOM_NBYTES && memcmp(text, KC_BOM, KC_BOM_NBYTES) == 0 ? KC_BOM_NBYTES : 0;
         if (is_sam_header(letters + bom, n - bom) ||
-            (!look->lines && is_sam_line(letters + bom, n - bom))) {
-                found->bases_per_byte = 0.4 / look->bytes_per_letter;
-                return found_alignments(look, "SAM", bom > 0, err);
-        }
+            (!look->lines && is_sam_line(letters + bom, n - bom)))
+                return found_sam(look, bom > 0, err);
         status = detect_reads(look, text + bom, n - bom, err);
 out:
         return status;
@@ -195,7 +231,6 @@ static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t 
                 return KC_OK;
         case KC_CONTAINER_GZIP:
         case KC_CONTAINER_BGZF:
-        case KC_CONTAINER_BAM:
                 status = inflate_head(bytes, n, text, &ntext, &used, err);
                 break;
         case KC_CONTAINER_ZSTD:

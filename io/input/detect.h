@@ -11,14 +11,14 @@ enum kc_container {
         KC_CONTAINER_GZIP,
         KC_CONTAINER_BGZF,
         KC_CONTAINER_ZSTD,
-        KC_CONTAINER_BAM,        /* BAM in BGZF blocks, and nothing else in the file */
-        KC_CONTAINER_ALIGNMENTS, /* SAM, CRAM, and BAM without BGZF: htslib opens it */
+        KC_CONTAINER_ALIGNMENTS, /* SAM and CRAM: htslib opens it */
 };
 
 struct kc_detected {
         enum kc_container container;
         double bases_per_byte; /* bases per byte of the file as stored; an estimate, 0 if unknown */
         char first;            /* the first letter of its text; 0 if unknown */
+        bool bam;              /* its text is BAM */
 };
 
 /* The UTF-8 byte order mark, which may precede text and is skipped. */

@@ -105,7 +105,6 @@ static enum kc_status refuse(const char *name, enum kc_container outer, const ch
                 [KC_CONTAINER_GZIP] = { " inside gzip", "gzip -dc FILE | " },
                 [KC_CONTAINER_BGZF] = { " inside BGZF", "gzip -dc FILE | " },
                 [KC_CONTAINER_ZSTD] = { " inside zstd", "zstd -dc FILE | " },
-                [KC_CONTAINER_BAM] = { "", "" },
                 [KC_CONTAINER_ALIGNMENTS] = { "", "" },
         };
         char filter[sizeof err->filter];

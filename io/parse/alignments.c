@@ -137,17 +137,13 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
         if (a->header == NULL)
                 return kc_fail(err, KC_EINPUT,
                                "%s: its header is truncated or damaged" KC_DAMAGE_REMEDY, a->name);
-        if (a->file->format.format == sam)
-                return kc_fail(err, KC_EINPUT,
-                               "%s: alignment record %llu (line %lld) is truncated or damaged%s",
-                               a->name, nread(a) + 1, (long long)a->file->lineno,
-                               sam_hdr_nref(a->header) > 0
-                                       ? ""
-                                       : ", or the header that names its reference sequence "
-                                         "is missing (samtools view -h keeps it)");
         return kc_fail(err, KC_EINPUT,
-                       "%s: alignment record %llu is truncated or damaged" KC_DAMAGE_REMEDY,
-                       a->name, nread(a) + 1);
+                       "%s: alignment record %llu (line %lld) is truncated or damaged%s", a->name,
+                       nread(a) + 1, (long long)a->file->lineno,
+                       sam_hdr_nref(a->header) > 0
+                               ? ""
+                               : ", or the header that names its reference sequence is missing "
+                                 "(samtools view -h keeps it)");
 }
 
 /* At the end, as htslib sees it: if the end mark is missing, htslib warns and we refuse the

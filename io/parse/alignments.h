@@ -1,5 +1,5 @@
 /*
- * SAM, CRAM, and BAM that is not in BGZF, through htslib. Each read is given once: secondary and
+ * SAM and CRAM, through htslib. Each read is given once: secondary and
  * supplementary alignments are left out. A read stored as its reverse complement is turned back, so
  * that stranded counts equal those of the FASTQ it came from.
  */

@@ -133,7 +133,8 @@ bool kc_bam_header_measure(const char *path, uint64_t *nbytes, uint32_t *nrefs)
                 kc_input_close(&in);
                 return false;
         }
-        KC_TRY(kc_source_open(&source, &in, KC_CONTAINER_BAM, CHUNK_NBYTES, 1, err));
+        KC_TRY(kc_source_open(&source, &in, KC_CONTAINER_BGZF, CHUNK_NBYTES, 1, err));
+        source->bam = true;
         KC_TRY(kc_chunk_init(&chunk, CHUNK_NBYTES, err));
         KC_TRY(read_all(source, &chunk, &carry, &header, nbytes, err));
         *nrefs = header.nrefs;

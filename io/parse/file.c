@@ -46,8 +46,9 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
         limit_text(&file->text, &limits, options);
-        file->source->must_not_grow = found->first == '>' || found->first == ';';
-        if (found->container != KC_CONTAINER_BAM)
+        file->source->bam = found->bam;
+        file->source->must_not_grow = found->bam || found->first == '>' || found->first == ';';
+        if (!found->bam)
                 return KC_OK;
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
                                &limits);

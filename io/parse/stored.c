@@ -48,13 +48,13 @@ void kc_stored_free(struct kc_stored *stored)
 void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found)
 {
-        const bool bam = found->container == KC_CONTAINER_BAM;
-        const bool bgzf = bam || found->container == KC_CONTAINER_BGZF;
+        const bool bam = found->bam;
+        const bool bgzf = found->container == KC_CONTAINER_BGZF;
         const bool named = strcmp(stored->names[i], "-") != 0; /* not standard input */
         stored->files[i] = (struct kc_stored_file){
                 .nbytes = nbytes, .bgzf = bgzf, .fasta = found->first == '>', .bam = bam
         };
-        if (!named || (!bgzf && found->container != KC_CONTAINER_PLAIN) ||
+        if (!named || (!bgzf && (bam || found->container != KC_CONTAINER_PLAIN)) ||
             (!bam && found->first != '>' && found->first != '@'))
                 stored->unfit = true;
 }

@@ -20,7 +20,7 @@ static enum kc_status open_source(struct kc_text_file *file, const char *path, s
         enum kc_status status;
         KC_TRY(kc_input_open(&in, path, err));
         KC_TRY(kc_detect(&in, true, &found, err));
-        if (found.container != KC_CONTAINER_ALIGNMENTS && found.container != KC_CONTAINER_BAM)
+        if (found.container != KC_CONTAINER_ALIGNMENTS && !found.bam)
                 return kc_source_open(&file->source, &in, found.container, CHUNK_NBYTES, 1, err);
         status =
                 kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",

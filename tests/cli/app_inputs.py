@@ -393,6 +393,61 @@ def test_bam():
         refuse(s, wanted, "in", "-k", 5, "-o", "out.kc", *CPU)
 
 
+def test_bam_in_other_containers():
+    """BAM in gzip or not compressed is counted, as a file and from a pipe."""
+    s = Session()
+    bam = (SOURCE / "data/human.bam").read_bytes()
+    s.write("x.bam", bam)
+    s.kcount("x.bam", "-k", 21, "--quiet")
+    want = s.kcount("dump", "x.kc")
+    text = gzip.decompress(bam)
+    for content in (text, gzip.compress(text)):
+        s.write("in", content)
+        for threads in (1, 4):
+            s.kcount("in", "-k", 21, "-t", threads, "--quiet", "--force")
+            expect(s.kcount("dump", "in.kc"), want, f"{content[:4]}, {threads} threads")
+        with subprocess.Popen(["cat", s.path / "in"], stdout=subprocess.PIPE) as pipe:
+            s.kcount("-", "-k", 21, "--quiet", "-o", "in.kc", "--force", stdin=pipe.stdout)
+        expect(s.kcount("dump", "in.kc"), want, f"{content[:4]}, a pipe")
+    s.write("in", text[:-9])
+    refuse(s, "in: alignment record 569 is truncated: the file ends within it" + AGAIN, "in",
+           "-k", 21, "-o", "out.kc", *CPU)
+
+
+def test_reads_named_like_headers():
+    """FASTQ whose first line could be one of SAM's header."""
+    s = Session()
+    s.write("plain.fq", FASTQ)
+    s.kcount("plain.fq", "-k", 5, "--quiet")
+    want = s.kcount("dump", "plain.kc")
+    for name in (b"@PG\tID:x", b"@SQ\tSN:chr1\tLN:9", b"@CO\ta comment"):
+        text = FASTQ.replace(b"@read0", name)
+        for content in (text, gzip.compress(text), bgzf(text)):
+            s.write("in", content)
+            s.kcount("in", "-k", 5, "--quiet", "--force")
+            expect(s.kcount("dump", "in.kc"), want, f"{name}, {content[:4]}")
+
+
+def test_zstd_dictionary():
+    if not shutil.which("zstd"):
+        return
+    s = Session()
+    choose = random.Random(1)
+    for i in range(200):
+        s.write(f"sample{i}", "".join(f"@machine:1:{choose.randrange(9999)}\n"
+                                      f"{''.join(choose.choices('ACGT', k=40))}\n+\n{'I' * 40}\n"
+                                      for _ in range(5)))
+    samples = [f"sample{i}" for i in range(200)]
+    subprocess.run(["zstd", "-q", "--train", *samples, "--maxdict=2048", "-o", "dict"], cwd=s.path,
+                   check=True)
+    subprocess.run(["zstd", "-q", "-D", "dict", "sample0", "-o", "in"], cwd=s.path, check=True)
+    for name in samples:
+        os.unlink(s.path / name)
+    for threads in (1, 4):
+        refuse(s, "in was compressed with a zstd dictionary, without which it cannot be read; "
+               "try: zstd -dc -D DICT FILE | kcount ... -", "in", "-k", 5, "-t", threads, *CPU)
+
+
 def test_same_file():
     """A file that is named twice, in whatever way, is counted twice; one warning names both."""
     s = Session()
@@ -436,4 +491,5 @@ def test_same_device():
 
 main([test_refused, test_standard_input, test_joined_zstd, test_large_joined, test_large_gzip,
       test_accepted, test_lists, test_database_as_reads, test_query_files, test_cram, test_bam,
+      test_reads_named_like_headers, test_zstd_dictionary,
       test_same_file, test_many_same_files, test_same_device])

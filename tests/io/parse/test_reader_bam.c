@@ -277,23 +277,64 @@ static struct outcome read_pipe(const struct buffer *bytes, const struct setting
         return got;
 }
 
-/* BAM in plain gzip, or not compressed: read from pipes by htslib; a file needs BGZF's end mark. */
+/* Whether the first n bytes of BAM end with its header, or with a record. */
+static bool ends_with_record(const struct buffer *raw, size_t n)
+{
+        const uint8_t *bytes = (const uint8_t *)raw->data;
+        size_t at = 8 + kc_bam_u32(bytes + 4);
+        const uint32_t nrefs = kc_bam_u32(bytes + at);
+        at += 4;
+        for (uint32_t i = 0; i < nrefs; i++)
+                at += 8 + kc_bam_u32(bytes + at);
+        while (at < n)
+                at += 4 + kc_bam_u32(bytes + at);
+        return at == n;
+}
+
+/* Of every cut copy of such a file: it is refused, unless it is not compressed and ends with a
+ * record. */
+static void check_cut_copies(const struct buffer *raw, enum packing packing)
+{
+        struct buffer packed = pack_text(raw, packing, 0);
+        const size_t step = packing == PLAIN ? 1 : 3;
+        for (size_t n = 1; n < packed.n; n += step) {
+                struct setting setting = { .k = 5, .nworkers = 1 + (int)(n % 5) };
+                struct buffer cut = { .data = packed.data, .n = n };
+                struct outcome got = read_bytes(&cut, &setting);
+                const bool whole = packing == PLAIN && ends_with_record(raw, n);
+                if ((got.status == KC_OK) != whole)
+                        print_error("packing %d, cut at %zu: %s\n", packing, n, got.message);
+                assert_int_equal(got.status, whole ? KC_OK : KC_EINPUT);
+        }
+        drop(&packed);
+}
+
+/* BAM in gzip, or not compressed: from files and from pipes alike. */
 static void test_not_bgzf(void **state)
 {
         (void)state;
+        static const enum packing packings[] = { PLAIN, GZIP };
         static const size_t nbases[] = { 150, 0, 151, 7, 1000, 2 };
         struct buffer raw = make_bam(nbases, 6, (struct shape){ .nrefs = 2, .max_nops = 9 }, 3);
-        struct setting setting = { .k = 5, .min_quality = 20, .nworkers = 2 };
+        struct setting setting = { .k = 5, .min_quality = 20 };
         struct outcome want = expect(&raw, &setting);
-        for (enum packing packing = PLAIN; packing <= GZIP; packing++) {
-                struct buffer packed = pack_text(&raw, packing, 0);
-                struct outcome got = read_pipe(&packed, &setting);
-                assert_as(&got, &want, "packing", packing);
-                got = read_bytes(&packed, &setting);
-                assert_refused(&got, "ends without BGZF's end-of-file block (alignment records "
-                                     "read: 6)");
+        for (size_t i = 0; i < 2; i++) {
+                struct buffer packed = pack_text(&raw, packings[i], 0);
+                for (setting.nworkers = 1; setting.nworkers <= 5; setting.nworkers++) {
+                        setting.chunk_nbytes = setting.nworkers % 2 ? 64 : 0;
+                        struct outcome got = read_pipe(&packed, &setting);
+                        assert_as(&got, &want, "packing", packings[i]);
+                        got = read_bytes(&packed, &setting);
+                        assert_as(&got, &want, "packing", packings[i]);
+                        assert_int_equal(got.totals.input_nbytes, packed.n);
+                }
                 drop(&packed);
+                check_cut_copies(&raw, packings[i]);
         }
+        struct buffer packed = pack_text(&raw, ZSTD, 0);
+        struct outcome got = read_bytes(&packed, &setting);
+        assert_refused(&got, "BAM inside zstd");
+        drop(&packed);
         drop(&raw);
 }
 
