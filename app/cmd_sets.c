@@ -3,18 +3,42 @@
  */
 #include "app/combining.h"
 #include "app/command.h"
+#include "app/output_name.h"
+
+/* The files that the operands name, those in lists included. */
+static enum kc_status find_inputs(const struct invocation *call, struct kc_inputs *inputs,
+                                  struct kc_error *err)
+{
+        const struct combine_settings *s = call->settings;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < call->noperands; i++) {
+                const char *list = call->operands[i] + 1;
+                if (call->operands[i][0] == '@')
+                        KC_TRY(output_check_inputs(s->output, &list, 1, err));
+        }
+        KC_TRY(kc_inputs_resolve(inputs, call->operands, (size_t)call->noperands, err));
+out:
+        return status;
+}
 
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
                           enum kc_count_rule rule, struct kc_error *err)
 {
+        enum kc_status status;
         const struct combine_settings *s = call->settings;
-        struct combine_plan plan = { .inputs = call->operands,
-                                     .ninputs = (size_t)call->noperands,
-                                     .operation = operation,
-                                     .rule = rule,
-                                     .output = s->output };
-        enum kc_status status = combine_parse_rule(s->counts, &plan.rule, err);
-        return status == KC_OK ? combine(call, &plan, err) : status;
+        struct kc_inputs inputs = { 0 };
+        struct combine_plan plan = { .operation = operation, .rule = rule, .output = s->output };
+        KC_TRY(combine_parse_rule(s->counts, &plan.rule, err));
+        KC_TRY(find_inputs(call, &inputs, err));
+        if (operation == KC_SET_SUBTRACT && inputs.n < 2)
+                KC_TRY(kc_fail(err, KC_EUSAGE, "subtract needs %s", call->command->operands));
+        plan.inputs = (const char *const *)inputs.names;
+        plan.ninputs = inputs.n;
+        plan.listed = &inputs;
+        KC_TRY(combine(call, &plan, err));
+out:
+        kc_inputs_free(&inputs);
+        return status;
 }
 
 static enum kc_status run_union(const struct invocation *call, struct kc_error *err)
@@ -61,7 +85,10 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         "file, 0 if it is not there, less those in all others; left out if nothing remains). "
 #define ALIKE \
         "All files must have the same k and strands. Several runs of a file count as one, merged, " \
-        "without what was removed from it. The result has one run."
+        "without what was removed from it. The result has one run.\n\n" \
+        "@LIST is a file that names one .kc file per line; blank lines and lines that begin with # " \
+        "are skipped. If there are more files than the system lets a process keep open (ulimit -n), " \
+        "some are opened anew for each read, with the same result."
 
 static const struct option_spec merge_options[] = { OUTPUT_OPTION, COMMON_OPTIONS, { 0 } };
 
@@ -146,6 +173,6 @@ const struct command command_subtract = {
                 "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",
         .options = subtract_options,
         .settings_nbytes = sizeof(struct combine_settings),
-        .min_operands = 2,
+        .min_operands = 1,
         .max_operands = -1,
 };

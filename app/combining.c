@@ -3,6 +3,7 @@
 #include "app/machine.h"
 #include "app/memory.h"
 #include "app/output_name.h"
+#include "app/same_files.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
@@ -55,18 +56,37 @@ static enum kc_status check_settings(const struct combine_settings *s, struct kc
         return status == KC_OK ? device_check(s->device, NULL, DEVICE_MERGES, err) : status;
 }
 
-static enum kc_status open_stores(struct combining *c, struct kc_error *err)
+static enum kc_status open_store(struct combining *c, size_t i, struct kc_error *err)
 {
         const struct combine_plan *plan = c->plan;
+        struct kc_error own = { 0 };
+        if (stores_open(&c->stores[i], plan->inputs[i], &own) == KC_OK)
+                return KC_OK;
+        return plan->listed != NULL ? kc_inputs_blame(plan->listed, i, &own, err)
+                                    : kc_fail_as(err, &own);
+}
+
+/* How many of the files can stay open; the others are opened for each read. */
+static size_t most_kept_open(const struct combining *c)
+{
+        enum { OTHER_FILES = 64 }; /* the standard streams, the output, what a device needs */
+        const uint64_t most = machine_raise_open_files();
+        const uint64_t others = OTHER_FILES + (uint64_t)c->writing.nthreads;
+        return most > others ? (size_t)(most - others) : 0;
+}
+
+static enum kc_status open_all(struct combining *c, struct kc_error *err)
+{
+        const struct combine_plan *plan = c->plan;
+        const size_t most_open = most_kept_open(c);
         struct kc_store_info info;
         enum kc_status status = KC_OK;
         bool adds =
                 plan->operation == KC_SET_UNION && plan->rule == KC_RULE_SUM && plan->ninputs > 1;
-        c->stores = calloc(plan->ninputs, sizeof(struct kc_store *));
-        if (c->stores == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
         for (size_t i = 0; i < plan->ninputs; i++) {
-                KC_TRY(stores_open(&c->stores[i], plan->inputs[i], err));
+                KC_TRY(open_store(c, i, err));
+                if (i >= most_open)
+                        kc_store_detach(c->stores[i]);
                 kc_store_get_info(c->stores[i], &info);
                 c->nread += info.ndistinct;
                 c->nruns += info.nruns;
@@ -74,6 +94,21 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
                 if (adds)
                         adds = !stores_warn_filtered(&info, plan->inputs[i]); /* once is enough */
         }
+out:
+        return status;
+}
+
+static enum kc_status open_stores(struct combining *c, struct kc_error *err)
+{
+        const struct combine_plan *plan = c->plan;
+        enum kc_status status;
+        c->stores = calloc(plan->ninputs, sizeof(struct kc_store *));
+        if (c->stores == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(open_all(c, err));
+        /* with any other rule, a file counts once */
+        if (plan->rule == KC_RULE_SUM || plan->rule == KC_RULE_DIFFERENCE)
+                same_files_warn(plan->inputs, plan->ninputs, "counted");
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
         if (plan->lock != NULL)

@@ -6,6 +6,7 @@
 #define APP_COMBINING_H
 
 #include "app/writing.h"
+#include "io/input/inputs.h"
 
 struct combine_settings {
         struct writing_settings common;
@@ -18,6 +19,8 @@ struct combine_settings {
 struct combine_plan {
         const char *const *inputs;
         size_t ninputs;
+        const struct kc_inputs
+                *listed; /* the same, with the lists that name them; NULL: none does */
         enum kc_set_operation operation;
         enum kc_count_rule rule;
         const char *output;

@@ -186,3 +186,13 @@ double machine_system_seconds(void)
         getrusage(RUSAGE_SELF, &usage);
         return seconds(usage.ru_stime);
 }
+
+uint64_t machine_raise_open_files(void)
+{
+        struct rlimit limit = { .rlim_cur = 0 };
+        if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+                return 0;
+        const rlim_t before = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max;
+        return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
+}

@@ -216,6 +216,14 @@ bool kc_store_recognizes(const char *path);
  */
 enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err);
 void kc_store_close(struct kc_store *store);
+
+/*
+ * Close the file of an open store, for callers that open more files than a process may have open
+ * at a time. From now on, each read opens it, and closes it again; a read fails with KC_EIO if its
+ * name leads to another file by then. kc_store_check needs a store that is not detached.
+ */
+void kc_store_detach(struct kc_store *store);
+
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
 /* Whether nothing needs repair: both footer references are sound, and the file ends with its footer

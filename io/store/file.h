@@ -12,6 +12,8 @@
 #include "io/store/footer.h"
 #include "io/store/format.h"
 
+#include <sys/types.h>
+
 /* How certain it is that the footer in use is the newest that was committed. */
 enum kc_footing {
         KC_FOOTING_SOUND,    /* the references say so */
@@ -20,7 +22,9 @@ enum kc_footing {
 };
 
 struct kc_store {
-        int fd;
+        int fd; /* -1 after kc_store_detach */
+        dev_t device;
+        ino_t inode;
         char *path;
         uint64_t nbytes, footer_offset, footer_nbytes;
         int k, nwords; /* nwords: of a k-mer */

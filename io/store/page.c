@@ -1,17 +1,33 @@
 #include "io/store/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
-                              uint64_t offset, struct kc_error *err)
+/* Open the file of a store that is detached: it must be the one that was opened at first. */
+static enum kc_status open_again(const struct kc_store *store, int *fd, struct kc_error *err)
+{
+        struct stat st;
+        *fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (*fd < 0 || fstat(*fd, &st) != 0)
+                return kc_fail(err, KC_EIO, "cannot open %s again: %s", store->path,
+                               strerror(errno));
+        if (st.st_dev == store->device && st.st_ino == store->inode)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "%s was replaced by another file while it was being read",
+                       store->path);
+}
+
+static enum kc_status read_all(const struct kc_store *store, int fd, void *to, size_t nbytes,
+                               uint64_t offset, struct kc_error *err)
 {
         char *at = to;
         while (nbytes > 0) {
-                ssize_t n = pread(store->fd, at, nbytes, (off_t)offset);
+                ssize_t n = pread(fd, at, nbytes, (off_t)offset);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0)
@@ -25,6 +41,20 @@ enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nby
                 nbytes -= (size_t)n;
         }
         return KC_OK;
+}
+
+enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
+                              uint64_t offset, struct kc_error *err)
+{
+        if (store->fd >= 0)
+                return read_all(store, store->fd, to, nbytes, offset, err);
+        int fd;
+        enum kc_status status = open_again(store, &fd, err);
+        if (status == KC_OK)
+                status = read_all(store, fd, to, nbytes, offset, err);
+        if (fd >= 0)
+                close(fd);
+        return status;
 }
 
 size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int nwords)

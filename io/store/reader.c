@@ -27,6 +27,8 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
                 return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
                                       "%s is not a .kc file: it is not a regular file", path);
         store->nbytes = (uint64_t)st.st_size;
+        store->device = st.st_dev;
+        store->inode = st.st_ino;
         return KC_OK;
 }
 
@@ -180,6 +182,12 @@ void kc_store_close(struct kc_store *store)
         free(store->path);
         free(store->names);
         free(store);
+}
+
+void kc_store_detach(struct kc_store *store)
+{
+        close(store->fd);
+        store->fd = -1;
 }
 
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)

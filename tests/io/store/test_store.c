@@ -68,6 +68,45 @@ static void test_pages(void **state)
         unlink("s.kc");
 }
 
+static enum kc_status look_up(struct kc_store *store, const uint64_t *kmer, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_lookup *lookup = NULL;
+        uint32_t count;
+        KC_TRY(kc_lookup_open(&lookup, store, err));
+        KC_TRY(kc_lookup_count(lookup, kmer, &count, err));
+out:
+        kc_lookup_close(lookup);
+        return status;
+}
+
+/* A detached store reads the same, and no other file that has taken its name. */
+static void test_detached(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 5000, 5);
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        write_set(&s, "s.kc", 1, 5000, 5);
+        assert_ok(kc_store_open(&store, "s.kc", &err), err);
+        kc_store_detach(store);
+        check_walk(store, &s, NULL, NULL);
+        check_lookups(store, &s);
+        check_split(store, &s, 8);
+        assert_int_equal(rename("s.kc", "was.kc"), 0);
+        assert_int_equal(look_up(store, s.kmers, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "cannot open s.kc again: No such file"));
+        write_set(&s, "s.kc", 1, 5000, 5);
+        err = (struct kc_error){ 0 };
+        assert_int_equal(look_up(store, s.kmers, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "s.kc was replaced by another file"));
+        assert_int_equal(rename("was.kc", "s.kc"), 0);
+        check_walk(store, &s, NULL, NULL);
+        kc_store_close(store);
+        free_set(&s);
+        unlink("s.kc");
+}
+
 static void test_info(void **state)
 {
         (void)state;
@@ -243,7 +282,7 @@ int main(void)
                 cmocka_unit_test(test_sizes),      cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_info),       cmocka_unit_test(test_bytes),
                 cmocka_unit_test(test_runs),       cmocka_unit_test(test_filter),
-                cmocka_unit_test(test_unfiltered),
+                cmocka_unit_test(test_unfiltered), cmocka_unit_test(test_detached),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
