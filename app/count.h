@@ -147,8 +147,9 @@ void count_add_first_rank(struct count *count);
 
 /* ---- app/count_report.c: reporting to the user ---- */
 
-/* Warn on standard error about each k for which there was no k-mer. */
-void count_warn_if_nothing(const struct count *count);
+/* Warn on standard error about each k for which there was no k-mer, and if there was no quality for
+ * -q. */
+void count_warn_of_nothing(const struct count *count);
 
 /* Print the summary of all outputs; with --reader-only, of what was read. */
 void count_report(const struct count *count);

@@ -51,8 +51,10 @@ void count_report(const struct count *count)
                                                                   .nobjects = all.n });
 }
 
-void count_warn_if_nothing(const struct count *count)
+void count_warn_of_nothing(const struct count *count)
 {
+        if (count->settings->min_quality > 0 && !count_read_totals(count).any_qualities)
+                message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
         for (int i = 0; i < count->noutputs; i++)
                 if (count->outputs[i].totals.nkmers == 0)
                         message_print(

@@ -134,7 +134,7 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
         enum kc_status status;
         KC_TRY(count_commit(count, err));
         count_add_first_rank(count);
-        count_warn_if_nothing(count);
+        count_warn_of_nothing(count);
         count_report(count);
         if (count->settings->format != NULL)
                 KC_TRY(count_export(count, err));

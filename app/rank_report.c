@@ -31,6 +31,7 @@ struct kc_reader_totals rank_reports_read(const struct rank_report *all, int n)
                 sum.input_nbytes += read->input_nbytes;
                 sum.text_nbytes += read->text_nbytes;
                 sum.inflated_nbytes += read->inflated_nbytes;
+                sum.any_qualities |= read->any_qualities;
         }
         return sum;
 }

@@ -50,6 +50,7 @@ struct kc_reader_totals {
         uint64_t input_nbytes;          /* bytes read from files, before inflating */
         uint64_t text_nbytes;           /* bytes after inflating */
         uint64_t inflated_nbytes;       /* of these, bytes that the reader inflated */
+        bool any_qualities;             /* some input was not FASTA, which has none */
         struct kc_stored_totals stored; /* what an engine read of the stored inputs; all totals
                                            above but inflated_nbytes include it */
 };

@@ -47,6 +47,9 @@ bool kc_file_is_serial(const struct kc_file *file);
 /* Whether chunks are inflated from compressed data; false if htslib inflates them. */
 bool kc_file_inflates(const struct kc_file *file);
 
+/* Whether the file is of a format that has qualities; false as long as no text of it was parsed. */
+bool kc_file_has_qualities(const struct kc_file *file);
+
 /* See kc_text_parse. */
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err);
 

@@ -54,6 +54,7 @@ struct kc_reader {
         struct kc_stored stored;
         struct kc_job *job;
         uint64_t expected_nbases, fingerprint;
+        atomic_bool any_qualities; /* in the files that are closed */
         int nworkers;
         struct worker *workers;
 
@@ -107,6 +108,8 @@ static void leave(struct kc_reader *reader, struct active *a)
                         sizeof reader->active[0] * (size_t)(reader->nactive - i));
         }
         pthread_mutex_unlock(&reader->lock);
+        if (last && kc_file_has_qualities(&a->file))
+                atomic_store(&reader->any_qualities, true);
         if (last)
                 free_active(a);
 }
@@ -530,7 +533,10 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
                                              .nlow_quality = stored->nlow_quality,
                                              .input_nbytes = stored->input_nbytes,
                                              .text_nbytes = stored->text_nbytes,
+                                             .any_qualities = atomic_load(&reader->any_qualities),
                                              .stored = *stored };
+        if (stored->text_nbytes > 0) /* an engine has read the files */
+                totals->any_qualities |= kc_stored_has_qualities(&reader->stored);
         for (int i = 0; i < reader->nworkers; i++) {
                 const struct worker *w = &reader->workers[i];
                 totals->nreads += atomic_load_explicit(&w->nreads, memory_order_relaxed);

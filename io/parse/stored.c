@@ -59,6 +59,14 @@ void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                 stored->unfit = true;
 }
 
+bool kc_stored_has_qualities(const struct kc_stored *stored)
+{
+        for (size_t i = 0; i < stored->n; i++)
+                if (!stored->files[i].fasta)
+                        return true;
+        return false;
+}
+
 static enum kc_status open_file(struct kc_stored *stored, size_t i, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

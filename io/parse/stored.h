@@ -37,6 +37,9 @@ void kc_stored_free(struct kc_stored *stored);
 void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found);
 
+/* Whether some input is of a format that has qualities. */
+bool kc_stored_has_qualities(const struct kc_stored *stored);
+
 /* The source, its files cut into parts of about part_nbytes where that is possible (io/parse/cut.h);
  * UINT64_MAX: a part for each file. Returns false if not all inputs are fit for it. Valid until the
  * next call, or kc_stored_free. */

@@ -489,7 +489,24 @@ def test_same_device():
     expect("same file" in s.said, False, "a warning about a device")
 
 
+def test_no_qualities():
+    """-q without qualities is not passed over in silence, whoever reads the input."""
+    s = Session()
+    s.write("x.fa", FASTA)
+    s.write("x.fa.gz", gzip.compress(FASTA))
+    s.write("x.fa.bgz", bgzf(FASTA))
+    told = "kcount: warning: -q has no effect: FASTA has no qualities\n"
+    for names, has in ((["x.fa"], False), (["x.fa.gz", "x.fa.bgz"], False), (["x.fa", "a.fq"], True),
+                       (["-"], False), ([SOURCE / "data/human.bam"], True)):
+        for options, wanted in ((["-q", 9], "" if has else told), ([], "")):
+            s.kcount(*names, "-k", 3, "-o", "out.kc", "--force", "--quiet", *options,
+                     text=FASTA.decode() if names == ["-"] else "")
+            expect(s.said, wanted, f"about {names} with {options}")
+    s.kcount("hist", "x.fa", "-k", 3, "-q", 9, message=told)
+
+
 main([test_refused, test_standard_input, test_joined_zstd, test_large_joined, test_large_gzip,
       test_accepted, test_lists, test_database_as_reads, test_query_files, test_cram, test_bam,
       test_reads_named_like_headers, test_zstd_dictionary,
-      test_same_file, test_many_same_files, test_same_device])
+      test_same_file, test_many_same_files, test_same_device,
+      test_no_qualities])
