@@ -1,16 +1,15 @@
 #include "app/progress.h"
 
+#include "app/ticker.h"
 #include "base/clock.h"
-#include "base/parallel.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { REDRAW_MS = 200, BAR_WIDTH = 30 };
+enum { BAR_WIDTH = 30 };
+#define REDRAW_SECONDS 0.2
 
 struct progress {
         struct kc_job *job;
@@ -18,10 +17,7 @@ struct progress {
         bool first_in_bytes;
         int stage;
         double stage_start; /* seconds */
-        pthread_t thread;
-        pthread_mutex_t lock;
-        pthread_cond_t wake;
-        bool stop;
+        struct ticker *ticker;
 };
 
 /* "  12.3 MB/s" or nothing. */
@@ -50,8 +46,9 @@ static void put(const char *text)
                 return;
 }
 
-static void draw(struct progress *p)
+static bool draw(void *ctx)
 {
+        struct progress *p = ctx;
         int stage = atomic_load(&p->job->stage);
         double now = kc_clock_seconds();
         if (stage != p->stage) {
@@ -76,32 +73,7 @@ static void draw(struct progress *p)
                          rate);
         }
         put(line);
-}
-
-static void *watch(void *arg)
-{
-        struct progress *p = arg;
-        struct timespec until;
-        pthread_mutex_lock(&p->lock);
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        while (!p->stop) {
-                until.tv_nsec += REDRAW_MS * 1000000L;
-                until.tv_sec += until.tv_nsec / 1000000000L;
-                until.tv_nsec %= 1000000000L;
-                while (!p->stop && pthread_cond_timedwait(&p->wake, &p->lock, &until) == 0)
-                        ;
-                if (!p->stop)
-                        draw(p);
-        }
-        pthread_mutex_unlock(&p->lock);
-        return NULL;
-}
-
-static void destroy(struct progress *p)
-{
-        pthread_cond_destroy(&p->wake);
-        pthread_mutex_destroy(&p->lock);
-        free(p);
+        return true;
 }
 
 struct progress *progress_start(struct kc_job *job, const char *const *names, bool first_in_bytes,
@@ -114,14 +86,9 @@ struct progress *progress_start(struct kc_job *job, const char *const *names, bo
         p->names = names;
         p->first_in_bytes = first_in_bytes;
         p->stage_start = kc_clock_seconds();
-        pthread_mutex_init(&p->lock, NULL);
-        pthread_condattr_t clock;
-        pthread_condattr_init(&clock);
-        pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-        pthread_cond_init(&p->wake, &clock);
-        pthread_condattr_destroy(&clock);
-        if (kc_thread_create(&p->thread, watch, p) != 0) {
-                destroy(p);
+        p->ticker = ticker_start(REDRAW_SECONDS, draw, p);
+        if (p->ticker == NULL) {
+                free(p);
                 return NULL;
         }
         return p;
@@ -131,11 +98,7 @@ void progress_stop(struct progress *progress)
 {
         if (progress == NULL)
                 return;
-        pthread_mutex_lock(&progress->lock);
-        progress->stop = true;
-        pthread_cond_signal(&progress->wake);
-        pthread_mutex_unlock(&progress->lock);
-        pthread_join(progress->thread, NULL);
+        ticker_stop(progress->ticker);
         put("\r\033[K");
-        destroy(progress);
+        free(progress);
 }
