@@ -66,13 +66,15 @@ static enum kc_status open_store(struct combining *c, size_t i, struct kc_error 
                                     : kc_fail_as(err, &own);
 }
 
-/* How many of the files can stay open; the others are opened for each read. */
+/* How many of the files stay open; the others are opened for each read, which costs little. Half of
+ * the limit is for other files: the standard streams, the output, and what several devices need. */
 static size_t most_kept_open(const struct combining *c)
 {
-        enum { OTHER_FILES = 64 }; /* the standard streams, the output, what a device needs */
+        enum { LEAST_OTHERS = 64 };
         const uint64_t most = machine_raise_open_files();
-        const uint64_t others = OTHER_FILES + (uint64_t)c->writing.nthreads;
-        return most > others ? (size_t)(most - others) : 0;
+        const uint64_t others = most / 2 > LEAST_OTHERS ? most / 2 : LEAST_OTHERS;
+        const uint64_t reading = (uint64_t)c->writing.nthreads;
+        return most > others + reading ? (size_t)(most - others - reading) : 0;
 }
 
 static enum kc_status open_all(struct combining *c, struct kc_error *err)

@@ -55,7 +55,7 @@ def die_everywhere(kind, *command):
     # the run, its footer, the reference: each is flushed before the next refers to it
     wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
     if command[0] == "compact":
-        wanted = ["fsync", "link", "rename", "fsync"]
+        wanted = ["fsync", "fchmod", "link", "rename", "fsync"]
     expect(calls[-len(wanted):], wanted, f"{command}: the last calls")
     if command[0] != "compact" and before == after:
         raise Failure(f"{command} does nothing")
