@@ -113,7 +113,7 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
 #define FIELD(member) offsetof(struct check_settings, member)
 
 static const struct option_spec check_options[] = {
-        { .type = OPTION_TEXT,
+        { .type = OPTION_OUTPUT,
           .name = "repair",
           .argument = "COPY.kc",
           .offset = FIELD(repair),

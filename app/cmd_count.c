@@ -11,7 +11,7 @@ static const struct option_spec count_options[] = {
         COUNTING_KMER(true, "Required. Up to 16 of them, with commas between them (21,31,51), are "
                             "counted in one run, each into a file of its own. If -k is given more "
                             "than once, all of its numbers are counted."),
-        { .type = OPTION_TEXT,
+        { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "FILE",

@@ -6,7 +6,7 @@
  */
 #include "app/command.h"
 #include "app/machine.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/signals.h"
 #include "app/stores.h"
 #include "base/parallel.h"
@@ -202,7 +202,7 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(choose_form(s, &dump.format.form, err));
         if (!to_stdout)
-                KC_TRY(output_check_inputs(s->output, &input, 1, err));
+                KC_TRY(output_check_files(&s->output, 1, &input, 1, err));
         KC_TRY(stores_open(&dump.store, input, err));
         KC_TRY(to_stdout ? dump_store(&dump, nthreads, err)
                          : dump_to_file(&dump, nthreads, s->output, err));
@@ -228,7 +228,7 @@ static const struct option_spec dump_options[] = {
                   "'jellyfish dump -c -t' print it, or space, as 'jellyfish dump -c' does. Default: tab." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
-        { .type = OPTION_TEXT,
+        { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "FILE",

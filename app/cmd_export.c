@@ -3,10 +3,11 @@
  */
 #include "app/command.h"
 #include "app/exporting.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/signals.h"
 #include "app/stores.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct export_settings {
@@ -15,39 +16,51 @@ struct export_settings {
         bool force;
 };
 
-static enum kc_status check_settings(const struct export_settings *s, const char *input,
-                                     struct kc_error *err)
+static enum kc_status check_files(const struct exporting *exporting, const char *input,
+                                  struct kc_error *err)
 {
-        enum kc_status status;
+        struct exporting_files files;
+        enum kc_status status = exporting_name_files(exporting, &files, err);
+        if (status != KC_OK)
+                return status;
+        status = output_check_files((const char *const *)files.paths, files.n, &input, 1, err);
+        exporting_free(&files);
+        return status;
+}
+
+static enum kc_status check_settings(const struct export_settings *s, struct kc_error *err)
+{
         if (strcmp(s->output, "-") == 0)
                 return kc_fail(err, KC_EUSAGE,
                                "an export cannot be written to standard output; 'kcount dump' "
                                "prints text");
-        KC_TRY(options_check_range(s->min_count, s->max_count, err));
-        KC_TRY(output_check_inputs(s->output, &input, 1, err));
-out:
-        return status;
+        return options_check_range(s->min_count, s->max_count, err);
 }
 
 static enum kc_status run_export(const struct invocation *call, struct kc_error *err)
 {
         const struct export_settings *s = call->settings;
-        struct exporting exporting = { .output = s->output,
-                                       .min_count = (uint32_t)s->min_count,
+        struct exporting exporting = { .min_count = (uint32_t)s->min_count,
                                        .max_count = (uint32_t)s->max_count,
                                        .count_cap = UINT32_MAX,
                                        .from = s->from,
                                        .to = s->to,
                                        .force = s->force };
         struct kc_store *store = NULL;
+        char *output = NULL;
         enum kc_status status;
         KC_TRY(exporting_format(s->format, &exporting.format, err));
-        KC_TRY(check_settings(s, call->operands[0], err));
+        KC_TRY(check_settings(s, err));
+        exporting.output = output = exporting_stem(s->output, exporting.format);
+        if (output == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(check_files(&exporting, call->operands[0], err));
         KC_TRY(stores_open(&store, call->operands[0], err));
         signals_install(NULL);
         KC_TRY(exporting_write(&exporting, store, err));
 out:
         kc_store_close(store);
+        free(output);
         return status;
 }
 
@@ -61,13 +74,14 @@ static const struct option_spec export_options[] = {
           .offset = FIELD(format),
           .required = true,
           .help = "The format: tsv, kff, kmc, jellyfish, fastk or arrow." },
-        { .type = OPTION_TEXT,
+        { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "NAME",
           .offset = FIELD(output),
           .required = true,
-          .help = "The file to write or, if the format has several, what their names begin with." },
+          .help = "The file to write or, if the format has several, what their names begin with; "
+                  "an ending of theirs may follow." },
         { .type = OPTION_FLAG,
           .name = "force",
           .offset = FIELD(force),

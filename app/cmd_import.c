@@ -4,7 +4,7 @@
 #include "app/command.h"
 #include "app/machine.h"
 #include "app/memory.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/writing.h"
@@ -50,8 +50,8 @@ static enum kc_status check_settings(const struct importing *m, struct kc_error 
                 return kc_fail(err, KC_EUSAGE, "--canonical and --stranded exclude each other");
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(output_check_stdout(s->output, "-o", err));
+        KC_TRY(output_check_files(&s->output, 1, &m->path, 1, err));
         KC_TRY(output_check(s->output, s->force, err));
-        KC_TRY(output_check_inputs(s->output, &m->path, 1, err));
 out:
         return status;
 }
@@ -60,11 +60,14 @@ static enum kc_status open_import(struct importing *m, struct kc_error *err)
 {
         const struct import_settings *s = m->settings;
         const uint64_t wanted = s->memory_nbytes;
+        const char *const *paths;
         enum kc_status status;
         m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(1), m->writing.nthreads,
                                     false);
         KC_TRY(kc_import_open(&m->import, m->path, m->plan.nthreads, wanted_strands(s), err));
         kc_import_get_info(m->import, &m->info);
+        const size_t npaths = kc_import_paths(m->import, &paths);
+        KC_TRY(output_check_files(&s->output, 1, paths, npaths, err));
         m->tmp_dir = kc_path_folder(s->output);
         if (m->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -220,7 +223,7 @@ out:
 #define FIELD(member) offsetof(struct import_settings, member)
 
 static const struct option_spec import_options[] = {
-        { .type = OPTION_TEXT,
+        { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "FILE",

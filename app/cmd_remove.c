@@ -6,7 +6,7 @@
 #include "app/machine.h"
 #include "app/memory.h"
 #include "app/message.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/removals.h"
 #include "app/signals.h"
 #include "app/size.h"
@@ -59,7 +59,7 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         if (r->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (r->settings->file != NULL)
-                KC_TRY(output_check_inputs(r->path, &r->settings->file, 1, err));
+                KC_TRY(output_check_files(&r->path, 1, &r->settings->file, 1, err));
         KC_TRY(stores_append(&r->writing.writer, r->path, true, &r->k, &r->stranded, err));
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;

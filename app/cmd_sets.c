@@ -3,20 +3,17 @@
  */
 #include "app/combining.h"
 #include "app/command.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 
 /* The files that the operands name, those in lists included. */
 static enum kc_status find_inputs(const struct invocation *call, struct kc_inputs *inputs,
                                   struct kc_error *err)
 {
         const struct combine_settings *s = call->settings;
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < call->noperands; i++) {
-                const char *list = call->operands[i] + 1;
-                if (call->operands[i][0] == '@')
-                        KC_TRY(output_check_inputs(s->output, &list, 1, err));
-        }
-        KC_TRY(kc_inputs_resolve(inputs, call->operands, (size_t)call->noperands, err));
+        const size_t noperands = (size_t)call->noperands;
+        enum kc_status status;
+        KC_TRY(output_check_operands(&s->output, 1, call->operands, noperands, err));
+        KC_TRY(kc_inputs_resolve(inputs, call->operands, noperands, err));
 out:
         return status;
 }
@@ -60,7 +57,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
 
 /* clang-format off */
 #define OUTPUT_OPTION \
-        { .type = OPTION_TEXT, .letter = 'o', .name = "output", .argument = "FILE", \
+        { .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
           .offset = FIELD(output), .required = true, \
           .help = "Write the result here. Required." }
 #define COUNTS_OPTION(rules, text) \

@@ -2,7 +2,7 @@
 
 #include "app/machine.h"
 #include "app/memory.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/same_files.h"
 #include "app/signals.h"
 #include "app/size.h"
@@ -283,15 +283,17 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         json_number(json, "peak_memory_bytes", machine_peak_nbytes());
 }
 
-static enum kc_status check_output(const struct combine_plan *plan, bool force,
-                                   struct kc_error *err)
+static enum kc_status check_output(const struct combine_plan *plan,
+                                   const struct combine_settings *s, struct kc_error *err)
 {
+        const char *const outputs[] = { plan->output, s->gpu_trace };
+        const size_t noutputs = s->gpu_trace != NULL ? 2 : 1;
         enum kc_status status;
         if (plan->lock != NULL)
                 return KC_OK;
         KC_TRY(output_check_stdout(plan->output, "-o", err));
-        KC_TRY(output_check(plan->output, force, err));
-        KC_TRY(output_check_inputs(plan->output, plan->inputs, plan->ninputs, err));
+        KC_TRY(output_check_files(outputs, noutputs, plan->inputs, plan->ninputs, err));
+        KC_TRY(output_check(plan->output, s->force, err));
 out:
         return status;
 }
@@ -305,7 +307,7 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
                                .writing = writing_of(call, &s->common) };
         enum kc_status status;
         KC_TRY(check_settings(s, err));
-        KC_TRY(check_output(plan, s->force, err));
+        KC_TRY(check_output(plan, s, err));
         KC_TRY(open_stores(&c, err));
         signals_install(c.writing.job);
         struct kc_store_options options =

@@ -6,6 +6,7 @@
 #define APP_COUNT_H
 
 #include "app/counting.h"
+#include "app/exporting.h"
 #include "app/rank_report.h"
 #include "app/ranks.h"
 #include "io/formats/format.h"
@@ -16,6 +17,7 @@ struct count_output {
         int k;
         char *path;        /* NULL if nothing is written */
         char *export_path; /* NULL if the file is not exported as well */
+        struct exporting_files exports;
         struct kc_store_writer *writer;
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
@@ -56,7 +58,8 @@ struct count {
 
 /* ---- app/count_inputs.c: inputs ---- */
 
-/* KC_EUSAGE if an operand is also an output. Does not open the operands. */
+/* KC_EUSAGE if an operand is also an output, or if two outputs are one file. Does not open the
+ * operands. */
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
 
 /* The same for all inputs, those in an @LIST included, once the reader is open. */
@@ -82,12 +85,20 @@ struct kc_reader_totals count_read_totals(const struct count *count);
 
 /* ---- app/count_outputs.c: outputs ---- */
 
-/* The names of new files: one, or one for each k. KC_ENOMEM. */
+/* The names of new files: one, or one for each k, and their exports. KC_EUSAGE for an unknown
+ * format; KC_ENOMEM. */
 enum kc_status count_name_outputs(struct count *count, struct kc_error *err);
 
-/* Name the exports, and find out before anything is read whether they can be written. KC_EUSAGE for
- * an unknown format; KC_ENOMEM; otherwise fails like exporting_check. */
-enum kc_status count_prepare_exports(struct count *count, struct kc_error *err);
+/* List all files that will be written: the stores, their exports, and what the settings name.
+ * Returns their number. */
+enum {
+        COUNT_MAX_FILES =
+                OPTION_NUMBERS_MAX * (1 + KC_FORMAT_MAX_FILES) + COUNTING_MAX_OTHER_FILES + 1
+};
+size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES]);
+
+/* Find out before anything is read whether the exports can be written. Fails like exporting_check. */
+enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
 
 /* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
  * output_check and kc_store_create. */

@@ -1,40 +1,25 @@
 #include "app/count.h"
 
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/same_files.h"
 #include "kmer/kmer.h"
 
 #include <string.h>
 
-/* Check that none of the names is an output's. */
-static enum kc_status check_names(const struct count *count, const char *const *names, size_t n,
-                                  struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < count->noutputs; i++)
-                if (count->outputs[i].path != NULL)
-                        KC_TRY(output_check_inputs(count->outputs[i].path, names, n, err));
-out:
-        return status;
-}
-
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        for (size_t i = 0; i < count->ninputs; i++) {
-                /* an @LIST is an input, too */
-                const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
-                KC_TRY(check_names(count, &name, 1, err));
-        }
-out:
-        return status;
+        const char *files[COUNT_MAX_FILES];
+        const size_t nfiles = count_list_files(count, files);
+        return output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
 }
 
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err)
 {
+        const char *files[COUNT_MAX_FILES];
         const char *const *names;
-        size_t n = kc_reader_names(count->reader, &names);
-        return check_names(count, names, n, err);
+        const size_t nfiles = count_list_files(count, files);
+        const size_t n = kc_reader_names(count->reader, &names);
+        return output_check_files(files, nfiles, names, n, err);
 }
 
 void count_warn_of_same_inputs(const struct count *count)

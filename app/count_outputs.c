@@ -1,14 +1,25 @@
 #include "app/count.h"
 
-#include "app/exporting.h"
 #include "app/message.h"
+#include "app/output_check.h"
 #include "app/output_name.h"
 #include "app/signals.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum kc_status count_name_outputs(struct count *count, struct kc_error *err)
+static struct exporting export_of(const struct count *count, const struct count_output *o)
+{
+        const struct count_settings *s = count->settings;
+        return (struct exporting){ .format = count->format,
+                                   .output = o->export_path,
+                                   .min_count = (uint32_t)s->min_count,
+                                   .max_count = (uint32_t)s->max_count,
+                                   .count_cap = UINT32_MAX,
+                                   .force = s->force };
+}
+
+static enum kc_status name_stores(struct count *count, struct kc_error *err)
 {
         const char *given = count->settings->output;
         char *name = given ? strdup(given) : output_name(count->inputs[0]);
@@ -22,18 +33,7 @@ enum kc_status count_name_outputs(struct count *count, struct kc_error *err)
         return named ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-static struct exporting export_of(const struct count *count, const struct count_output *o)
-{
-        const struct count_settings *s = count->settings;
-        return (struct exporting){ .format = count->format,
-                                   .output = o->export_path,
-                                   .min_count = (uint32_t)s->min_count,
-                                   .max_count = (uint32_t)s->max_count,
-                                   .count_cap = UINT32_MAX,
-                                   .force = s->force };
-}
-
-enum kc_status count_prepare_exports(struct count *count, struct kc_error *err)
+static enum kc_status name_exports(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(exporting_format(count->settings->format, &count->format, err));
@@ -43,9 +43,46 @@ enum kc_status count_prepare_exports(struct count *count, struct kc_error *err)
                 if (o->export_path == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory");
                 const struct exporting exporting = export_of(count, o);
-                KC_TRY(exporting_check(&exporting, o->k, count->stranded, err));
+                KC_TRY(exporting_name_files(&exporting, &o->exports, err));
         }
 out:
+        return status;
+}
+
+enum kc_status count_name_outputs(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = name_stores(count, err);
+        return status == KC_OK && count->settings->format != NULL ? name_exports(count, err)
+                                                                  : status;
+}
+
+size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES])
+{
+        const struct count_settings *s = count->settings;
+        size_t n = 0;
+        for (int i = 0; i < count->noutputs; i++) {
+                const struct count_output *o = &count->outputs[i];
+                if (o->path != NULL)
+                        names[n++] = o->path;
+                for (size_t j = 0; j < o->exports.n; j++)
+                        names[n++] = o->exports.paths[j];
+        }
+        for (size_t i = 0; i < s->nother_files; i++)
+                names[n++] = s->other_files[i];
+        if (s->gpu_trace != NULL)
+                names[n++] = s->gpu_trace;
+        return n;
+}
+
+enum kc_status count_check_exports(const struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs && status == KC_OK; i++) {
+                const struct count_output *o = &count->outputs[i];
+                const struct exporting exporting = export_of(count, o);
+                if (o->export_path != NULL)
+                        status = exporting_check(&exporting, o->k, count->stranded, err);
+        }
         return status;
 }
 

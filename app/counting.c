@@ -2,7 +2,7 @@
 
 #include "app/count.h"
 #include "app/machine.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
 #include "app/stores.h"
@@ -18,11 +18,6 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         if (s->output)
                 KC_TRY(output_check_stdout(s->output, "-o", err));
-        if (s->output && *s->output == '\0')
-                return kc_fail(err, KC_EUSAGE, "-o/--output: the file's name is empty");
-        if (s->output && s->ks.n > 1 && s->output[strlen(s->output) - 1] == '/')
-                return kc_fail(err, KC_EUSAGE, "-o/--output: '%s' is a folder, not a file",
-                               s->output);
         if (s->histogram && !s->common.json)
                 return kc_fail(err, KC_EUSAGE,
                                "--histogram adds the histogram to the summary in JSON; it needs "
@@ -75,7 +70,6 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
 static enum kc_status open_all(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(count_check_operands(count, err));
         KC_TRY(count_open_outputs(count, err));
         count_warn_of_lengths(count);
         KC_TRY(try_tmp(count->tmp_dir, err));
@@ -108,8 +102,9 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return KC_OK;
-        if (s->format != NULL && ranks_is_first(count->ranks))
-                KC_TRY(count_prepare_exports(count, err));
+        KC_TRY(count_check_operands(count, err));
+        if (ranks_is_first(count->ranks))
+                KC_TRY(count_check_exports(count, err));
         KC_TRY(count_choose_device(count, err));
         KC_TRY(open_all(count, err));
 out:
@@ -165,6 +160,7 @@ static void close_count(struct count *count)
                 free(count->outputs[i].rows);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);
+                exporting_free(&count->outputs[i].exports);
         }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);

@@ -9,7 +9,7 @@
 #include "app/writing.h"
 #include "io/histogram.h"
 
-enum { COUNTING_MAX_QUALITY = 93 };
+enum { COUNTING_MAX_QUALITY = 93, COUNTING_MAX_OTHER_FILES = 4 };
 
 /* The settings of these commands begin with this struct; a field is zero if the command has no such
  * option. */
@@ -20,7 +20,9 @@ struct count_settings {
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only, gather;
-        bool histogram; /* of count: include it in the JSON summary */
+        bool histogram;                 /* of count: include it in the JSON summary */
+        const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
+        size_t nother_files;
 };
 
 /* count: the operands are reads; the output is settings->output, or named after the first of

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
 {
@@ -26,10 +28,29 @@ char *exporting_name(const char *path, enum kc_file_format format)
                 [KC_FILE_ARROW] = ".arrow",
         };
         char *name;
-        return asprintf(&name, "%.*s%s", (int)output_stem_length(path), path,
-                        endings[format] != NULL ? endings[format] : "") < 0
-                       ? NULL
-                       : name;
+        if (asprintf(&name, "%.*s%s", (int)output_stem_length(path), path,
+                     endings[format] != NULL ? endings[format] : "") < 0)
+                return NULL;
+        name[kc_format_stem_length(format, name)] = '\0';
+        return name;
+}
+
+char *exporting_stem(const char *name, enum kc_file_format format)
+{
+        return strndup(name, kc_format_stem_length(format, name));
+}
+
+enum kc_status exporting_name_files(const struct exporting *exporting,
+                                    struct exporting_files *files, struct kc_error *err)
+{
+        files->n = kc_format_paths(exporting->format, exporting->output, files->paths);
+        return files->n > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
+void exporting_free(struct exporting_files *files)
+{
+        while (files->n > 0)
+                free(files->paths[--files->n]);
 }
 
 static struct kc_format_options options_of(const struct exporting *exporting, int k, bool stranded,

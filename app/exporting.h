@@ -25,6 +25,21 @@ enum kc_status exporting_format(const char *name, enum kc_file_format *format,
  * The caller frees it; NULL when out of memory. */
 char *exporting_name(const char *path, enum kc_file_format format);
 
+/* A name that the user gave, without an ending that the format adds anyway. The caller frees it;
+ * NULL when out of memory. */
+char *exporting_stem(const char *name, enum kc_file_format format);
+
+/* The names of an export's files. */
+struct exporting_files {
+        char *paths[KC_FORMAT_MAX_FILES]; /* [n] */
+        size_t n;
+};
+
+/* KC_ENOMEM. Free the names with exporting_free. */
+enum kc_status exporting_name_files(const struct exporting *exporting,
+                                    struct exporting_files *files, struct kc_error *err);
+void exporting_free(struct exporting_files *files);
+
 /* Check whether k-mers of this length could be exported now. Fails like kc_format_create. */
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err);

@@ -6,6 +6,7 @@
 #include "app/json.h"
 #include "app/kmc_options.h"
 #include "app/machine.h"
+#include "app/output_check.h"
 #include "base/clock.h"
 
 #include <inttypes.h>
@@ -65,9 +66,19 @@ static char *name_counts(const struct kmc_settings *s)
                        : path;
 }
 
+/* The files that will be written, but the temporary one. */
+struct kmc_files {
+        char *output;     /* as the format takes it */
+        const char *json; /* as in kmc, "-" is the name of a file; NULL: none */
+        struct exporting_files exports;
+        const char *names[COUNTING_MAX_OTHER_FILES]; /* [n] of all of them */
+        size_t n;
+};
+
 /* Count into a .kc file, open it, and remove its name so that it cannot be left behind. */
 static enum kc_status count_reads(const struct invocation *call, const struct kmc_settings *s,
-                                  struct kc_store **store, struct kc_error *err)
+                                  const struct kmc_files *files, struct kc_store **store,
+                                  struct kc_error *err)
 {
         char *path = name_counts(s);
         if (path == NULL)
@@ -81,7 +92,9 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                            .tmp_dir = s->folder,
                                            .device = "auto",
                                            .reader = "auto",
-                                           .stranded = s->stranded };
+                                           .stranded = s->stranded,
+                                           .other_files = files->names,
+                                           .nother_files = files->n };
         const char *operands[] = { s->input };
         struct invocation inner = *call;
         inner.command = &command_count;
@@ -207,20 +220,16 @@ static enum kc_status name_files(const struct exporting *exporting, struct kc_fo
 /* json: for -j, given to text_out_abort afterwards; or NULL. Its times end before the files are
  * flushed to disk. */
 static enum kc_status count_and_export(const struct invocation *call, const struct kmc_settings *s,
-                                       struct text_out *json, struct kmc_report *report,
-                                       struct kc_error *err)
+                                       const struct kmc_files *files, struct text_out *json,
+                                       struct kmc_report *report, struct kc_error *err)
 {
         struct kc_store *store = NULL;
         struct kc_format_writer *writer = NULL;
-        char *output;
-        if (asprintf(&output, "%s%s", s->output,
-                     strcmp(s->output_format, "kff") == 0 ? ".kff" : "") < 0)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const struct exporting exporting = export_of(s, output);
+        const struct exporting exporting = export_of(s, files->output);
         enum kc_status status;
         if (!s->no_output)
                 KC_TRY(exporting_check(&exporting, (int)s->k, s->stranded, err));
-        KC_TRY(count_reads(call, s, &store, err));
+        KC_TRY(count_reads(call, s, files, &store, err));
         KC_TRY(describe(s, store, report, err));
         const double counted = kc_clock_seconds();
         report->seconds[0] = counted - call->start_seconds;
@@ -236,22 +245,72 @@ static enum kc_status count_and_export(const struct invocation *call, const stru
 out:
         kc_format_close(writer);
         kc_store_close(store);
-        free(output);
         return status;
 }
 
-/* For -j. The JSON file is opened before any input is read, so that a bad name is found early. As
- * in kmc, "-" is the name of a file. */
+/* For -j. The JSON file is opened before any input is read, so that a bad name is found early. */
 static enum kc_status run_with_json(const struct invocation *call, const struct kmc_settings *s,
-                                    struct kmc_report *report, struct kc_error *err)
+                                    const struct kmc_files *files, struct kmc_report *report,
+                                    struct kc_error *err)
 {
         struct text_out json;
-        enum kc_status status =
-                text_out_open(&json, strcmp(s->json, "-") == 0 ? "./-" : s->json, err);
+        enum kc_status status = text_out_open(&json, files->json, err);
         if (status != KC_OK)
                 return status;
-        status = count_and_export(call, s, &json, report, err);
+        status = count_and_export(call, s, files, &json, report, err);
         text_out_abort(&json);
+        return status;
+}
+
+static enum kc_status name_output(struct kmc_files *files, const struct kmc_settings *s,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(output_check_name(s->output, "the output", err));
+        if (asprintf(&files->output, "%s%s", s->output,
+                     strcmp(s->output_format, "kff") == 0 ? ".kff" : "") < 0) {
+                files->output = NULL; /* POSIX leaves it undefined */
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        }
+        const struct exporting exporting = export_of(s, files->output);
+        KC_TRY(exporting_name_files(&exporting, &files->exports, err));
+        for (size_t i = 0; i < files->exports.n; i++)
+                files->names[files->n++] = files->exports.paths[i];
+out:
+        return status;
+}
+
+/* Name the files and check the names. Free files->output and files->exports in any case. */
+static enum kc_status set_up_files(struct kmc_files *files, const struct kmc_settings *s,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        *files = (struct kmc_files){ 0 };
+        if (!s->no_output)
+                KC_TRY(name_output(files, s, err));
+        if (s->json != NULL) {
+                KC_TRY(output_check_name(s->json, "-j", err));
+                files->json = strcmp(s->json, "-") == 0 ? "./-" : s->json;
+                files->names[files->n++] = files->json;
+        }
+        KC_TRY(output_check_operands(files->names, files->n, &s->input, 1, err));
+out:
+        return status;
+}
+
+static enum kc_status run_files(const struct invocation *call, const struct kmc_settings *s,
+                                struct kmc_report *report, struct kc_error *err)
+{
+        struct kmc_files files;
+        enum kc_status status;
+        KC_TRY(set_up_files(&files, s, err));
+        if (files.json != NULL)
+                KC_TRY(run_with_json(call, s, &files, report, err));
+        else
+                KC_TRY(count_and_export(call, s, &files, NULL, report, err));
+out:
+        exporting_free(&files.exports);
+        free(files.output);
         return status;
 }
 
@@ -265,10 +324,7 @@ enum kc_status kmc_run(const struct invocation *call, int argc, char **argv, str
                 kmc_options_help(call->out);
                 return KC_OK;
         }
-        if (settings.json != NULL)
-                KC_TRY(run_with_json(call, &settings, &report, err));
-        else
-                KC_TRY(count_and_export(call, &settings, NULL, &report, err));
+        KC_TRY(run_files(call, &settings, &report, err));
         print_report(&report, call->out);
 out:
         return status;

@@ -1,5 +1,6 @@
 #include "app/options.h"
 
+#include "app/output_check.h"
 #include "app/size.h"
 
 #include <stdio.h>
@@ -125,6 +126,7 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
                                 struct kc_error *err)
 {
         void *field = (char *)settings + spec->offset;
+        char name[OPTION_NAME_NBYTES];
         switch (spec->type) {
         case OPTION_FLAG:
                 *(bool *)field = true;
@@ -135,6 +137,9 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
                 return set_numbers(spec, text, field, err);
         case OPTION_SIZE:
                 return set_size(spec, text, field, err);
+        case OPTION_OUTPUT:
+                *(const char **)field = text;
+                return output_check_name(text, option_name(spec, name), err);
         default:
                 *(const char **)field = text;
                 return KC_OK;

@@ -19,6 +19,7 @@ enum option_type {
         OPTION_NUMBERS, /* struct option_numbers, one or more of these with commas between them */
         OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,    /* const char * */
+        OPTION_OUTPUT,  /* const char *, the name of a file to write */
         /* An error: the command has no such option, and help says which commands do. For options that
          * users look for here. */
         OPTION_ELSEWHERE,
@@ -116,7 +117,7 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
         }
 #define OPTION_GPU_TRACE(field) \
         { \
-                .type = OPTION_TEXT, .name = "gpu-trace", .argument = "FILE", .offset = (field), \
+                .type = OPTION_OUTPUT, .name = "gpu-trace", .argument = "FILE", .offset = (field), \
                 .hidden = true, .help = "Write a timeline of the CUDA engine, for benchmarks." \
         }
 

@@ -1,12 +1,10 @@
 #include "app/output_name.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Length of name without its ending if that is in endings and something is left. */
 static size_t strip(const char *name, size_t length, const char *const *endings)
@@ -17,6 +15,16 @@ static size_t strip(const char *name, size_t length, const char *const *endings)
                         return length - n;
         }
         return length;
+}
+
+/* Whether this is standard input, or another descriptor, as in <(command) of a shell. */
+static bool is_descriptor(const char *input)
+{
+        static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+        for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+                if (strncmp(input, folders[i], strlen(folders[i])) == 0)
+                        return true;
+        return strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0;
 }
 
 char *output_name(const char *input)
@@ -30,7 +38,7 @@ char *output_name(const char *input)
         bool is_list = input[0] == '@';
         const char *slash = strrchr(input, '/');
         const char *name = slash ? slash + 1 : input + is_list;
-        if (strcmp(input, "-") == 0 || *name == '\0')
+        if (is_descriptor(input + is_list) || *name == '\0')
                 name = "stdin";
         size_t length = strlen(name);
         if (is_list) {
@@ -54,59 +62,4 @@ char *output_name_for(const char *path, int k)
         char *name;
         return asprintf(&name, "%.*s.k%d.kc", (int)output_stem_length(path), path, k) < 0 ? NULL
                                                                                           : name;
-}
-
-enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err)
-{
-        if (strcmp(path, "-") != 0)
-                return KC_OK;
-        return kc_fail(err, KC_EUSAGE,
-                       "a .kc file cannot be written to standard output; name a file with %s",
-                       option);
-}
-
-enum kc_status output_check(const char *path, bool force, struct kc_error *err)
-{
-        struct stat found;
-        if (stat(path, &found) != 0)
-                return KC_OK; /* creating it will report any other problem */
-        if (S_ISDIR(found.st_mode))
-                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
-                                      "%s is a folder, not a file", path);
-        if (!S_ISREG(found.st_mode))
-                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
-                                      "%s is not a regular file, so a .kc file cannot replace it",
-                                      path);
-        if (!force)
-                return kc_fail_remedy(err, KC_EEXIST, KC_REMEDY_OTHER_OUTPUT | KC_REMEDY_REPLACE,
-                                      "%s already exists", path);
-        return KC_OK;
-}
-
-static bool is_stdin(const char *input)
-{
-        return strcmp(input, "-") == 0;
-}
-
-static bool is_same_file(const char *input, const struct stat *output)
-{
-        struct stat found;
-        int code = is_stdin(input) ? fstat(STDIN_FILENO, &found) : stat(input, &found);
-        return code == 0 && found.st_dev == output->st_dev && found.st_ino == output->st_ino;
-}
-
-enum kc_status output_check_inputs(const char *path, const char *const *inputs, size_t ninputs,
-                                   struct kc_error *err)
-{
-        struct stat output;
-        if (stat(path, &output) != 0)
-                return KC_OK;
-        for (size_t i = 0; i < ninputs; i++)
-                if (is_same_file(inputs[i], &output))
-                        return kc_fail(err, KC_EUSAGE,
-                                       "%s is an input%s and the output as well; name two "
-                                       "different files",
-                                       is_stdin(inputs[i]) ? path : inputs[i],
-                                       is_stdin(inputs[i]) ? " (standard input)" : "");
-        return KC_OK;
 }

@@ -2,7 +2,7 @@
 
 #include "app/json.h"
 #include "app/message.h"
-#include "app/output_name.h"
+#include "app/output_check.h"
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
@@ -38,7 +38,7 @@ static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error
 {
         enum kc_status status;
         KC_TRY(output_check_stdout(plan->copy, "--repair", err));
-        KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
+        KC_TRY(output_check_files(&plan->copy, 1, &plan->path, 1, err));
         KC_TRY(output_check(plan->copy, plan->force, err));
 out:
         return status;

@@ -252,7 +252,7 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
         enum kc_status status;
         struct flat flat;
         put_schema_message(&flat, &writer->options);
-        KC_TRY(kc_format_open_out(writer, strdup(writer->path), err));
+        KC_TRY(kc_format_open_out(writer, err));
         KC_TRY(kc_format_out_write(&writer->outs[0], magic, sizeof magic, err));
         KC_TRY(kc_format_out_write(&writer->outs[0], flat.data, flat.n, err));
 out:

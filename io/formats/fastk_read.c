@@ -66,7 +66,7 @@ static enum kc_status open_part(struct kc_import *import, struct fastk *fastk, s
         enum kc_status status;
         KC_TRY(kc_prefixed_add_part(p, name_part(import->path, p->nparts + 1), err));
         struct kc_prefixed_part *part = &p->parts[p->nparts - 1];
-        KC_TRY(kc_input_open(&part->in, part->path, err));
+        KC_TRY(kc_import_open_file(import, &part->in, part->path, err));
         if (!part->in.regular || part->in.size < PART_NBYTES)
                 return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes",
                                part->path, part->in.size);

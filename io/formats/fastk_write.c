@@ -25,6 +25,7 @@ enum {
         PART = 0, /* in writer->outs */
         STUB = 1,
         HISTOGRAM = 2,
+        NFILES = 3,
 };
 
 struct fastk_state {
@@ -42,18 +43,6 @@ static int choose_prefix(int kmer_nbytes, uint64_t nkmers)
                nkmers >= UINT64_C(8) << 8 * (nbytes + 1))
                 nbytes++;
         return nbytes;
-}
-
-/* DIR/BASE with `before` between them, and `after`. */
-static char *name_file(const struct kc_format_writer *writer, const char *before, const char *after)
-{
-        const char *slash = strrchr(writer->path, '/');
-        const char *base = slash != NULL ? slash + 1 : writer->path;
-        char *name;
-        return asprintf(&name, "%.*s%s%s%s", (int)(base - writer->path), writer->path, before, base,
-                        after) < 0
-                       ? NULL
-                       : name;
 }
 
 static struct fastk_state *make_state(struct kc_format_writer *writer)
@@ -86,9 +75,8 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
         kc_pack_u32(kc_pack_u32(stub + 8, writer->options.min_count),
                     (uint32_t)state->prefix_nbytes);
         kc_pack_u32(part, k); /* the number of k-mers is known in the end */
-        KC_TRY(kc_format_open_out(writer, name_file(writer, ".", ".ktab.1"), err));
-        KC_TRY(kc_format_open_out(writer, name_file(writer, "", ".ktab"), err));
-        KC_TRY(kc_format_open_out(writer, name_file(writer, "", ".hist"), err));
+        for (size_t i = 0; i < NFILES; i++)
+                KC_TRY(kc_format_open_out(writer, err));
         KC_TRY(kc_format_out_write(&writer->outs[PART], part, sizeof part, err));
         KC_TRY(kc_format_out_write(&writer->outs[STUB], stub, sizeof stub, err));
 out:
@@ -169,6 +157,9 @@ out:
 
 const struct kc_format_kind kc_write_fastk = {
         .count_limit = MAX_COUNT,
+        .files = { [PART] = { ".", ".ktab.1" },
+                   [STUB] = { "", ".ktab" },
+                   [HISTOGRAM] = { "", ".hist" } },
         .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,

@@ -65,6 +65,27 @@ char *kc_import_join(const char *path, size_t length, const char *ending)
 
 /* ---- opening ---- */
 
+enum kc_status kc_import_open_file(struct kc_import *import, struct kc_input *in, const char *path,
+                                   struct kc_error *err)
+{
+        enum kc_status status = kc_input_open(in, path, err);
+        if (status != KC_OK)
+                return status;
+        char **paths = realloc(import->paths, (import->npaths + 1) * sizeof *paths);
+        if (paths != NULL)
+                import->paths = paths;
+        if (paths == NULL || (paths[import->npaths] = strdup(path)) == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        import->npaths++;
+        return KC_OK;
+}
+
+size_t kc_import_paths(const struct kc_import *import, const char *const **paths)
+{
+        *paths = (const char *const *)import->paths;
+        return import->npaths;
+}
+
 static bool is_folder(const char *path)
 {
         struct stat st;
@@ -127,7 +148,7 @@ static enum kc_status open_all(struct kc_import *import, const char *path, struc
         if (import->path == NULL || import->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         import->name = kc_input_name(import->path);
-        KC_TRY(kc_input_open(&import->in, import->path, err));
+        KC_TRY(kc_import_open_file(import, &import->in, import->path, err));
         KC_TRY(recognize(import, err));
         KC_TRY(import->format->open(import, err));
         KC_TRY(check_strands(import, err));
@@ -164,6 +185,9 @@ void kc_import_close(struct kc_import *import)
                 free(import->workers[i].buffer);
         kc_input_close(&import->in);
         pthread_mutex_destroy(&import->lock);
+        while (import->npaths > 0)
+                free(import->paths[--import->npaths]);
+        free(import->paths);
         free(import->workers);
         free(import->path);
         free(import);

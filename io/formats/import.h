@@ -49,6 +49,10 @@ struct kc_import_totals {
 enum kc_status kc_import_open(struct kc_import **import, const char *path, int nworkers,
                               enum kc_import_strands strands, struct kc_error *err);
 
+/* The names of the files that it reads, which remain its own: of a database or a table, all of them.
+ * Returns how many. */
+size_t kc_import_paths(const struct kc_import *import, const char *const **paths);
+
 /* The pairs. next() fails with KC_EINPUT and names the file if that is damaged or truncated;
  * KC_EIO; KC_ENOMEM. */
 struct kc_pair_source kc_import_source(struct kc_import *import);

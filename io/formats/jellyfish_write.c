@@ -74,7 +74,7 @@ out:
 static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_format_open_out(writer, strdup(writer->path), err));
+        KC_TRY(kc_format_open_out(writer, err));
         KC_TRY(write_header(writer, err));
 out:
         return status;

@@ -42,7 +42,7 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
         const struct kc_format_options *options = &writer->options;
         const char header[] = { 1, 0, ENCODING, 1, options->stranded ? 0 : 1, 0, 0, 0, 0 };
         char text[TEXT_NBYTES], *to = put_marker(text);
-        KC_TRY(kc_format_open_out(writer, strdup(writer->path), err));
+        KC_TRY(kc_format_open_out(writer, err));
         to = (char *)memcpy(to, header, sizeof header) + sizeof header;
         to = put_section(to, 'v', 4);
         to = put_variable(to, "k", (uint64_t)options->k);

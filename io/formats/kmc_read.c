@@ -65,12 +65,12 @@ static enum kc_status name_files(struct kmc *kmc, const char *path, struct kc_er
 }
 
 /* Open a file and check that it begins and ends with its mark. */
-static enum kc_status open_marked(struct kc_input *in, const char *path, const char *mark,
-                                  struct kc_error *err)
+static enum kc_status open_marked(struct kc_import *import, struct kc_input *in, const char *path,
+                                  const char *mark, struct kc_error *err)
 {
         uint8_t begin[MARK_NBYTES], end[MARK_NBYTES];
         enum kc_status status;
-        KC_TRY(kc_input_open(in, path, err));
+        KC_TRY(kc_import_open_file(import, in, path, err));
         if (!in->regular || in->size < 2 * MARK_NBYTES)
                 return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes", path,
                                in->size);
@@ -222,8 +222,9 @@ static enum kc_status open_kmc(struct kc_import *import, struct kc_error *err)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kmc->pre.fd = -1;
         KC_TRY(name_files(kmc, import->path, err));
-        KC_TRY(open_marked(&kmc->pre, kmc->pre_path, "KMCP", err));
-        KC_TRY(open_marked(&kmc->prefixed.parts[0].in, kmc->prefixed.parts[0].path, "KMCS", err));
+        KC_TRY(open_marked(import, &kmc->pre, kmc->pre_path, "KMCP", err));
+        KC_TRY(open_marked(import, &kmc->prefixed.parts[0].in, kmc->prefixed.parts[0].path, "KMCS",
+                           err));
         KC_TRY(read_header(import, kmc, &header, err));
         KC_TRY(set_up(import, kmc, &header, err));
         import->info.stranded = !header.canonical;

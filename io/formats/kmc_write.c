@@ -21,6 +21,7 @@ enum {
         MAX_PREFIX = 15, /* bases */
         SUFFIXES = 0,    /* in writer->outs */
         PREFIXES = 1,
+        NFILES = 2,
 };
 
 struct kmc_state {
@@ -44,12 +45,6 @@ static int choose_prefix(int k, uint64_t nkmers)
         return best;
 }
 
-static char *name_file(const struct kc_format_writer *writer, const char *ending)
-{
-        char *name;
-        return asprintf(&name, "%s%s", writer->path, ending) < 0 ? NULL : name;
-}
-
 static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
 {
         enum kc_status status;
@@ -64,8 +59,8 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
                                                  .nwords = writer->nwords,
                                                  .shift = 2 * (k - p),
                                                  .end = (UINT64_C(1) << 2 * p) - 1 };
-        KC_TRY(kc_format_open_out(writer, name_file(writer, ".kmc_suf"), err));
-        KC_TRY(kc_format_open_out(writer, name_file(writer, ".kmc_pre"), err));
+        for (size_t i = 0; i < NFILES; i++)
+                KC_TRY(kc_format_open_out(writer, err));
         KC_TRY(kc_format_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
         KC_TRY(kc_format_out_write(&writer->outs[PREFIXES], "KMCP", 4, err));
         KC_TRY(kc_format_out_write(&writer->outs[PREFIXES], &none, sizeof none, err));
@@ -129,6 +124,7 @@ out:
 
 const struct kc_format_kind kc_write_kmc = {
         .count_limit = UINT32_MAX,
+        .files = { [SUFFIXES] = { "", ".kmc_suf" }, [PREFIXES] = { "", ".kmc_pre" } },
         .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,

@@ -49,6 +49,8 @@ extern const struct kc_import_format kc_import_text;
 struct kc_import {
         char *path;       /* with the ending, if the user left it out */
         const char *name; /* for messages */
+        char **paths;     /* [npaths] of all files that were opened */
+        size_t npaths;
         struct kc_input in;
         const struct kc_import_format *format;
         void *state;
@@ -59,6 +61,10 @@ struct kc_import {
         int nworkers;
         pthread_mutex_t lock; /* guards what threads share in state */
 };
+
+/* Like kc_input_open, for every file that a format reads. */
+enum kc_status kc_import_open_file(struct kc_import *import, struct kc_input *in, const char *path,
+                                   struct kc_error *err);
 
 /* Make room for nbytes in a worker's buffer, which may move; its content is kept. KC_ENOMEM. */
 enum kc_status kc_import_reserve(struct kc_import *import, int worker, size_t nbytes,

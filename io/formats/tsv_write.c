@@ -6,7 +6,7 @@
 
 static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
 {
-        return kc_format_open_out(writer, strdup(writer->path), err);
+        return kc_format_open_out(writer, err);
 }
 
 static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)

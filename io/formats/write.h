@@ -15,13 +15,18 @@
 #include <string.h>
 
 enum {
-        KC_FORMAT_MAX_OUTS = 3,
         KC_FORMAT_BATCH_NKMERS = 1 << 13, /* the batch and its records fit in the L2 */
         KC_FORMAT_SLACK = 8,              /* bytes that a record may scribble over after its end */
 };
 
+/* The name of a file: DIR/BASE with `before` between them, and `after`. */
+struct kc_format_file {
+        const char *before, *after;
+};
+
 struct kc_format_kind {
-        uint32_t count_limit; /* the largest count that fits */
+        uint32_t count_limit;                             /* the largest count that fits */
+        struct kc_format_file files[KC_FORMAT_MAX_FILES]; /* none: one file, without an ending */
         size_t batch_nkmers;
 
         /* Open the files and write what comes before the records. */
@@ -52,7 +57,7 @@ struct kc_format_writer {
         size_t nwords;
         struct kc_format_written written;
 
-        struct kc_format_out outs[KC_FORMAT_MAX_OUTS];
+        struct kc_format_out outs[KC_FORMAT_MAX_FILES];
         size_t nouts;
         void *state; /* the format's own, freed with free() */
 
@@ -72,8 +77,7 @@ static inline size_t kc_format_kmer_nbytes(const struct kc_format_writer *writer
 extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
         kc_write_fastk, kc_write_arrow;
 
-/* Open the next of writer->outs. path as for kc_format_out_open. */
-enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path,
-                                  struct kc_error *err);
+/* Open the next of writer->outs, in the order of kind->files. Fails like kc_format_out_open. */
+enum kc_status kc_format_open_out(struct kc_format_writer *writer, struct kc_error *err);
 
 #endif

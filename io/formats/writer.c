@@ -1,13 +1,69 @@
 #include "io/formats/write.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct kc_format_kind *const kinds[KC_NFILE_FORMATS] = {
         [KC_FILE_TSV] = &kc_write_tsv,     [KC_FILE_KFF] = &kc_write_kff,
         [KC_FILE_KMC] = &kc_write_kmc,     [KC_FILE_JELLYFISH] = &kc_write_jellyfish,
         [KC_FILE_FASTK] = &kc_write_fastk, [KC_FILE_ARROW] = &kc_write_arrow,
 };
+
+/* ---- names ---- */
+
+static size_t nfiles(const struct kc_format_kind *kind)
+{
+        size_t n = 1;
+        while (n < KC_FORMAT_MAX_FILES && kind->files[n].after != NULL)
+                n++;
+        return n;
+}
+
+static char *name_file(const struct kc_format_kind *kind, const char *path, size_t i)
+{
+        const struct kc_format_file *file = &kind->files[i];
+        const char *slash = strrchr(path, '/');
+        const char *base = slash != NULL ? slash + 1 : path;
+        char *name;
+        if (file->after == NULL)
+                return strdup(path);
+        return asprintf(&name, "%.*s%s%s%s", (int)(base - path), path, file->before, base,
+                        file->after) < 0
+                       ? NULL
+                       : name;
+}
+
+size_t kc_format_paths(enum kc_file_format format, const char *path,
+                       char *paths[KC_FORMAT_MAX_FILES])
+{
+        const size_t n = nfiles(kinds[format]);
+        for (size_t i = 0; i < n; i++) {
+                paths[i] = name_file(kinds[format], path, i);
+                if (paths[i] != NULL)
+                        continue;
+                while (i > 0)
+                        free(paths[--i]);
+                return 0;
+        }
+        return n;
+}
+
+size_t kc_format_stem_length(enum kc_file_format format, const char *path)
+{
+        const struct kc_format_file *files = kinds[format]->files;
+        const size_t length = strlen(path);
+        for (size_t i = 0; i < KC_FORMAT_MAX_FILES && files[i].after != NULL; i++) {
+                const size_t n = strlen(files[i].after);
+                if (*files[i].before == '\0' && length > n && path[length - n - 1] != '/' &&
+                    strcmp(path + length - n, files[i].after) == 0)
+                        return length - n;
+        }
+        return length;
+}
+
+/* ---- writing ---- */
 
 static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)
 {
@@ -41,13 +97,15 @@ out:
         return status;
 }
 
-enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path, struct kc_error *err)
+enum kc_status kc_format_open_out(struct kc_format_writer *writer, struct kc_error *err)
 {
         /* flush: in most formats, nothing shows that a file was truncated */
         const struct kc_new_file_options options = { .replace = writer->options.replace,
                                                      .flush = true,
                                                      .guard = writer->options.guard };
-        return kc_format_out_open(&writer->outs[writer->nouts++], path, &options, err);
+        const size_t i = writer->nouts++;
+        return kc_format_out_open(&writer->outs[i], name_file(writer->kind, writer->path, i),
+                                  &options, err);
 }
 
 /* Clip the counts of the batch to what the format can hold. */
@@ -132,7 +190,7 @@ out:
 enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_file *other,
                                 struct kc_format_written *written, struct kc_error *err)
 {
-        struct kc_new_file *files[KC_FORMAT_MAX_OUTS + 1];
+        struct kc_new_file *files[KC_FORMAT_MAX_FILES + 1];
         size_t n = 0;
         while (n < writer->nouts) {
                 files[n] = &writer->outs[n].file;

@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+enum { KC_FORMAT_MAX_FILES = 3 };
+
 struct kc_format_options {
         enum kc_file_format format;
         int k;
@@ -31,6 +33,14 @@ struct kc_format_written {
 };
 
 struct kc_format_writer;
+
+/* The names of the files that kc_format_create begins for this path. paths: out, the caller frees
+ * each. Returns how many; 0 when out of memory. */
+size_t kc_format_paths(enum kc_file_format format, const char *path,
+                       char *paths[KC_FORMAT_MAX_FILES]);
+
+/* The length of path without an ending that the format adds, if something is left. */
+size_t kc_format_stem_length(enum kc_file_format format, const char *path);
 
 /*
  * Begin the format's files. path: the name of the file or, if the format has several files, the

@@ -95,6 +95,12 @@ static void test_output_name(void **state)
                 { "@files", "files.kc" },
                 { "a.fq.fq", "a.fq.kc" },
                 { "dir.fq/reads.bgz", "reads.kc" },
+                { "/dev/stdin", "stdin.kc" },
+                { "/dev/fd/63", "stdin.kc" },
+                { "/proc/self/fd/0", "stdin.kc" },
+                { "@/dev/fd/63", "stdin.kc" },
+                { "@/dev/stdin", "stdin.kc" },
+                { "/dev/fda/63", "63.kc" },
         };
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 char *name = output_name(cases[i].input);

@@ -97,6 +97,63 @@ def test_wrong_usage():
     expect(s.names(), ["a.fq", "a.kc"], "what wrong calls leave behind")
 
 
+def test_output_is_a_folder():
+    """No command writes to a name that is empty or a folder's, not even beside it (.ktab)."""
+    s = Session()
+    os.mkdir(s.path / "folder")
+    s.kcount("a.fq", "-k", 3, "-o", "a.kc")
+    s.kcount("export", "a.kc", "--to", "kmc", "-o", "db")
+    before = s.names()
+    commands = (["missing.fq", "-k", 3], ["missing.fq", "-k", "3,4"], ["merge", "missing.kc"],
+                ["union", "a.kc"], ["intersect", "a.kc"], ["subtract", "a.kc", "a.kc"],
+                ["import", "db"], ["dump", "a.kc"],
+                *(["export", "a.kc", "--to", to] for to in ("tsv", "kmc", "fastk")))
+    for name in ("", ".", "..", "./", "../", "folder/", "folder/.", "folder/.."):
+        what = "the file's name is empty" if name == "" else f"'{name}' is a folder, not a file"
+        for command in commands:
+            s.kcount(*command, "-o", name, code=2, message=f"-o/--output: {what}")
+        s.kcount("check", "a.kc", "--repair", name, code=2, message=f"--repair: {what}")
+    expect((s.names(), os.listdir(s.path / "folder")), (before, []), "what is left behind")
+
+
+def test_output_is_an_input_by_ending():
+    """Names that follow from -o are compared with every file that is read."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "-o", "in.kc")
+    for to in ("kmc", "fastk"):
+        s.kcount("export", "in.kc", "--to", to, "-o", "db")
+    exported = {"kmc": ("y.kmc_pre", "y.kmc_suf"), "fastk": ("y.ktab", ".y.ktab.1", "y.hist")}
+    for name in (*exported["kmc"], *exported["fastk"]):
+        s.write(name, (s.path / "in.kc").read_bytes())
+    s.write("z.tsv", s.read("a.fq"))
+    s.write("list", "z.tsv\n")
+    os.link(s.path / "z.tsv", s.path / "w.k4.tsv")
+    before = s.contents()
+    calls = [["export", name, "--to", to, "-o", "y"] for to in exported for name in exported[to]]
+    calls += [["z.tsv", "-k", 3, "-o", "z.kc", "--format", "tsv"],
+              ["z.tsv", "-k", "3,4", "-o", "w.kc", "--format", "tsv"],
+              ["@list", "-k", 3, "-o", "z", "--format", "tsv"],
+              ["@list", "-k", 3, "-o", "./z.kc", "--format", "tsv"]]
+    calls += [["import", name, "-o", other]
+              for name, other in (("db.kmc_pre", "db.kmc_suf"), ("db.kmc_suf", "db.kmc_pre"),
+                                  ("db", "db.kmc_suf"), ("db.ktab", ".db.ktab.1"))]
+    for call in calls:
+        s.kcount(*call, "--force", code=2, message="is an input and the output as well")
+        expect(s.contents() == before, True, f"{call} leaves all as it was")
+
+
+def test_two_outputs_are_one():
+    """Also if the file is not there yet, and through a link."""
+    s = Session()
+    os.symlink("v.k4.tsv", s.path / "v.k3.tsv")
+    for call, message in ((["-k", 3, "-o", "x.ktab", "--format", "fastk"],
+                           "two outputs have the name x.ktab"),
+                          (["-k", "3,4", "-o", "v", "--format", "tsv"],
+                           "the outputs v.k3.tsv and v.k4.tsv are the same file")):
+        s.kcount("a.fq", *call, "--force", code=2, message=message)
+    expect(s.names(), ["a.fq", "v.k3.tsv"], "what is left behind")
+
+
 def test_output_is_an_input():
     s = Session()
     before = s.read("a.fq")
@@ -143,5 +200,6 @@ def test_options_anywhere():
     s.kcount("a.fq", "-k", 3, "-o", "q.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
 
 
-main([test_wrong_usage, test_output_is_an_input, test_output_is_standard_input,
+main([test_wrong_usage, test_output_is_a_folder, test_output_is_an_input_by_ending,
+      test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
       test_options_anywhere])

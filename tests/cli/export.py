@@ -4,6 +4,7 @@ What kcount export writes is what kcount dump prints, as read by our own readers
     export.py KCOUNT SOURCE FORMAT
 """
 import collections
+import os
 import sys
 
 import foreign
@@ -76,6 +77,23 @@ def test_files():
     expect({name: (s.path / name).read_bytes() for name in contents}, contents, "files made again")
 
 
+def test_endings():
+    """An ending that the format adds may be there already; a hidden file's is not one."""
+    s = STORES
+    for form in FORMAT.files:
+        if form == "{}" or not form.startswith("{}"):
+            continue
+        before = set(s.names())
+        export("k21", to=form.format("ended"))
+        expect(sorted(set(s.names()) - before), names_of("ended"), f"the files of -o {form}")
+        for name in names_of("ended"):
+            (s.path / name).unlink()
+    os.mkdir(s.path / "folder")
+    ending = FORMAT.files[-1].format("")
+    export("k21", to=f"folder/{ending or '.x'}")
+    expect(len(os.listdir(s.path / "folder")), len(FORMAT.files), f"a file called {ending}")
+
+
 def test_usage():
     s = STORES
     s.kcount("export", "k21.kc", "--to", "fasta", "-o", "x", code=2,
@@ -127,5 +145,5 @@ def test_fastk_histogram():
     expect(rows, collections.Counter(min(count, 32767) for count in counts), "histogram")
 
 
-main([test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_usage,
-      test_count_and_export] + ([test_fastk_histogram] if NAME == "fastk" else []))
+main([test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_endings,
+      test_usage, test_count_and_export] + ([test_fastk_histogram] if NAME == "fastk" else []))

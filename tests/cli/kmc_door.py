@@ -180,6 +180,29 @@ def test_refusals(f):
 
 
 @in_folder
+def test_same_names(f):
+    """No file is input and output, or two outputs, even though kmc replaces existing files."""
+    for name in ("x.kff", "x.kmc_pre", "x.kmc_suf"):
+        shutil.copy(f.path / "a.fa", f.path / name)
+    (f.path / "names").write_text("x.kff\n")
+    before, files = f.names(), {path: path.read_bytes() for path in f.path.glob("*.*")}
+    for arguments, message in ((("-okff", "x.kff", "x", "tmp"), "x.kff is an input"),
+                               (("x.kmc_pre", "x", "tmp"), "x.kmc_pre is an input"),
+                               (("x.kmc_suf", "./x", "tmp"), "x.kmc_suf is an input"),
+                               (("-okff", "@names", "x", "tmp"), "x.kff is an input"),
+                               (("-ja.fa", "a.fa", "new", "tmp"), "a.fa is an input"),
+                               (("-w", "-jx.kff", "@names", "new", "tmp"), "x.kff is an input"),
+                               (("-jnames", "@names", "new", "tmp"), "names is an input"),
+                               (("-jnew.kmc_pre", "a.fa", "new", "tmp"), "two outputs have the name new.kmc_pre"),
+                               (("-j./new.kff", "-okff", "a.fa", "new", "tmp"), "are the same file"),
+                               (("a.fa", "tmp/", "tmp"), "'tmp/' is a folder"), (("a.fa", "", "tmp"), "is empty"),
+                               (("-jtmp/.", "a.fa", "new", "tmp"), "'tmp/.' is a folder")):
+        f.call("-k5", *arguments, code=1, message=message)
+        if f.names() != before or any(path.read_bytes() != text for path, text in files.items()):
+            raise Failure(f"{arguments} changed something")
+
+
+@in_folder
 def test_failures(f):
     """After a damaged input, existing files are unchanged and there are no new ones."""
     f.call("-okff", "a.fq", "out", "tmp")
@@ -265,7 +288,8 @@ def test_like_kmc(f):
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
-        main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals, test_failures, test_summary, test_help])
+        main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals,
+              test_same_names, test_failures, test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)
