@@ -1,4 +1,5 @@
 #include "app/help.h"
+#include "app/ranks.h"
 
 struct help_settings {
         const char *completion;
@@ -8,6 +9,8 @@ struct help_settings {
 static enum kc_status run_help(const struct invocation *call, struct kc_error *err)
 {
         const struct help_settings *settings = call->settings;
+        if (!ranks_is_first(call->ranks))
+                return KC_OK;
         if (settings->man) {
                 help_manual(call->out);
                 return KC_OK;
@@ -51,5 +54,6 @@ const struct command command_help = {
                     "  kcount help --completion fish > ~/.config/fish/completions/kcount.fish\n",
         .options = help_options,
         .settings_nbytes = sizeof(struct help_settings),
+        .by_ranks = true,
         .max_operands = 1,
 };

@@ -111,10 +111,9 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
                               advice_text(call->command, err, advice));
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
-        if (status != KC_EUSAGE)
-                return EXIT_FAILURE;
-        message_print("kcount: see 'kcount %s --help'\n", call->command->name);
-        return EXIT_USAGE;
+        if (status == KC_EUSAGE)
+                message_print("kcount: see 'kcount %s --help'\n", call->command->name);
+        return ranks_verdict(call->ranks, status) == KC_EUSAGE ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 /* Parse argv by command's table and run it; argv[0] is the program's or the command's name. */
@@ -187,6 +186,16 @@ static int choose(int argc, char **argv, struct invocation *call)
         return dispatch(&command_count, argc, argv, call);
 }
 
+/* Whether the user says that there are no other processes. This must be known before any is looked
+ * for, and so before the command line is parsed. */
+static bool is_alone(int argc, char **argv)
+{
+        for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+                if (strcmp(argv[i], "--no-mpi") == 0)
+                        return true;
+        return false;
+}
+
 static int run_program(int argc, char **argv)
 {
         struct invocation call = { .start_seconds = kc_clock_seconds() };
@@ -203,10 +212,12 @@ static int run_program(int argc, char **argv)
                 message_print("kcount: out of memory\n");
                 return EXIT_FAILURE;
         }
-        if (ranks_join(&call.ranks, call.line, &err) != KC_OK) {
+        const bool alone = is_alone(argc, argv);
+        const enum kc_status joined = ranks_join(&call.ranks, call.line, alone, &err);
+        if (joined != KC_OK) {
                 message_print("kcount: %s\n", err.message);
                 free(call.line);
-                return EXIT_FAILURE;
+                return joined == KC_EUSAGE ? EXIT_USAGE : EXIT_FAILURE;
         }
         const int code = choose(argc, argv, &call);
         ranks_leave(call.ranks);

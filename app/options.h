@@ -144,7 +144,7 @@ struct invocation {
         const char **operands;
         int noperands;
         bool wants_help, wants_version;
-        bool without_mpi; /* main() has looked for this before the rest is parsed */
+        bool without_mpi; /* main() has looked for this before it parses the rest */
         char *line;       /* the whole command line, for the record */
         double start_seconds;
         struct text_out *out; /* standard output */

@@ -1,5 +1,8 @@
 #include "app/ranks.h"
 
+#include "app/message.h"
+#include "app/size.h"
+#include "app/ticker.h"
 #include "kmer/joint_run.h"
 #include "ranks/exchange.h"
 #include "ranks/ranks.h"
@@ -65,14 +68,62 @@ out:
         return status;
 }
 
-enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err)
+/* ---- waiting for the others ---- */
+
+enum { LONG_WAIT_MS = 30000 };
+
+/* For tests, KC_LONG_WAIT_MS makes it shorter. */
+static uint64_t long_wait_ms(void)
+{
+        const char *text = getenv("KC_LONG_WAIT_MS");
+        uint64_t ms;
+        return text != NULL && parse_number(text, &ms) && ms > 0 ? ms : LONG_WAIT_MS;
+}
+
+/* If the others run another program, this process waits until the launcher ends it. */
+static bool warn_of_wait(void *ctx)
+{
+        (void)ctx;
+        message_print(
+                "kcount: warning: still waiting for MPI to connect the %d processes that were "
+                "started together; if some of them run another program, use --no-mpi or "
+                "KCOUNT_MPI=off\n",
+                kc_ranks_nlaunched());
+        return false;
+}
+
+/* With no signal for the threads that are started. */
+static enum kc_status join_undisturbed(struct ranks **ranks, const char *line, struct kc_error *err)
 {
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
+        struct ticker *ticker = ticker_start((double)long_wait_ms() * 1e-3, warn_of_wait, NULL);
         const enum kc_status status = join(ranks, line, err);
+        ticker_stop(ticker);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return status;
+}
+
+/* *off: the user's environment says that this process is alone. */
+static enum kc_status look_at_environment(bool *off, struct kc_error *err)
+{
+        const char *value = getenv("KCOUNT_MPI");
+        *off = value != NULL && strcmp(value, "off") == 0;
+        if (value == NULL || *value == '\0' || *off || strcmp(value, "on") == 0)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "the environment variable KCOUNT_MPI is '%s', not on or off",
+                       value);
+}
+
+enum kc_status ranks_join(struct ranks **ranks, const char *line, bool alone, struct kc_error *err)
+{
+        bool off;
+        *ranks = NULL;
+        enum kc_status status = look_at_environment(&off, err);
+        if (status != KC_OK || alone || off || kc_ranks_nlaunched() == 1)
+                return status;
+        return join_undisturbed(ranks, line, err);
 }
 
 void ranks_leave(struct ranks *ranks)
@@ -202,6 +253,8 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
         enum kc_status agreed =
                 kc_ranks_exchange_settle(ranks->messages, &status, sizeof status, all, err);
         ranks->failed = agreed != KC_OK || !have_all_succeeded(all, n);
+        if (agreed == KC_OK && to_blame(all, n) >= 0)
+                ranks->verdict = all[to_blame(all, n)];
         if (agreed != KC_OK) { /* a rank is lost, perhaps after a failure of this one */
                 agreed = report(ranks, has_failed_itself(status) ? own : *err, err);
         } else if (ranks->failed) {
@@ -213,4 +266,10 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
         }
         free(all);
         return agreed;
+}
+
+enum kc_status ranks_verdict(const struct ranks *ranks, enum kc_status status)
+{
+        const bool told = ranks != NULL && status == KC_ECANCELED && ranks->verdict != KC_OK;
+        return told ? ranks->verdict : status;
 }

@@ -22,6 +22,7 @@ struct ranks {
         int nlocal;                   /* ranks on this host */
         int local;                    /* this rank's number among them, from 0 */
         bool failed;                  /* ranks_agree has failed */
+        enum kc_status verdict;       /* then: what the rank to blame has reported, if any has */
 };
 
 /*
@@ -29,8 +30,11 @@ struct ranks {
  * their command lines differ. Then each process runs on its own, as in
  * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'. Threads that this starts, including those of MPI,
  * receive no signals.
+ *   alone  do not look for others, as with KCOUNT_MPI=off: if some of them run another program, MPI
+ *          would wait for them. If it takes long, a warning says so.
+ * KC_EUSAGE if KCOUNT_MPI is neither on nor off.
  */
-enum kc_status ranks_join(struct ranks **ranks, const char *line, struct kc_error *err);
+enum kc_status ranks_join(struct ranks **ranks, const char *line, bool alone, struct kc_error *err);
 
 /* Every rank must call this in the end, with ranks_agree as its last call before. If the ranks
  * could not agree because one is lost, this ends all processes, this one included. NULL is fine. */
@@ -70,5 +74,9 @@ uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
  * only returns the same again.
  */
 enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err);
+
+/* The failure by which this rank ends, for its exit code, if ranks_agree has returned this status: the
+ * same on all ranks, because the launcher ends with the code of any one. */
+enum kc_status ranks_verdict(const struct ranks *ranks, enum kc_status status);
 
 #endif

@@ -8,9 +8,7 @@ struct kc_ranks {
         struct kc_transport transport;
 };
 
-/* Processes that were started together with this one, itself included; 1 if no launcher says so.
- * Starting MPI in a process that is alone would take time, and fail where MPI is not set up. */
-static int nlaunched(void)
+int kc_ranks_nlaunched(void)
 {
         /* Set by Open MPI's mpirun; by MPICH's, and srun --mpi=pmi2; and by srun. SLURM_NTASKS is also
          * set in a batch script, outside of srun. */
@@ -146,8 +144,6 @@ out:
 enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
 {
         *ranks = NULL;
-        if (nlaunched() == 1)
-                return KC_OK;
         struct kc_ranks *joined = calloc(1, sizeof *joined);
         if (joined == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

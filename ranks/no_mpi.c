@@ -5,6 +5,11 @@
 
 #include <stddef.h>
 
+int kc_ranks_nlaunched(void)
+{
+        return 1;
+}
+
 enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
 {
         (void)err;

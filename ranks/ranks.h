@@ -9,10 +9,14 @@
 
 struct kc_ranks;
 
+/* How many processes a launcher has started together with this one, itself included; 1 if there is
+ * no launcher, or if this is a build without MPI. They need not all run this program. */
+int kc_ranks_nlaunched(void);
+
 /*
- * Join the other processes. *ranks = NULL, with KC_OK: there are none, because no launcher has
- * started this process, or it has started only one, or because this is a build without MPI. KC_EIO,
- * KC_ENOMEM. Call it once.
+ * Join the other processes, of which there are some if kc_ranks_nlaunched() > 1. This waits for all
+ * of them: for ever, if one of them never starts MPI. *ranks = NULL, with KC_OK: MPI knows no others.
+ * KC_EIO, KC_ENOMEM. Call it once.
  */
 enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err);
 

@@ -200,6 +200,18 @@ def test_options_anywhere():
     s.kcount("a.fq", "-k", 3, "-o", "q.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
 
 
+def test_without_mpi():
+    """Every build and command accepts --no-mpi, which changes nothing for a process that is alone."""
+    s = Session()
+    s.kcount("a.fq", "--no-mpi", "-k", 3, "-o", "a.kc", "--quiet")
+    s.kcount("count", "a.fq", "-k", 3, "-o", "b.kc", env=dict(os.environ, KCOUNT_MPI="off"))
+    expect(s.kcount("dump", "a.kc", "--no-mpi"), s.kcount("dump", "b.kc"), "k-mers")
+    s.kcount("a.fq", "-k", 3, "--no-mpi=yes", code=2, message="--no-mpi takes no argument")
+    s.kcount("a.fq", "-k", 3, "-o", "c.kc", "--", "--no-mpi", code=1, message="cannot open --no-mpi")
+    s.kcount("dump", "a.kc", env=dict(os.environ, KCOUNT_MPI="of"), code=2,
+             message="the environment variable KCOUNT_MPI is 'of', not on or off")
+
+
 main([test_wrong_usage, test_output_is_a_folder, test_output_is_an_input_by_ending,
       test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
-      test_options_anywhere])
+      test_options_anywhere, test_without_mpi])

@@ -241,6 +241,55 @@ def test_failures():
     fails(s, 2, "hist of a .kc file runs as one process", "hist", "old.kc")
 
 
+def test_exit_codes():
+    """All ranks end with the same code: the launcher ends with that of the first one to fail."""
+    s = Session()
+    noting = ["sh", "-c", '"$@"; echo $? > code$OMPI_COMM_WORLD_RANK', "sh"]
+    for arguments, code in ((["a.fq", "-k", 0], 2), (["a.fq", "-k", 3, "--min", 2, "--max", 1], 2),
+                            (["dump", "a.kc"], 2), (["help", "nonsense"], 2),
+                            (["missing.fq", "-k", 3], 1), (["a.fq", "-k", 3], 0)):
+        launch_each(s, [noting] * 3, *arguments)
+        expect([s.read(f"code{rank}") for rank in range(3)], [f"{code}\n"] * 3, f"codes of {arguments}")
+
+
+def test_help():
+    """Help is printed once, however it is asked for."""
+    s = Session()
+    for arguments in (["help", "count"], ["count", "--help"], ["--help"]):
+        expect(launch(s, 2, *arguments)[0], s.kcount(*arguments), f"{arguments}")
+
+
+def beside_another_program(s, *arguments, **settings):
+    """Run kcount as one process, and another program as the second one. Returns the exit code of
+    mpirun, and kcount's messages."""
+    call = [*LAUNCH, "-n", "1", KCOUNT, "count", "a.fq", "-k", "3", "-o", "x.kc", "--quiet",
+            *arguments, ":", "-n", "1", "sleep", "2"]
+    done = subprocess.run(call, cwd=s.path, env=dict(ENVIRONMENT, **settings), timeout=60,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE)
+    said = done.stderr.decode().splitlines()
+    return done.returncode, [line for line in said if line.startswith("kcount: ")]
+
+
+def test_another_program():
+    """MPI waits for a program that never joins. kcount says so, and can be told that it is alone."""
+    s = Session()
+    soon = {"KC_LONG_WAIT_MS": "300"}
+    code, said = beside_another_program(s, **soon)
+    if code == 0 or len(said) != 1 or "use --no-mpi or KCOUNT_MPI=off" not in said[0]:
+        raise Failure(f"exit {code}, said {said}")
+    expect(s.names(), ["a.fq"], "files")
+    for options, settings in ((["--no-mpi"], {}), ([], dict(KCOUNT_MPI="off"))):
+        ended = beside_another_program(s, *options, **soon, **settings)
+        expect(ended, (0, []), f"exit code and messages with {options}, {settings}")
+        s.kcount("check", "x.kc")
+        (s.path / "x.kc").unlink()
+    launch(s, 2, "count", "a.fq", "-k", 3, "-o", "x.kc", "--quiet")
+    launch_each(s, [["env", "KCOUNT_MPI=on"], ["env", "KCOUNT_MPI="]], "count", "a.fq", "-k", 3, "-o",
+                "y.kc", "--quiet")
+    expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "the same file")
+
+
 def fails_elsewhere(s, message):
     """The third rank works in another folder, finds another x.fq there or none, and says so; no other one does."""
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
@@ -341,6 +390,6 @@ def test_silent_rank():
 
 main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
-      test_report, test_failures, test_input_that_one_rank_cannot_see,
+      test_report, test_failures, test_exit_codes, test_help, test_another_program, test_input_that_one_rank_cannot_see,
       test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])
