@@ -425,7 +425,7 @@ static enum kc_status run(struct bench *bench, int device, size_t nbytes, struct
 {
         enum kc_status status;
         struct stage copy;
-        KC_TRY(bench_open(bench, device, err));
+        KC_TRY(bench_open(bench, device, {}, err));
         KC_TRY(bench_copy_inside(bench, SIZE_MAX, &copy, err));
         printf("%s, %zu MiB of text, median of %d; a copy reads and writes %.0f GB/s\n"
                "GB/s of text\n%-26s %5s ",

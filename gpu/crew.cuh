@@ -79,14 +79,26 @@ static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew, struct kc_gpu
         crew->gpu = &session->gpu;
 }
 
+/* Open one of the devices of params for the calling thread, such that they all can use its memory. */
+static inline enum kc_status kc_gpu_open_for(const struct kc_gpu_params *params, struct kc_gpu *gpu,
+                                             int device, struct kc_error *err)
+{
+        struct kc_gpu_set users = {};
+        kc_gpu_set_add(&users, params->device);
+        for (int i = 0; i < params->nothers; i++)
+                kc_gpu_set_add(&users, params->others[i]);
+        const enum kc_status status = kc_gpu_wake(device, err);
+        return status == KC_OK ? kc_gpu_open(gpu, device, params->memory_nbytes, users, err)
+                               : status;
+}
+
 template <class Key>
 static inline enum kc_status kc_gpu_crew_open_device(struct kc_gpu_crew<Key> *crew,
                                                      struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(crew->trace, "open device", 0, NULL);
-        KC_TRY(kc_gpu_wake(crew->params->device, err));
-        KC_TRY(kc_gpu_open(crew->gpu, crew->params->device, crew->params->memory_nbytes, err));
+        KC_TRY(kc_gpu_open_for(crew->params, crew->gpu, crew->params->device, err));
         KC_TRY(kc_gpu_trace_attach(crew->trace, crew->gpu, err));
         kc_gpu_trace_end(crew->trace, trace, NULL);
         crew->session->is_open = true;

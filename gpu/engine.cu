@@ -527,8 +527,23 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
         return KC_OK;
 }
 
+/* Work on a device can use the memory of another one: after a failure, wait for all devices before
+ * the first pool is destroyed. */
+static void settle_devices(const struct gpu_input *in)
+{
+        for (int i = 0; i <= in->gpu_params->nothers; i++) {
+                const struct kc_gpu *gpu = device_of(in, i);
+                if (gpu->pool == NULL)
+                        continue;
+                (void)cudaSetDevice(gpu->device);
+                (void)cudaDeviceSynchronize();
+        }
+}
+
 static void close_others(struct gpu_input *in)
 {
+        if (in->gpu_params->nothers > 0)
+                settle_devices(in);
         for (int i = 0; i < in->gpu_params->nothers; i++) {
                 if (in->others[i].gpu.pool == NULL)
                         continue;

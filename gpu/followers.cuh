@@ -102,8 +102,7 @@ static enum kc_status open_follower(struct gpu_engine<Key> *e, int follower, str
         const int device = e->others[follower].device;
         if (in->others[follower].is_open)
                 return KC_CUDA(cudaSetDevice(device)); /* the current device is per thread */
-        KC_TRY(kc_gpu_wake(device, err));
-        KC_TRY(kc_gpu_open(gpu, device, in->gpu_params->memory_nbytes, err));
+        KC_TRY(kc_gpu_open_for(in->gpu_params, gpu, device, err));
         in->others[follower].is_open = true;
         hold_ahead(e, gpu);
 out:

@@ -105,7 +105,10 @@ static enum kc_status bench_kmers(const struct settings *set, struct bench *benc
 static enum kc_status run(const struct settings *set, struct bench *bench, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(bench_open(bench, set->devices[0], err));
+        struct kc_gpu_set users = {};
+        for (int i = 0; i < set->ndevices; i++)
+                kc_gpu_set_add(&users, set->devices[i]);
+        KC_TRY(bench_open(bench, set->devices[0], users, err));
         KC_TRY(bench_copies(bench, err));
         for (int i = 0; i < set->nkmers; i++)
                 KC_TRY(bench_kmers(set, bench, set->kmers[i], err));

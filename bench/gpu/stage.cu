@@ -37,10 +37,11 @@ void bench_need_device(struct bench *bench, const char *program, int device)
         need_machine_code(bench, program, &devices[device]);
 }
 
-enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err)
+enum kc_status bench_open(struct bench *bench, int device, struct kc_gpu_set users,
+                          struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_open(&bench->gpu, device, 0, err));
+        KC_TRY(kc_gpu_open(&bench->gpu, device, 0, users, err));
         KC_TRY(KC_CUDA(cudaEventCreate(&bench->begin)));
         KC_TRY(KC_CUDA(cudaEventCreate(&bench->end)));
 out:

@@ -54,7 +54,8 @@ static inline struct stage stage_of(const char *name, const char *unit, int k, u
 void bench_need_device(struct bench *bench, const char *program, int device);
 
 /* Open the device. Call bench_close even on failure; a zeroed bench is fine. */
-enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err);
+enum kc_status bench_open(struct bench *bench, int device, struct kc_gpu_set users,
+                          struct kc_error *err);
 void bench_close(struct bench *bench);
 
 typedef enum kc_status (*stage_step)(struct bench *bench, void *ctx, struct kc_error *err);

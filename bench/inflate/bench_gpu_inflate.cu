@@ -216,7 +216,7 @@ int main(int argc, char **argv)
         struct kc_error err = {};
         const struct inflate_settings set = parse_arguments(argc, argv, &bench);
         bench_need_device(&bench, "bench_gpu_inflate", set.device);
-        enum kc_status status = bench_open(&bench, set.device, &err);
+        enum kc_status status = bench_open(&bench, set.device, {}, &err);
         for (int i = optind; i < argc && status == KC_OK; i++)
                 status = run_file(&bench, &set, argv[i], &err);
         if (status != KC_OK)

@@ -90,7 +90,7 @@ static enum kc_status run(struct tables_bench *b, int device, int argc, char **a
 {
         enum kc_status status;
         struct stage copy;
-        KC_TRY(bench_open(&b->base, device, err));
+        KC_TRY(bench_open(&b->base, device, {}, err));
         KC_TRY(bench_copy_inside(&b->base, ((size_t)2 << 30) >> b->shift, &copy, err));
         for (const struct paper &paper : PAPERS) {
                 b->paper = paper.name;

@@ -42,6 +42,24 @@ static __global__ void any_kernel(void)
 {
 }
 
+/* Whether the error says that the program has no usable code for the device, and not that the device
+ * has failed: every call returns the failure of an earlier kernel or copy. */
+static bool is_missing_image(cudaError_t code)
+{
+        switch (code) {
+        case cudaErrorNoKernelImageForDevice:
+        case cudaErrorInvalidDeviceFunction:
+        case cudaErrorInvalidKernelImage:
+        case cudaErrorInvalidPtx:
+        case cudaErrorUnsupportedPtxVersion:
+        case cudaErrorJitCompilerNotFound:
+        case cudaErrorJitCompilationDisabled:
+                return true;
+        default:
+                return false;
+        }
+}
+
 /* Checked here and not at the first launch, when it is too late to fall back to the host engine.
  * All kernels are built for the same architectures, so one kernel is enough. */
 static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err)
@@ -51,9 +69,12 @@ static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err
         if (code == cudaSuccess)
                 return KC_OK;
         (void)cudaGetLastError();
-        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_BUILD_ARCH | KC_REMEDY_CPU,
-                              "this build has no code for the device cuda:%d (%s)", gpu->device,
-                              cudaGetErrorString(code));
+        if (is_missing_image(code))
+                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_BUILD_ARCH | KC_REMEDY_CPU,
+                                      "this build has no code for the device cuda:%d (%s)",
+                                      gpu->device, cudaGetErrorString(code));
+        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU, "the device cuda:%d has failed (%s)",
+                              gpu->device, cudaGetErrorString(code));
 }
 
 static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
@@ -86,8 +107,37 @@ out:
         return status;
 }
 
+/* Let a device use the pool, which must have no memory yet, if the two are peers. */
+static enum kc_status admit(struct kc_gpu *gpu, int user, struct kc_error *err)
+{
+        enum kc_status status;
+        int possible;
+        struct cudaMemAccessDesc access = {};
+        KC_TRY(KC_CUDA(cudaDeviceCanAccessPeer(&possible, user, gpu->device)));
+        if (possible == 0)
+                return KC_OK;
+        access.location.type = cudaMemLocationTypeDevice;
+        access.location.id = user;
+        access.flags = cudaMemAccessFlagsProtReadWrite;
+        KC_TRY(KC_CUDA(cudaMemPoolSetAccess(gpu->pool, &access, 1)));
+        kc_gpu_set_add(&gpu->reached_by, user);
+out:
+        return status;
+}
+
+static enum kc_status admit_all(struct kc_gpu *gpu, const struct kc_gpu_set *users,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int user = 0; user < 64; user++)
+                if (user != gpu->device && kc_gpu_set_has(users, user))
+                        KC_TRY(admit(gpu, user, err));
+out:
+        return status;
+}
+
 enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
-                           struct kc_error *err)
+                           struct kc_gpu_set users, struct kc_error *err)
 {
         enum kc_status status;
         size_t free_nbytes, total_nbytes;
@@ -102,6 +152,7 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                 gpu->limit_nbytes = limit_nbytes;
         gpu->bound_nbytes = gpu->limit_nbytes;
         KC_TRY(make_pool(gpu, err));
+        KC_TRY(admit_all(gpu, &users, err));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->upload, cudaStreamNonBlocking)));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->download, cudaStreamNonBlocking)));

@@ -26,6 +26,25 @@ struct kc_gpu_spare {
         enum kc_status (*give)(void *ctx, bool *gave, struct kc_error *err); /* NULL: none */
 };
 
+/*
+ * Devices, by number. A device from number 64 on is never in a set: copies between it and others go
+ * through host memory.
+ */
+struct kc_gpu_set {
+        uint64_t bits;
+};
+
+static inline void kc_gpu_set_add(struct kc_gpu_set *set, int device)
+{
+        if (device < 64)
+                set->bits |= (uint64_t)1 << device;
+}
+
+static inline bool kc_gpu_set_has(const struct kc_gpu_set *set, int device)
+{
+        return device < 64 && (set->bits >> device & 1) != 0;
+}
+
 struct kc_gpu {
         int device;
         int nmultiprocessors;
@@ -35,7 +54,8 @@ struct kc_gpu {
         cudaStream_t upload;   /* host to device */
         cudaStream_t download; /* device to host */
         cudaMemPool_t pool;
-        size_t bound_nbytes; /* the bound on used_nbytes that kc_gpu_open determined */
+        struct kc_gpu_set reached_by; /* other devices that can access the pool */
+        size_t bound_nbytes;          /* the bound on used_nbytes that kc_gpu_open determined */
         size_t limit_nbytes; /* bound_nbytes, or less once the device has refused memory: other
                                 processes may be using it */
         size_t used_nbytes, peak_nbytes;
@@ -68,14 +88,35 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
 enum kc_status kc_gpu_wake(int device, struct kc_error *err);
 
 /*
- * Open a device for the calling thread. limit_nbytes bounds the memory allocated with kc_gpu_alloc;
- * 0, or more than nine tenths of the memory that is free now, means nine tenths. KC_EDEVICE, also
- * if this build has no code for the device. Call kc_gpu_close even if this fails; a zeroed kc_gpu
- * may be closed, too. Free all memory of the device before.
+ * Open a device for the calling thread.
+ *   limit_nbytes  bounds the memory allocated with kc_gpu_alloc; 0, or more than nine tenths of the
+ *                 memory that is free now, means nine tenths
+ *   users         the devices whose kernels and copies may access that memory, if they are peers
+ *                 (kc_gpu_reaches tells); the device itself may be among them
+ * Access is granted here and nowhere else: granting it later would change how the memory of the pool
+ * is mapped while others copy it, and a copy engine then faults. Each allocation is mapped on all
+ * users, so name no more than there are.
+ * KC_EDEVICE, also if this build has no code for the device. Call kc_gpu_close even if this fails; a
+ * zeroed kc_gpu may be closed, too. Before closing, free all memory of the device, and wait for the
+ * users' work on it.
  */
 enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
-                           struct kc_error *err);
+                           struct kc_gpu_set users, struct kc_error *err);
 void kc_gpu_close(struct kc_gpu *gpu);
+
+/* For no device but itself. */
+static inline enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
+                                         struct kc_error *err)
+{
+        return kc_gpu_open(gpu, device, limit_nbytes, {}, err);
+}
+
+/* Whether the kernels and copies of `gpu` can access the memory that `other` allocates. Both must be
+ * open; they may be on the same device. */
+static inline bool kc_gpu_reaches(const struct kc_gpu *gpu, const struct kc_gpu *other)
+{
+        return gpu->device == other->device || kc_gpu_set_has(&other->reached_by, gpu->device);
+}
 
 /*
  * Allocate device memory, in the order of the stream: use it in work on that stream, or after

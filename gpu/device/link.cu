@@ -2,25 +2,6 @@
 
 enum { STAGE_NBYTES = 4 << 20 };
 
-enum kc_status kc_gpu_let_access(const struct kc_gpu *from, const struct kc_gpu *to, bool *can,
-                                 struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        int possible = from->device == to->device;
-        struct cudaMemAccessDesc access = {};
-        if (!possible) {
-                KC_TRY(KC_CUDA(cudaDeviceCanAccessPeer(&possible, to->device, from->device)));
-                access.location.type = cudaMemLocationTypeDevice;
-                access.location.id = to->device;
-                access.flags = cudaMemAccessFlagsProtReadWrite;
-                if (possible)
-                        KC_TRY(KC_CUDA(cudaMemPoolSetAccess(from->pool, &access, 1)));
-        }
-        *can = possible != 0;
-out:
-        return status;
-}
-
 /* A stream or event belongs to the device that is current when it is created: the stream to `from`,
  * the events to `to`. */
 static enum kc_status make_stages(struct kc_gpu_link *link, struct kc_error *err)
@@ -45,7 +26,7 @@ enum kc_status kc_gpu_link_open(struct kc_gpu_link *link, const struct kc_gpu *f
         *link = {};
         link->from = from;
         link->to = to;
-        KC_TRY(kc_gpu_let_access(from, to, &link->is_direct, err));
+        link->is_direct = kc_gpu_reaches(to, from);
         if (!link->is_direct)
                 KC_TRY(make_stages(link, err));
         KC_TRY(KC_CUDA(cudaSetDevice(to->device)));

@@ -1,6 +1,6 @@
 /*
- * Copies from one device's memory to another's: directly if the devices are peers, otherwise through
- * pinned host memory.
+ * Copies from one device's memory to another's: directly if the receiver reaches the sender's memory
+ * (kc_gpu_reaches), otherwise through pinned host memory.
  */
 #ifndef KC_GPU_DEVICE_LINK_CUH
 #define KC_GPU_DEVICE_LINK_CUH
@@ -20,14 +20,6 @@ struct kc_gpu_link {
         cudaEvent_t written[KC_LINK_NSTAGES]; /* the stage has been copied to `to` */
         int next_stage;
 };
-
-/*
- * Let the kernels and copies of `to` access the memory that `from` allocates with kc_gpu_alloc.
- *   can  out: whether they can. Always true if both are on the same device.
- * KC_EDEVICE.
- */
-enum kc_status kc_gpu_let_access(const struct kc_gpu *from, const struct kc_gpu *to, bool *can,
-                                 struct kc_error *err);
 
 /*
  * Open a link. Both devices must be open; they may be the same device. On success, `to` is the

@@ -15,15 +15,18 @@ enum kc_status kc_links_use(const struct kc_links *links, int member, struct kc_
 }
 
 static enum kc_status open_member(struct kc_links *links, const int *devices, int member,
-                                  size_t limit_nbytes, struct kc_error *err)
+                                  const struct kc_links_options *options, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = &links->gpus[member];
         const size_t nsharers = (size_t)std::count(devices, devices + links->n, devices[member]);
-        KC_TRY(kc_gpu_open(gpu, devices[member], 0, err));
+        struct kc_gpu_set users = {};
+        for (int i = 0; i < links->n && !options->staged; i++)
+                kc_gpu_set_add(&users, devices[i]);
+        KC_TRY(kc_gpu_open(gpu, devices[member], 0, users, err));
         gpu->bound_nbytes /= nsharers;
-        if (limit_nbytes != 0)
-                gpu->bound_nbytes = std::min(gpu->bound_nbytes, limit_nbytes);
+        if (options->limit_nbytes != 0)
+                gpu->bound_nbytes = std::min(gpu->bound_nbytes, options->limit_nbytes);
         gpu->limit_nbytes = gpu->bound_nbytes;
         KC_TRY(kc_gpu_event_new(&links->ready[member], err));
 out:
@@ -66,13 +69,12 @@ static enum kc_status open_all(struct kc_links *links, const int *devices,
 {
         enum kc_status status = KC_OK;
         for (int i = 0; i < links->n; i++)
-                KC_TRY(open_member(links, devices, i, options->limit_nbytes, err));
+                KC_TRY(open_member(links, devices, i, options, err));
         for (int i = 0; i < links->n; i++)
                 for (int j = 0; j < links->n; j++) {
-                        links->reach[i][j] = i == j;
-                        if (i != j && !options->staged)
-                                KC_TRY(kc_gpu_let_access(&links->gpus[j], &links->gpus[i],
-                                                         &links->reach[i][j], err));
+                        links->reach[i][j] =
+                                i == j || (!options->staged &&
+                                           kc_gpu_reaches(&links->gpus[i], &links->gpus[j]));
                         KC_TRY(lane_new(links, i, j, err));
                 }
         KC_TRY(kc_links_use(links, 0, err));

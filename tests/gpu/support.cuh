@@ -30,6 +30,18 @@ static inline void expect_ok(enum kc_status status, const struct kc_error *err)
                 fail_msg("status %d: %s", (int)status, err->message);
 }
 
+/* All devices of the machine. */
+static inline struct kc_gpu_set all_devices(void)
+{
+        struct kc_error err = {};
+        struct kc_gpu_set all = {};
+        int ndevices;
+        expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
+        for (int i = 0; i < ndevices; i++)
+                kc_gpu_set_add(&all, i);
+        return all;
+}
+
 /* KC_TEST_SMALL=1 in the environment: smaller and fewer inputs, for compute-sanitizer and the
  * emulator. */
 static inline bool test_small(void)

@@ -164,10 +164,10 @@ static void check_shared(const std::vector<letters> &segments, const counting &h
         const kc_superkmer_setup superkmers = superkmers_for(how.k);
         const auto cut = segments.begin() + (long)nown;
         expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
-        expect_ok(kc_gpu_open(&other, ndevices - 1, (size_t)1 << 30, &err), &err);
+        expect_ok(kc_gpu_open(&other, ndevices - 1, (size_t)1 << 30, all_devices(), &err), &err);
         struct kc_gpu_kept *own = keep(&other, &superkmers, 1, { segments.begin(), cut }, how);
         kc_gpu_kept_end(own);
-        expect_ok(kc_gpu_open(&gpu, 0, (size_t)1 << 30, &err), &err);
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)1 << 30, all_devices(), &err), &err);
         struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, { cut, segments.end() }, how);
         kc_gpu_kept_end(kept);
         expect_ok(kc_gpu_link_open(&link, &gpu, &other, &err), &err);

@@ -62,7 +62,9 @@ static void spread(struct crowd<Key> *c, const std::vector<letters> &reads, int 
                 const size_t own = i + 1 == n ? nlast : i + 2 == n ? left : left / 2;
                 const std::vector<letters> some(reads.begin() + (long)first,
                                                 reads.begin() + (long)(first + own));
-                expect_ok(kc_gpu_open(&m->gpu, (int)i % ndevices, (size_t)1 << 30, &err), &err);
+                expect_ok(kc_gpu_open(&m->gpu, (int)i % ndevices, (size_t)1 << 30, all_devices(),
+                                      &err),
+                          &err);
                 m->kept = keep(&m->gpu, &c->superkmers, 1, some, c->scene.how);
                 kc_gpu_kept_end(m->kept);
                 sources.push_back({ &m->gpu, m->kept });

@@ -35,7 +35,7 @@ static void open_member(struct member<Key> *m, int device, struct kc_gate *gate)
         setup.chunk_nbytes = 64 << 10;
         setup.tmp_dir = "/tmp";
         setup.gate = gate;
-        expect_ok(kc_gpu_open(&m->gpu, device, 64 << 20, &err), &err);
+        expect_ok(kc_gpu_open(&m->gpu, device, 64 << 20, all_devices(), &err), &err);
         expect_ok(kc_gpu_lsm_new(&m->lsm, &m->gpu, &setup, &err), &err);
 }
 

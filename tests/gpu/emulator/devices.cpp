@@ -23,6 +23,7 @@ static int number_in_environment(const char *name, int usual)
 
 static int ndevices = number_in_environment("KC_EMULATOR_DEVICES", 1), nusable = ndevices;
 static bool are_peers = number_in_environment("KC_EMULATOR_PEERS", 1) != 0;
+static cudaError_t kernels = cudaSuccess;
 static int nnodes = number_in_environment("KC_EMULATOR_NODES", 0), memory_node = 0;
 static thread_local int current;
 
@@ -43,6 +44,16 @@ void kc_emulator_peers(int possible)
         std::lock_guard<std::mutex> held(peers.lock);
         are_peers = possible != 0;
         memset(peers.enabled, 0, sizeof peers.enabled);
+}
+
+void kc_emulator_kernels(int code)
+{
+        kernels = (cudaError_t)code;
+}
+
+cudaError_t emulator::kernel_state(void)
+{
+        return kernels;
 }
 
 void kc_emulator_nodes(int n, int memory)

@@ -66,6 +66,9 @@ const char *cudaGetErrorString(cudaError_t code)
                 { cudaErrorNoDevice, "no CUDA-capable device is detected" },
                 { cudaErrorDevicesUnavailable, "the device is busy or unavailable" },
                 { cudaErrorInvalidDevice, "invalid device ordinal" },
+                { cudaErrorNoKernelImageForDevice,
+                  "no kernel image is available for execution on the device" },
+                { cudaErrorIllegalAddress, "an illegal memory access was encountered" },
                 { cudaErrorPeerAccessUnsupported,
                   "peer access is not supported between these two devices" },
                 { cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled" },
@@ -190,6 +193,7 @@ static bool is_scarce(enum kc_scarcity kind, int device)
 
 struct kc_emulated_pool {
         int device;
+        bool has_allocated;
         std::shared_ptr<std::set<int>> users;
 };
 
@@ -208,7 +212,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *prope
         *pool = NULL;
         if (device < 0 || device >= emulator::count_devices())
                 return note(cudaErrorInvalidDevice);
-        *pool = new kc_emulated_pool{ device, std::make_shared<std::set<int>>() };
+        *pool = new kc_emulated_pool{ device, false, std::make_shared<std::set<int>>() };
         return cudaSuccess;
 }
 
@@ -223,6 +227,8 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
         return cudaSuccess;
 }
 
+/* A device also accepts this when the pool has memory; but then a copy engine of a peer that is using
+ * the pool can fault. So it is refused here. */
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *accesses, size_t n)
 {
         std::lock_guard<std::mutex> held(memory_of_devices.lock);
@@ -231,6 +237,8 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *ac
                 if (device < 0 || device >= emulator::count_devices() ||
                     !emulator::can_access(device, pool->device))
                         return note(cudaErrorInvalidDevice);
+                if (pool->has_allocated)
+                        return note(cudaErrorIllegalAddress);
                 if (accesses[i].flags == cudaMemAccessFlagsProtReadWrite)
                         pool->users->insert(device);
                 else
@@ -383,6 +391,7 @@ static cudaError_t allocate(void **memory, const struct range &range, cudaStream
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t pool,
                                     cudaStream_t stream)
 {
+        pool->has_allocated = true;
         return allocate(memory, { nbytes, pool->device, pool->users }, stream);
 }
 

@@ -33,7 +33,16 @@ struct pair {
         char *memory[2];
 };
 
-static void open_pair(struct pair *pair)
+/* Give `user` access to the pool of the other device. */
+static cudaError_t give_access(struct pair *pair, int user)
+{
+        cudaMemAccessDesc access = { { cudaMemLocationTypeDevice, user },
+                                     cudaMemAccessFlagsProtReadWrite };
+        return cudaMemPoolSetAccess(pair->pools[1 - user], &access, 1);
+}
+
+/* shared: device 0 gets access to the pool of device 1. */
+static void open_pair(struct pair *pair, bool shared)
 {
         (void)cudaGetLastError();
         kc_emulator_devices(NDEVICES, 2);
@@ -43,6 +52,8 @@ static void open_pair(struct pair *pair)
                 EXPECT(cudaSetDevice(i));
                 EXPECT(cudaStreamCreateWithFlags(&pair->streams[i], cudaStreamNonBlocking));
                 EXPECT(cudaMemPoolCreate(&pair->pools[i], &properties));
+                if (i == 1 && shared)
+                        EXPECT(give_access(pair, 0));
                 EXPECT(cudaMallocFromPoolAsync((void **)&pair->memory[i], N, pair->pools[i],
                                                pair->streams[i]));
                 EXPECT(cudaMemsetAsync(pair->memory[i], 'a' + i, N, pair->streams[i]));
@@ -61,14 +72,6 @@ static void close_pair(struct pair *pair)
         assert_int_equal(kc_emulator_device_nbytes(), 0);
         kc_emulator_devices(1, 1);
         kc_emulator_peers(1);
-}
-
-/* Give `device` access to the pool of the other device. */
-static cudaError_t give_access(struct pair *pair, int device)
-{
-        cudaMemAccessDesc access = { { cudaMemLocationTypeDevice, device },
-                                     cudaMemAccessFlagsProtReadWrite };
-        return cudaMemPoolSetAccess(pair->pools[1 - device], &access, 1);
 }
 
 static void expect_bytes(struct pair *pair, int i, char expected)
@@ -110,7 +113,7 @@ static void streams_and_events(void **state)
         struct pair pair;
         cudaEvent_t event;
         (void)state;
-        open_pair(&pair);
+        open_pair(&pair, false);
         launch_on(pair.streams[0], pair.memory[0]);
         assert_int_equal(cudaGetLastError(), cudaSuccess);
         launch_on(pair.streams[1], pair.memory[1]);
@@ -154,14 +157,16 @@ static void copies_need_access(void **state)
 {
         struct pair pair;
         (void)state;
-        open_pair(&pair);
+        open_pair(&pair, false);
         assert_int_equal(cudaMemcpyAsync(pair.memory[1], pair.memory[0], N,
                                          cudaMemcpyDeviceToDevice, pair.streams[0]),
                          cudaErrorInvalidValue);
         assert_int_equal(
                 cudaMemcpyPeerAsync(pair.memory[1], 1, pair.memory[0], 0, N, pair.streams[0]),
                 cudaErrorInvalidValue);
-        EXPECT(give_access(&pair, 0));
+        assert_int_equal(give_access(&pair, 0), cudaErrorIllegalAddress); /* too late */
+        close_pair(&pair);
+        open_pair(&pair, true);
         assert_int_equal(
                 cudaMemcpyPeerAsync(pair.memory[1], 0, pair.memory[0], 0, N, pair.streams[0]),
                 cudaErrorInvalidValue); /* not that device's memory */
@@ -176,7 +181,7 @@ static void no_peers(void **state)
         struct pair pair;
         int can;
         (void)state;
-        open_pair(&pair);
+        open_pair(&pair, false);
         EXPECT(cudaDeviceCanAccessPeer(&can, 0, 1));
         assert_int_equal(can, 1);
         EXPECT(cudaDeviceCanAccessPeer(&can, 0, 0));
@@ -211,9 +216,10 @@ static void kernels_need_access(void **state)
 {
         struct pair pair;
         (void)state;
-        open_pair(&pair);
+        open_pair(&pair, false);
         assert_true(is_fatal([&] { launch_on(pair.streams[0], pair.memory[1] + N / 2); }));
-        EXPECT(give_access(&pair, 0));
+        close_pair(&pair);
+        open_pair(&pair, true);
         launch_on(pair.streams[0], pair.memory[1]);
         EXPECT(cudaStreamSynchronize(pair.streams[0]));
         expect_bytes(&pair, 1, 'k');
@@ -233,7 +239,7 @@ static void padding_is_no_address(void **state)
         } number;
         struct pair pair;
         (void)state;
-        open_pair(&pair);
+        open_pair(&pair, false);
         memset(&number, 0, sizeof number);
         memcpy((char *)&number + sizeof number.unused, &pair.memory[1], sizeof pair.memory[1]);
         emulator::launch(emulator::config("reading", 1, N, 0, pair.streams[0]),

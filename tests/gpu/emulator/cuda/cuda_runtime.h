@@ -30,11 +30,19 @@ enum cudaError_t {
         cudaErrorInvalidConfiguration = 9,
         cudaErrorInsufficientDriver = 35,
         cudaErrorDevicesUnavailable = 46,
+        cudaErrorInvalidDeviceFunction = 98,
         cudaErrorNoDevice = 100,
         cudaErrorInvalidDevice = 101,
+        cudaErrorInvalidKernelImage = 200,
+        cudaErrorNoKernelImageForDevice = 209,
         cudaErrorPeerAccessUnsupported = 217,
+        cudaErrorInvalidPtx = 218,
+        cudaErrorJitCompilerNotFound = 221,
+        cudaErrorUnsupportedPtxVersion = 222,
+        cudaErrorJitCompilationDisabled = 223,
         cudaErrorInvalidResourceHandle = 400,
         cudaErrorNotReady = 600,
+        cudaErrorIllegalAddress = 700,
         cudaErrorPeerAccessAlreadyEnabled = 704,
         cudaErrorNotSupported = 801,
 };
@@ -47,6 +55,12 @@ enum cudaMemcpyKind {
 
 typedef struct kc_emulated_event *cudaEvent_t;
 typedef struct kc_emulated_pool *cudaMemPool_t;
+
+namespace emulator
+{
+/* What every question about a kernel is answered: cudaSuccess, or see kc_emulator_kernels. */
+cudaError_t kernel_state(void);
+} // namespace emulator
 
 const char *cudaGetErrorString(cudaError_t code);
 cudaError_t cudaGetLastError(void); /* and clear it */
@@ -144,6 +158,9 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *, cudaFuncAttribute, int value)
 {
+        const cudaError_t code = emulator::kernel_state();
+        if (code != cudaSuccess)
+                return code;
         return value <= emulator::MAX_SHARED_NBYTES ? cudaSuccess : cudaErrorInvalidValue;
 }
 
