@@ -34,12 +34,31 @@ enum : uint32_t {
         KC_WD_OWNERS_AHEAD = 4, /* keys that a thread loads at once to count them */
 };
 
-/* Keys of a tile, and room for the gaps. */
+/* Where a run is staged that goes to the elements of an array from `from` on: at the first place
+ * from `end` on that is as far from a multiple of KC_WD_RUN_UNIT. */
+static constexpr __host__ __device__ uint32_t kc_wd_stage_at(uint32_t end, uint32_t from)
+{
+        return end + (from - end) % KC_WD_RUN_UNIT;
+}
+
+static constexpr uint32_t kc_wd_widest_gap()
+{
+        uint32_t widest = 0;
+        for (uint32_t end = 0; end < KC_WD_RUN_UNIT; end++)
+                for (uint32_t from = 0; from < KC_WD_RUN_UNIT; from++)
+                        if (kc_wd_stage_at(end, from) - end > widest)
+                                widest = kc_wd_stage_at(end, from) - end;
+        return widest;
+}
+
+/* Keys of a tile, and room for the gaps, of which there is one before each owner's run. */
 template <class Key> struct kc_wd_outbox_size {
         enum : uint32_t {
                 NKEYS = kc_wd_tile<Key>::NKEYS,
-                CAP = NKEYS + (KC_WD_MAX_OWNERS + 1) * KC_WD_RUN_UNIT
+                CAP = NKEYS + KC_WD_MAX_OWNERS * (KC_WD_RUN_UNIT - 1)
         };
+        static_assert(NKEYS + KC_WD_MAX_OWNERS * kc_wd_widest_gap() <= CAP, "all runs fit");
+        static_assert(CAP <= UINT16_MAX + 1, "a place in the tile fits in a rank");
 };
 
 template <class Key> static uint32_t kc_wd_nsent_tiles(uint32_t n)
@@ -150,8 +169,7 @@ static __device__ void kc_wd_place_runs(kc_wd_outbox<Key> *tile, const kc_wd_sen
                 uint32_t end = 0;
                 for (uint32_t i = 0; i < sending.nowners; i++) {
                         struct kc_wd_sent_run *run = &tile->runs[i];
-                        run->begin = (end + KC_WD_RUN_UNIT - 1) / KC_WD_RUN_UNIT * KC_WD_RUN_UNIT +
-                                     run->from % KC_WD_RUN_UNIT;
+                        run->begin = kc_wd_stage_at(end, run->from);
                         end = run->begin + run->n;
                 }
                 tile->end = end;

@@ -241,6 +241,27 @@ static void all_ways(void **state)
                         operations<kc_wd_near64>(nmembers, way, nmembers == 3 ? 3 : 0);
 }
 
+/* As many members as there can be, and full tiles: the gaps between the parts of a tile take the most
+ * memory then. */
+template <class Layout> static void full_tiles(uint64_t seed)
+{
+        setting<Layout> t;
+        const size_t n = 17 * (size_t)kc_wd_tile<typename Layout::key>::NKEYS;
+        const struct kc_wd_options options = options_of(2 * n, 0);
+        open_setting(&t, KC_LINKS_MAX, WRITTEN, &options);
+        const std::vector<typename Layout::key> keys = different_keys<Layout>(n, seed);
+        insert(&t, keys, some_values(n, seed + 1));
+        expect_retrieved(&t, keys);
+        close_setting(&t);
+}
+
+static void full_tiles_of_many_members(void **state)
+{
+        (void)state;
+        full_tiles<kc_wd_near64>(41);
+        full_tiles<kc_wd_apart128>(43);
+}
+
 static void all_layouts(void **state)
 {
         (void)state;
@@ -756,6 +777,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(all_ways),
                 cmocka_unit_test(all_layouts),
+                cmocka_unit_test(full_tiles_of_many_members),
                 cmocka_unit_test(empty_batches),
                 cmocka_unit_test(sizes),
                 cmocka_unit_test(little_memory),
