@@ -221,6 +221,7 @@ def in_a_folder(test):
     def within():
         with tempfile.TemporaryDirectory(prefix="kcount-memory-") as folder:
             test(Path(folder))
+    within.__name__ = test.__name__
     return within
 
 

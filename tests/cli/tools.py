@@ -5,6 +5,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 
 SKIPPED = 77  # exit status that ctest reports as skipped
@@ -45,7 +46,9 @@ def main(tests):
     """Run functions until one fails; the exit status is ctest's."""
     try:
         for test in tests:
+            begin = time.monotonic()
             test()
+            print(f"passed: {test.__name__}, {time.monotonic() - begin:.1f} s")
     except Failure as failure:
         sys.exit(f"FAILED: {failure}")
 
