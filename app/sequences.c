@@ -89,6 +89,15 @@ out:
         return status;
 }
 
+static void skip_blanks(struct text *line)
+{
+        size_t n = 0;
+        while (n < line->length && isspace((unsigned char)line->data[n]))
+                n++;
+        line->length -= n;
+        memmove(line->data, line->data + n, line->length);
+}
+
 static enum kc_status refuse_letter(const struct sequences *s, size_t at, struct kc_error *err)
 {
         const unsigned char letter = (unsigned char)s->line.data[at];
@@ -187,6 +196,8 @@ enum kc_status sequences_next(struct sequences *s, const char **text, size_t *le
                 KC_TRY(next_line(s, &found, err));
                 if (!found)
                         goto out;
+                if (s->kind == 0 || s->kind == 'l') /* count skips those before the first header */
+                        skip_blanks(&s->line);
         } while (s->line.length == 0);
         char first = s->line.data[0];
         if (s->kind == 0)

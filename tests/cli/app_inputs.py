@@ -288,7 +288,8 @@ def test_query_files():
     s.write("in", FASTA)
     want = s.kcount("query", "db.kc", "-f", "in")
     contents = [MARK + FASTA, gzip.compress(MARK + FASTA), bgzf(FASTA, 10),
-                gzip.compress(FASTA) + bytes(9)]
+                gzip.compress(FASTA) + bytes(9), b"\n \t" + FASTA,
+                b" ACGTTGCAACGGATCCATTAGCAT x\n \n\t TTTTTTTTTTTTC\n"]
     if shutil.which("zstd"):
         done = subprocess.run(["zstd", "-qc"], input=FASTA, stdout=subprocess.PIPE, check=True)
         contents.append(done.stdout)
