@@ -45,7 +45,8 @@ def test_files():
 
 def test_variables():
     name = r"KC(?:OUNT)?_[A-Z_]*[A-Z]"
-    read = set(re.findall(rf"\$\{{({name})", (SOURCE / "scripts/test.sh").read_text()))
+    scripts = "".join(path.read_text() for path in (SOURCE / "scripts").glob("test*.sh"))
+    read = set(re.findall(rf"\$\{{({name})", scripts))
     for path in (SOURCE / "tests").rglob("*.*"):
         if path.suffix in (".c", ".cpp", ".cu", ".cuh", ".h", ".py"):
             read |= set(re.findall(rf'"({name})"', path.read_text()))
