@@ -2,6 +2,7 @@
 import os
 import pathlib
 import random
+import re
 import resource
 import shlex
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 from tools import Failure
 
 SAYS = ("kcount: ", "[E::", "[W::")  # messages of kcount, or of htslib before them
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 TIMEOUT = 300  # seconds; no run here takes more than a few, even on a busy machine
 
 
@@ -18,7 +20,8 @@ class Done:
     """A program that has ended."""
 
     def __init__(self, code, out, said):
-        self.code, self.out, self.said = code, out, said.decode(errors="replace")
+        self.code, self.out, self.raw = code, out, said
+        self.said = said.decode(errors="replace")
 
 
 def cpu_seconds(who):
@@ -122,8 +125,19 @@ class Case:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def check_printable(text, what):
+    """No byte that a terminal would obey."""
+    try:
+        shown = text.decode()
+    except UnicodeDecodeError:
+        raise Failure(f"{what}: not UTF-8: {text[-2000:]!r}") from None
+    if OBEYED.search(shown):
+        raise Failure(f"{what}: a terminal would obey {text[-2000:]!r}")
+
+
 def check_end(done, call):
     """No crash, no sanitizer report, and no failure without a message."""
+    check_printable(done.raw, f"{call}, standard error")
     if "Sanitizer" in done.said:
         raise Failure(f"{call}: {done.said[-4000:]}")
     if done.code < 0:

@@ -7,8 +7,8 @@ import inputs
 import model
 import mutations
 import options
+import outcome
 import reading
-import reference
 from tools import Failure, bam_text, same_text
 
 
@@ -28,15 +28,6 @@ def draw_file(case, k):
     return containers.PACKERS[packer](rng, mutations.mutate(rng, *plain))
 
 
-def wanted_lines(sequences, counting, before=None):
-    """The counts, and what dump must print."""
-    normal = [reference.normal(bases).decode() for bases in sequences]
-    counts = model.count(normal, counting.k, counting.stranded)
-    if before is not None:
-        counts = model.combine("union", "sum", [before, counts])
-    return counts, model.lines(counts).encode()
-
-
 def check_answer(case, name, data, counting, before=None):
     """The command accepted the file: its counts must be those of the sequences in it."""
     got = case.kcount("dump", name).out
@@ -47,15 +38,9 @@ def check_answer(case, name, data, counting, before=None):
         return
     except reading.Refused:
         raise Failure("a damaged input was counted with exit 0") from None
-    counts, lines = wanted_lines(sequences, counting, before)
+    counts, lines = outcome.wanted_lines(sequences, counting, before)
     same_text(got, lines, "counts of a damaged input")
     case.add("kmers", len(counts))
-
-
-def draw_counting(rng):
-    counting = options.Counting(rng)
-    counting.quality, counting.least, counting.most = 0, 1, model.MOST
-    return counting
 
 
 def count_it(case, counting, data):
@@ -109,7 +94,7 @@ def list_it(case, counting, data):
 
 
 def hostile_case(case):
-    rng, counting = case.rng, draw_counting(case.rng)
+    rng, counting = case.rng, outcome.draw_counting(case.rng)
     data = draw_file(case, counting.k)
     case.add("bases", len(data))
     case.write("input", data)

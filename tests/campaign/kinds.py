@@ -1,5 +1,6 @@
 """The kinds of cases: how often each is drawn, and its description for docs/reliability.md."""
-WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5}
+WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5,
+           "text": 8, "argument": 8, "many files": 2, "output": 8}
 
 ABOUT = {
     "count": "random reads, formats and options against the naive counter; the bytes of the .kc "
@@ -14,6 +15,14 @@ ABOUT = {
     "signal": "signals at random times: the file is what it was or what it was to become, and "
               "nothing is left behind",
     "full disk": "full disks, and limits on the size of files: likewise",
+    "text": "FASTA and FASTQ with something odd in one place: files joined without a line end, odd "
+            "letters, indented headers; an error, or the right counts",
+    "argument": "lists of files from pipes, files that are given twice, -k given again, options "
+                "that are abbreviated",
+    "many files": "set operations over more .kc files than may be open, from lists, and twice over "
+                  "the same one",
+    "output": "names of outputs that are refused or hold control characters; modes of files that "
+              "are replaced",
 }
 
 

@@ -21,21 +21,27 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
+import argument_cases  # noqa: E402
 import case as cases  # noqa: E402
 import counting_cases  # noqa: E402
 import damage_cases  # noqa: E402
 import hostile_cases  # noqa: E402
 import kinds  # noqa: E402
+import many_cases  # noqa: E402
+import output_cases  # noqa: E402
 import record  # noqa: E402
 import setting as settings  # noqa: E402
 import stopping_cases  # noqa: E402
 import store_cases  # noqa: E402
 import sweeps  # noqa: E402
+import text_cases  # noqa: E402
 from tools import Failure  # noqa: E402
 
 RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,
-       "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case}
+       "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case,
+       "text": text_cases.text_case, "argument": argument_cases.argument_case,
+       "many files": many_cases.many_case, "output": output_cases.output_case}
 RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"
 PROGRESS_SECONDS = 60
 

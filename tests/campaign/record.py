@@ -31,7 +31,7 @@ def keep(case, failure, command, target):
         shutil.copytree(case.folder, kept, symlinks=True)
     kept.mkdir(exist_ok=True)
     text = [failure, "", "To repeat it:", command, "", "It ran:", *case.commands, ""]
-    (kept / "case.txt").write_text("\n".join(text))
+    (kept / "case.txt").write_text("\n".join(text), errors="backslashreplace")
 
 
 class Totals:

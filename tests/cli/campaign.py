@@ -31,6 +31,15 @@ WRONG = {
     "a file that is left behind": ("signal,full disk", """
         [ "$1" = check ] || [ "$1" = info ] || touch ".left.$$"
         exec "$kcount" "$@" """),
+    "a refusal that is passed over": ("text", '"$kcount" "$@" || exit 0'),
+    "wrong usage with the status of an error": ("argument", """
+        "$kcount" "$@" || { code=$?; exit "$((code == 2 ? 1 : code))"; }"""),
+    "a file of a list that is passed over": ("many files", """
+        [ "$1" = count ] || sed -i 1d list-* 2> /dev/null
+        exec "$kcount" "$@" """),
+    "a mode that is not kept": ("output", """
+        "$kcount" "$@" || exit
+        [ ! -f old ] || chmod 644 old"""),
 }
 
 
