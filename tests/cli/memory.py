@@ -50,9 +50,9 @@ def bounded(size, *command, space=None, stdout=subprocess.DEVNULL, fails=None):
     return messages
 
 
-def count(folder, size, nthreads, reads, output, *options, spills=False, **limits):
+def count(folder, size, nthreads, reads, output, *options, k=31, spills=False, **limits):
     """Count to folder/output; spills: the bound must make it spill."""
-    command = ("count", reads, "-k", "31", "-m", size, "-t", str(nthreads), "--device", "cpu",
+    command = ("count", reads, "-k", str(k), "-m", size, "-t", str(nthreads), "--device", "cpu",
                "--tmp", folder, "-o", folder / output, "--force", "--quiet", "--json", *options)
     with open(folder / "summary", "w+") as summary:
         bounded(size, *command, stdout=summary, **limits)
@@ -98,7 +98,7 @@ def test_count(folder):
     (folder / "small.bam").write_bytes(bgzf(bam_text(zip(lines[1::4], lines[3::4])), 65280))
     for options in ((), ("-q", "20")):
         count(folder, "256M", 16, folder / "small.bam", "bam.kc", *options)
-    wide = count(folder, "256M", 16, small, "wide.kc", "-k", "101")
+    wide = count(folder, "256M", 16, small, "wide.kc", k=101)
     run(KCOUNT, "check", wide)
 
 
@@ -190,7 +190,7 @@ def test_other_commands(folder):
     for k, nfiles, fails in ((31, 900, None),
                              (255, 950, "is not enough for a merge of 950 sorted runs; allow more memory "
                                         "with -m")):
-        few = count(folder, size, 1, folder / "few.fq", "few.kc", "-k", str(k))
+        few = count(folder, size, 1, folder / "few.fq", "few.kc", k=k)
         bounded(size, "merge", *([few] * nfiles), "-o", folder / "set.kc", *common, "--force",
                 "--device", "cpu", "--min", "2", fails=fails)
     with open(folder / "list", "wb") as kmers:
