@@ -62,7 +62,7 @@ struct count {
  * operands. */
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
 
-/* The same for all inputs, those in an @LIST included, once the reader is open. */
+/* The same for all inputs, those in an @LIST and references included, once the reader is open. */
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
 
 /* Warn on standard error if an input is given more than once, once the reader is open. Only rank 0

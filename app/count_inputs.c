@@ -1,6 +1,7 @@
 #include "app/count.h"
 
 #include "app/output_check.h"
+#include "app/references.h"
 #include "app/same_files.h"
 #include "kmer/kmer.h"
 
@@ -19,7 +20,11 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
         const char *const *names;
         const size_t nfiles = count_list_files(count, files);
         const size_t n = kc_reader_names(count->reader, &names);
-        return output_check_files(files, nfiles, names, n, err);
+        enum kc_status status;
+        KC_TRY(output_check_files(files, nfiles, names, n, err));
+        KC_TRY(references_check(files, nfiles, names, n, err));
+out:
+        return status;
 }
 
 void count_warn_of_same_inputs(const struct count *count)

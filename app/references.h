@@ -1,8 +1,12 @@
 /*
- * Settings of htslib, which reads SAM and CRAM.
+ * What htslib, which reads SAM and CRAM, does with reference sequences.
  */
 #ifndef APP_REFERENCES_H
 #define APP_REFERENCES_H
+
+#include "base/status.h"
+
+#include <stddef.h>
 
 /*
  * Let htslib print its errors, which say more than the failure that it returns, and make it look
@@ -10,5 +14,10 @@
  * environment: call it before starting any thread that may read that.
  */
 void references_set_up(void);
+
+/* KC_EUSAGE if an output is a file that a CRAM input names as its reference, which htslib may read.
+ * Whatever is wrong with an input is left to the reader. */
+enum kc_status references_check(const char *const *outputs, size_t noutputs,
+                                const char *const *inputs, size_t ninputs, struct kc_error *err);
 
 #endif

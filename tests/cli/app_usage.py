@@ -4,6 +4,8 @@ Calls that make no sense end with exit code 2 and a message that names what is w
     app_usage.py KCOUNT SOURCE
 """
 import os
+import struct
+import zlib
 
 from session import Session, expect
 from tools import main
@@ -142,6 +144,42 @@ def test_output_is_an_input_by_ending():
         expect(s.contents() == before, True, f"{call} leaves all as it was")
 
 
+def itf8(n):
+    return bytes([n]) if n < 0x80 else bytes([0x80 | n >> 8, n & 0xff])
+
+
+def checked(data):
+    return data + struct.pack("<I", zlib.crc32(data))
+
+
+def cram_of(reference):
+    """A CRAM file without reads, whose header names this reference."""
+    text = f"@HD\tVN:1.6\n@SQ\tSN:a\tLN:9\tM5:{'0' * 32}\tUR:{reference}\n".encode()
+    text = struct.pack("<i", len(text)) + text
+    block = checked(b"\0\0\0" + itf8(len(text)) * 2 + text)
+    header = checked(struct.pack("<i", len(block)) + bytes([0, 0, 0, 0, 0, 0, 1, 1, 0]))
+    end = bytes.fromhex("0f000000ffffffff0fe0454f46000000000100"
+                        "05bdd94f0001000606010001000100ee63014b")
+    return b"CRAM\3\0" + bytes(20) + header + block + end
+
+
+def test_output_is_a_reference():
+    """A file that a CRAM input names as its reference is an input, too."""
+    s = Session()
+    s.write("r.fa", ">a\nACGTACGTA\n")
+    for reference in ("r.fa", s.path / "r.fa", f"file:{s.path}/r.fa", f"file://{s.path}/./r.fa"):
+        s.write("a.cram", cram_of(reference))
+        s.write("list", "a.fq\na.cram\n")
+        before = s.contents()
+        with open(s.path / "a.cram") as cram:
+            for call in (["a.cram", "-k", 3], ["@list", "-k", "3"], ["-", "-k", "3"]):
+                s.kcount(*call, "-o", "r.fa", "--force", code=2, stdin=cram,
+                         message="r.fa is an input and the output as well")
+        expect(s.contents() == before, True, f"{reference} leaves all as it was")
+    s.write("a.cram", cram_of("http://localhost/r.fa"))
+    s.kcount("a.cram", "-k", 3, "-o", "r.fa", "--force", message="no k-mer was counted")
+
+
 def test_two_outputs_are_one():
     """Also if the file is not there yet, and through a link."""
     s = Session()
@@ -213,5 +251,5 @@ def test_without_mpi():
 
 
 main([test_wrong_usage, test_output_is_a_folder, test_output_is_an_input_by_ending,
-      test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
+      test_output_is_a_reference, test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
       test_options_anywhere, test_without_mpi])
