@@ -165,7 +165,7 @@ static enum kc_status run_step(struct texts *x, int step, struct kc_error *err)
         case CLASSIFY:
                 return kc_gpu_text_classify(x->text, x->kind->format, err);
         case LINES:
-                return kc_gpu_text_find_lines(x->text, err);
+                return kc_gpu_text_find_lines(x->text, x->kind->format, err);
         case ROLES:
                 return x->kind->format == KC_GPU_TEXT_FASTQ ? kc_gpu_text_fastq(x->text, err)
                                                             : kc_gpu_text_fasta(x->text, err);

@@ -23,7 +23,7 @@ struct kc_text_classes {
 enum kc_text_extra {
         KC_TEXT_NO_EXTRA,
         KC_TEXT_QUALITY, /* bytes of at least the lowest accepted quality */
-        KC_TEXT_OTHER,   /* bytes that are not from '@' to '~': no letters */
+        KC_TEXT_RARE,    /* what ends lines or is odd: up to ' ', '>', and from 0x7f on */
 };
 
 enum : uint32_t { KC_TEXT_TOPS = 0x80808080, KC_TEXT_ONES = 0x01010101 };
@@ -45,16 +45,18 @@ static __device__ __forceinline__ uint32_t kc_text_bases(uint32_t x, uint32_t *c
         return ~kc_text_nonzero(letters ^ (x & 0xdf * KC_TEXT_ONES)) & KC_TEXT_TOPS;
 }
 
-/* Flags of the bytes that are not from '@' to '~': the second highest bit is 0, the highest is 1, or
- * adding 1 sets it. */
-static __device__ __forceinline__ uint32_t kc_text_others(uint32_t x)
-{
-        return (~(x << 1) | x | ((x & ~KC_TEXT_TOPS) + KC_TEXT_ONES)) & KC_TEXT_TOPS;
-}
-
 static __device__ __forceinline__ uint32_t kc_text_equal(uint32_t x, uint8_t letter)
 {
         return ~kc_text_nonzero(x ^ letter * KC_TEXT_ONES) & KC_TEXT_TOPS;
+}
+
+/* Flags of the bytes up to ' ', of '>', and of those from 0x7f on: adding 1 to 0x7f sets the top
+ * bit. */
+static __device__ __forceinline__ uint32_t kc_text_rare(uint32_t x)
+{
+        const uint32_t small = ~((x | KC_TEXT_TOPS) - (' ' + 1) * KC_TEXT_ONES);
+        const uint32_t large = x | ((x & ~KC_TEXT_TOPS) + KC_TEXT_ONES);
+        return ((small | large) & KC_TEXT_TOPS) | kc_text_equal(x, '>');
 }
 
 enum { TEXT_PHRED_OFFSET = 33 }; /* the letter of quality 0 */
@@ -98,8 +100,8 @@ static __device__ __forceinline__ struct kc_text_classes kc_text_classify(const 
                 kc_text_gather(lines, j, kc_text_equal(x[j], '\n'));
                 if (EXTRA == KC_TEXT_QUALITY)
                         kc_text_gather(extra, j, kc_text_at_least(x[j], min_quality));
-                if (EXTRA == KC_TEXT_OTHER)
-                        kc_text_gather(extra, j, kc_text_others(x[j]));
+                if (EXTRA == KC_TEXT_RARE)
+                        kc_text_gather(extra, j, kc_text_rare(x[j]));
                 half[j / 4] |= __dp4a(codes, 0x40100401u, 0u) << 8 * (j % 4);
                 small |= ~((x[j] | KC_TEXT_TOPS) - 9 * KC_TEXT_ONES);
         }

@@ -80,7 +80,7 @@ namespace
 struct line_part {
         uint32_t word, line, from; /* from: the bit where it begins */
         uint32_t bits;
-        uint32_t others; /* of these, the ones that are no letters */
+        uint32_t rare; /* of these, the ones in the plane of rare bytes */
 };
 
 } // namespace
@@ -113,23 +113,22 @@ static __device__ uint32_t header_places(const struct text_view &t,
                                          const struct line_part &part)
 {
         const uint32_t start = t.line_starts[part.line], at = part.word * 32;
-        const uint32_t end = part.others != 0 ? line_end(t, extent, part.line) : 0;
-        for (uint32_t left = part.others; left != 0; left &= left - 1) {
-                const uint32_t other = at + (uint32_t)__ffs((int)left) - 1;
-                if (end == UINT32_MAX || (other < end && t.bytes[other] == '\r'))
-                        text_note_first(&t.facts->bad, other);
+        for (uint32_t left = part.rare; left != 0; left &= left - 1) {
+                const uint32_t byte = at + (uint32_t)__ffs((int)left) - 1;
+                if (t.bytes[byte] == '\r' && byte < line_end(t, extent, part.line))
+                        text_note_first(&t.facts->bad, byte);
         }
         return start >= at + part.from ? part.bits & (0 - part.bits) : 0;
 }
 
-/* What is not a letter has a place, too, except at the end of a line. */
+/* Blanks are letters, except at the end of a line. */
 static __device__ uint32_t sequence_places(const struct text_view &t,
                                            const struct text_extent &extent,
                                            const struct line_part &part)
 {
         const uint32_t at = part.word * 32;
         uint32_t letters = part.bits;
-        if (part.others != 0) {
+        if (part.rare != 0) {
                 const uint32_t end = line_end(t, extent, part.line);
                 if (end == UINT32_MAX)
                         refuse_first(t, part.word, part.bits);
@@ -137,7 +136,7 @@ static __device__ uint32_t sequence_places(const struct text_view &t,
         }
         if (t.noverlap == 0 && part.line < text_first(t.facts->first_header))
                 refuse_first(t, part.word, letters);
-        const uint32_t odd = text_find_odd(t, part.word, letters & part.others);
+        const uint32_t odd = text_find_odd(t, part.word, letters & part.rare);
         if (odd != UINT32_MAX)
                 text_note_first(&t.facts->bad, odd);
         return letters;
@@ -159,7 +158,7 @@ static __device__ uint32_t places_of(const struct text_view &t, const struct tex
 static __device__ uint32_t find_places(const struct text_view &t, const struct text_extent &extent,
                                        uint32_t word, uint32_t line)
 {
-        const uint32_t others = t.extra[word];
+        const uint32_t rare = t.extra[word];
         const uint32_t at = word * 32;
         uint32_t inside = at < extent.end ? text_below(min(extent.end - at, 32u)) : 0;
         if (at < t.begin)
@@ -168,7 +167,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         for (uint32_t from = 0; line < extent.nshown; line++) {
                 const uint32_t to = left != 0 ? (uint32_t)__ffs((int)left) - 1 : 32;
                 const uint32_t bits = text_below(to) & ~text_below(from) & inside;
-                const struct line_part part = { word, line, from, bits, others & bits };
+                const struct line_part part = { word, line, from, bits, rare & bits };
                 if (bits != 0)
                         places |= places_of(t, extent, part);
                 if (left == 0)
@@ -179,7 +178,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         return places;
 }
 
-/* Replace the plane of bytes that are no letters with that of the bytes that have places. */
+/* Replace the plane of rare bytes with that of the bytes that have places. */
 static __global__ void __launch_bounds__(TEXT_THREADS) places_kernel(struct text_view t)
 {
         const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);

@@ -5,34 +5,6 @@
  * starts follow each other, so one thread checks one record.
  */
 
-/* Note the records with an odd byte in their sequence. line: the number of the line in which the
- * word begins. */
-static __device__ void check_letters(const struct text_view &t, uint32_t word, uint32_t line)
-{
-        const uint32_t at = word * 32, inside = at < t.end ? text_below(min(t.end - at, 32u)) : 0;
-        const uint32_t others = inside & ~t.bases[word];
-        uint32_t left = t.lines[word];
-        for (uint32_t from = 0;; line++) {
-                const uint32_t to = left != 0 ? (uint32_t)__ffs((int)left) - 1 : 32;
-                const uint32_t own = others & text_below(to) & ~text_below(from);
-                if (line % 4 == 1 && text_find_odd(t, word, own) != UINT32_MAX)
-                        text_note_first(&t.facts->bad, line / 4);
-                if (left == 0)
-                        return;
-                left &= left - 1;
-                from = to + 1;
-        }
-}
-
-static __global__ void __launch_bounds__(TEXT_THREADS) letters_kernel(struct text_view t)
-{
-        const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);
-        if (tile >= t.ntiles)
-                return;
-        const uint32_t own = (uint32_t)__popc(t.lines[word]);
-        check_letters(t, word, t.tile_lines[tile] + kc_warp_scan(own) - own);
-}
-
 /* l: the starts of the record's lines and of the line after it. */
 static __device__ bool is_strict(const struct text_view &t, const uint32_t (&l)[5])
 {
@@ -174,8 +146,6 @@ enum kc_status kc_gpu_text_fastq(struct kc_gpu_text *text, struct kc_error *err)
         enum kc_status status;
         const struct text_view *t = &text->view;
         const cudaStream_t stream = text->gpu->stream;
-        letters_kernel<<<text_tile_blocks(t), TEXT_THREADS, 0, stream>>>(*t);
-        KC_TRY(KC_LAUNCHED());
         records_kernel<<<text_loop_blocks(text->gpu, t->lines_cap / 4), TEXT_THREADS, 0, stream>>>(
                 *t);
         KC_TRY(KC_LAUNCHED());

@@ -168,7 +168,7 @@ static enum kc_status find_in_lines(struct kc_gpu_text *text, enum kc_gpu_text_f
 {
         enum kc_status status;
         KC_TRY(kc_gpu_text_classify(text, format, err));
-        KC_TRY(kc_gpu_text_find_lines(text, err));
+        KC_TRY(kc_gpu_text_find_lines(text, format, err));
         if (format == KC_GPU_TEXT_FASTQ)
                 KC_TRY(kc_gpu_text_fastq(text, err));
         else

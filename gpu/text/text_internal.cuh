@@ -112,10 +112,12 @@ void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *
 
 /* ---- steps, on gpu->stream ---- */
 
-/* The planes, and the starts of all lines. */
+/* The planes, and the starts of all lines; in FASTQ, also the first record with an odd byte in its
+ * sequence. */
 enum kc_status kc_gpu_text_classify(struct kc_gpu_text *text, enum kc_gpu_text_format format,
                                     struct kc_error *err);
-enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, struct kc_error *err);
+enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, enum kc_gpu_text_format format,
+                                      struct kc_error *err);
 
 /* From lines to the usable plane. */
 enum kc_status kc_gpu_text_fastq(struct kc_gpu_text *text, struct kc_error *err);
