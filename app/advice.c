@@ -1,6 +1,7 @@
 #include "app/advice.h"
 
 #include "app/memory.h"
+#include "app/message.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -45,7 +46,11 @@ static const struct advice advices[] = {
         { KC_REMEDY_RESCUE, NULL, "'kcount check FILE.kc --repair COPY.kc' copies what is sound",
           NULL },
         { KC_REMEDY_COUNT, "kmer", "to count the k-mers of reads, add ", "K" },
-        { KC_REMEDY_IMPORT, NULL, "'kcount import FILE -o X.kc' converts it to a .kc file", NULL },
+        { KC_REMEDY_IMPORT, NULL,
+          "it holds counts, not reads: 'kcount import FILE -o X.kc' converts it to a .kc file",
+          NULL },
+        { KC_REMEDY_SAVE, NULL, "import it from a file on disk, not from a pipe or compressed",
+          NULL },
         { KC_REMEDY_UNPACK, NULL, "unpack it", NULL },
         { KC_REMEDY_REFERENCE, NULL,
           "set REF_PATH or REF_CACHE to its place (it is fetched from the network only if REF_PATH "
@@ -118,4 +123,12 @@ const char *advice_text(const struct command *command, const struct kc_error *fa
                         append_filter(text, command, failure->filter);
         }
         return text;
+}
+
+void advice_warn(const struct kc_error *warning)
+{
+        char advice[ADVICE_NBYTES];
+        if (warning != NULL)
+                message_print("kcount: warning: %s%s\n", warning->message,
+                              advice_text(NULL, warning, advice));
 }

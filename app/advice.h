@@ -18,4 +18,7 @@ enum { ADVICE_NBYTES = 512 };
 const char *advice_text(const struct command *command, const struct kc_error *failure,
                         char text[ADVICE_NBYTES]);
 
+/* Print a warning with its advice on standard error; NULL: there is none. */
+void advice_warn(const struct kc_error *warning);
+
 #endif

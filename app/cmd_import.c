@@ -1,9 +1,11 @@
 /*
  * kcount import: converts a file of counts from another program to a .kc file.
  */
+#include "app/advice.h"
 #include "app/command.h"
 #include "app/machine.h"
 #include "app/memory.h"
+#include "app/message.h"
 #include "app/output_check.h"
 #include "app/signals.h"
 #include "app/size.h"
@@ -105,7 +107,7 @@ static enum kc_status order(void *ctx, struct kc_error *err)
         const struct kc_run_sink sink = kc_store_sink(m->writing.writer);
         enum kc_status status;
         KC_TRY(kc_cpu_order(&params, &source, &sink, m->writing.job, &m->totals, &m->npairs, err));
-        KC_TRY(kc_import_check_unique(m->import, m->npairs, m->totals.ndistinct, err));
+        KC_TRY(kc_import_check_whole(m->import, m->npairs, m->totals.ndistinct, err));
 out:
         return status;
 }
@@ -132,6 +134,23 @@ out:
 }
 
 /* ---- the report: ctx is a struct importing ---- */
+
+static void warn_if_empty(const struct importing *m)
+{
+        const struct kc_store_info *r = &m->writing.written.info;
+        if (r->ndistinct > 0)
+                return;
+        if (r->ndropped_distinct > 0)
+                message_print(WRITING_ALL_DROPPED, m->info.k);
+        else if (m->read.noutside > 0)
+                message_print(WRITING_EMPTY
+                              "all counts in %s are outside the range that it states\n",
+                              m->path);
+        else if (m->read.nzero > 0)
+                message_print(WRITING_EMPTY "all counts in %s are 0\n", m->path);
+        else
+                message_print(WRITING_EMPTY "%s holds none\n", m->path);
+}
 
 static void put_text(const void *ctx, struct text_out *out)
 {
@@ -210,6 +229,8 @@ static enum kc_status run_import(const struct invocation *call, struct kc_error 
         signals_install(m.writing.job);
         KC_TRY(open_import(&m, err));
         KC_TRY(write_output(&m, err));
+        advice_warn(kc_import_warning(m.import));
+        warn_if_empty(&m);
         writing_report(&m.writing, &(struct writing_report){
                                            .ctx = &m, .put_text = put_text, .put_json = put_json });
 out:
@@ -291,7 +312,11 @@ const struct command command_import = {
                 "k-mers have that count, since they may have occurred more often. None of these "
                 "files records the numbers of reads, bases and skipped letters, which are 0 in the "
                 ".kc file. info shows where its counts came from.\n\n"
-                "If FILE is damaged or truncated, import fails and writes no output.",
+                "If FILE is seen to be damaged or truncated, import fails and writes no output. "
+                "In Jellyfish's own files and in text, nothing states how many k-mers there are. "
+                "So if their end is missing, import can only suspect it: it warns if the last "
+                "record of a Jellyfish file is far from the end of the hash table, or if the last "
+                "line of text lacks its line end.",
         .examples = "  jellyfish dump -c sample.jf | kcount import - -o sample.kc\n"
                     "  kcount import sample.kmc_pre -o sample.kc\n"
                     "  kcount import sample.kff -o sample.kc\n"

@@ -55,10 +55,11 @@ void count_warn_of_nothing(const struct count *count)
 {
         if (count->settings->min_quality > 0 && !count_read_totals(count).any_qualities)
                 message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
-        for (int i = 0; i < count->noutputs; i++)
-                if (count->outputs[i].totals.nkmers == 0)
-                        message_print(
-                                "kcount: warning: no k-mer was counted: no read has %d usable "
-                                "bases in a row\n",
-                                count->outputs[i].k);
+        for (int i = 0; i < count->noutputs; i++) {
+                const struct count_output *o = &count->outputs[i];
+                if (o->totals.nkmers == 0)
+                        message_print(WRITING_EMPTY "no read has %d usable bases in a row\n", o->k);
+                else if (!count->adds && o->written.info.ndropped_distinct == o->totals.ndistinct)
+                        message_print(WRITING_ALL_DROPPED, o->k);
+        }
 }

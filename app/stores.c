@@ -4,19 +4,11 @@
 #include "app/message.h"
 #include "io/rescue.h"
 
-static void warn(const struct kc_error *warning)
-{
-        char advice[ADVICE_NBYTES];
-        if (warning != NULL)
-                message_print("kcount: warning: %s%s\n", warning->message,
-                              advice_text(NULL, warning, advice));
-}
-
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)
 {
         enum kc_status status = kc_store_open(store, path, err);
         if (status == KC_OK)
-                warn(kc_store_warning(*store));
+                advice_warn(kc_store_warning(*store));
         return status;
 }
 
@@ -24,7 +16,7 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
 {
         enum kc_status status = kc_store_open_rescue(store, path, err);
         if (status == KC_OK)
-                warn(kc_store_warning(*store));
+                advice_warn(kc_store_warning(*store));
         return status;
 }
 
@@ -46,6 +38,6 @@ enum kc_status stores_append(struct kc_store_writer **writer, const char *path, 
 {
         enum kc_status status = kc_store_append(writer, path, tombstones, k, stranded, err);
         if (status == KC_OK)
-                warn(kc_store_writer_warning(*writer));
+                advice_warn(kc_store_writer_warning(*writer));
         return status;
 }

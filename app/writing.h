@@ -75,6 +75,11 @@ struct writing_report {
 };
 void writing_report(const struct writing *writing, const struct writing_report *report);
 
+/* For message_print: no k-mer was kept, and why. The whole message names no options, because
+ * kcount-kmc has others. */
+#define WRITING_EMPTY       "kcount: warning: no k-mer was kept: "
+#define WRITING_ALL_DROPPED WRITING_EMPTY "the counts of all %d-mers are outside the bounds\n"
+
 /* A line of the text: a label and a number. */
 void writing_put_number(struct text_out *out, const char *label, uint64_t number);
 

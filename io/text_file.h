@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+struct kc_input;
 struct kc_text_file;
 
 /* What a '>' within a line of a sequence means, for messages: files joined by cat, of which one has
@@ -22,6 +23,11 @@ struct kc_text_file;
  */
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,
                                  struct kc_error *err);
+
+/* Likewise for an open input of which nothing has been read. It moves into the file (also on
+ * failure); only its name stays the caller's, as long as the file is open. */
+enum kc_status kc_text_file_open_input(struct kc_text_file **file, struct kc_input *in,
+                                       struct kc_error *err);
 
 /*
  * The next piece of text: *text [*n] is owned by the file and valid until the next call; *n = 0 at

@@ -1,6 +1,7 @@
 #include "io/formats/reader.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -296,8 +297,8 @@ void kc_import_get_totals(const struct kc_import *import, struct kc_import_total
                 totals->nsaturated = KC_IMPORT_MAX_SATURATED; /* whatever the number of threads */
 }
 
-enum kc_status kc_import_check_unique(const struct kc_import *import, uint64_t npairs,
-                                      uint64_t ndistinct, struct kc_error *err)
+static enum kc_status check_unique(const struct kc_import *import, uint64_t npairs,
+                                   uint64_t ndistinct, struct kc_error *err)
 {
         if (!import->info.unique || npairs == ndistinct)
                 return KC_OK;
@@ -305,4 +306,37 @@ enum kc_status kc_import_check_unique(const struct kc_import *import, uint64_t n
                        "%s is damaged: it should hold each k-mer once, but of its %" PRIu64
                        " k-mers only %" PRIu64 " are distinct",
                        import->name, npairs, ndistinct);
+}
+
+/*
+ * The places of n records are as if drawn at random from (0, 1]. So no place in a whole file is
+ * above x with a probability of x^n, and if that is tiny, the file has probably lost its end. One
+ * record is not taken into account: the place of AAA...A is not random.
+ */
+static void check_end(struct kc_import *import, uint64_t nrecords)
+{
+        const double chance = 1e-9, place = import->last_place;
+        if (place == 0 || nrecords < 2 || (double)(nrecords - 1) * log(place) >= log(chance))
+                return;
+        kc_fail(&import->warning, KC_EINPUT,
+                "%s is probably truncated: its %" PRIu64
+                " records end at %.4g%% of its hash table, and those of a whole file end near 100%%",
+                import->name, nrecords, 100 * place);
+}
+
+enum kc_status kc_import_check_whole(struct kc_import *import, uint64_t npairs, uint64_t ndistinct,
+                                     struct kc_error *err)
+{
+        struct kc_import_totals totals;
+        enum kc_status status;
+        KC_TRY(check_unique(import, npairs, ndistinct, err));
+        kc_import_get_totals(import, &totals);
+        check_end(import, npairs + totals.nzero);
+out:
+        return status;
+}
+
+const struct kc_error *kc_import_warning(const struct kc_import *import)
+{
+        return import->warning.status != KC_OK ? &import->warning : NULL;
 }

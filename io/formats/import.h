@@ -63,8 +63,11 @@ void kc_import_get_totals(const struct kc_import *import, struct kc_import_total
 
 /* To be called after everything has been read: KC_EINPUT if the file should hold each k-mer once,
  * but its npairs pairs have only ndistinct k-mers. */
-enum kc_status kc_import_check_unique(const struct kc_import *import, uint64_t npairs,
-                                      uint64_t ndistinct, struct kc_error *err);
+enum kc_status kc_import_check_whole(struct kc_import *import, uint64_t npairs, uint64_t ndistinct,
+                                     struct kc_error *err);
+
+/* After that: why the file may lack its end although it could be read; NULL: no reason. */
+const struct kc_error *kc_import_warning(const struct kc_import *import);
 
 /* NULL is fine. */
 void kc_import_close(struct kc_import *import);

@@ -4,6 +4,7 @@
  * Layout: Jellyfish's file_header.hpp, generic_file_header.hpp, binary_dumper.hpp. A key is the k-mer
  * as kmer.h lays it out in memory, without its unused bytes; the count is little endian.
  */
+#include "io/formats/jellyfish_header.h"
 #include "io/formats/text_read.h"
 
 #include <inttypes.h>
@@ -14,7 +15,8 @@ enum {
         NDIGITS = 9,
         MAX_HEADER_NBYTES = 16 << 20,
         MAX_COUNT_NBYTES = 8,
-        PAD = 8, /* readable bytes after records */
+        MAX_LINE_NBYTES = 512, /* of text: k bases and a count */
+        PAD = 8,               /* readable bytes after records */
 };
 
 struct jellyfish {
@@ -23,6 +25,11 @@ struct jellyfish {
         uint64_t at, nrecords, next;
         size_t key_nbytes, count_nbytes;
 };
+
+static size_t record_nbytes(const struct jellyfish *j)
+{
+        return j->key_nbytes + j->count_nbytes;
+}
 
 static bool recognizes(const struct kc_import *import, const uint8_t *head, size_t n)
 {
@@ -35,50 +42,13 @@ static bool recognizes(const struct kc_import *import, const uint8_t *head, size
 
 /* ---- the header ---- */
 
-/* Skip a string; at: its opening quote. */
-static const char *skip_string(const char *at)
-{
-        for (at++; *at != '\0' && *at != '"'; at++)
-                if (*at == '\\' && at[1] != '\0')
-                        at++;
-        return *at == '"' ? at + 1 : at;
-}
-
-/* The value of a member of the outermost object, and what follows; NULL if it is missing. */
-static const char *find_member(const char *json, const char *name)
-{
-        const size_t length = strlen(name);
-        int depth = 0;
-        for (const char *at = json; *at != '\0';) {
-                if (*at == '"') {
-                        const char *end = skip_string(at), *after = end;
-                        while (*after == ' ' || *after == '\n' || *after == '\t')
-                                after++;
-                        if (depth == 1 && *after == ':' && (size_t)(end - at) == length + 2 &&
-                            memcmp(at + 1, name, length) == 0) {
-                                after++;
-                                return after + strspn(after, " \n\t");
-                        }
-                        at = end;
-                        continue;
-                }
-                depth += (*at == '{') + (*at == '[') - (*at == '}') - (*at == ']');
-                at++;
-        }
-        return NULL;
-}
-
 static enum kc_status find_number(const struct kc_import *import, const char *json,
                                   const char *name, uint64_t *number, struct kc_error *err)
 {
-        const char *at = find_member(json, name);
-        *number = 0;
-        if (at == NULL || *at < '0' || *at > '9')
-                return kc_fail(err, KC_EINPUT, "%s is damaged: its header has no number \"%s\"",
-                               import->name, name);
-        for (; *at >= '0' && *at <= '9' && *number < UINT32_MAX; at++)
-                *number = 10 * *number + (uint64_t)(*at - '0');
-        return KC_OK;
+        if (kc_jellyfish_number(json, name, number))
+                return KC_OK;
+        return kc_fail(err, KC_EINPUT, "%s is damaged: its header has no number \"%s\"",
+                       import->name, name);
 }
 
 static enum kc_status read_header(struct kc_import *import, struct jellyfish *j,
@@ -100,6 +70,23 @@ out:
         return status;
 }
 
+/* Our own files state how many records they hold; in others, nothing does. */
+static enum kc_status check_nrecords(struct kc_import *import, const struct jellyfish *j,
+                                     struct kc_error *err)
+{
+        uint64_t nstated;
+        const bool stated = kc_jellyfish_number(j->header, KC_JELLYFISH_NRECORDS, &nstated);
+        if (!stated && j->nrecords == 0)
+                kc_fail(&import->warning, KC_EINPUT,
+                        "%s may be truncated: it ends after its header", import->name);
+        if (!stated || j->nrecords == nstated)
+                return KC_OK;
+        return kc_fail(err, KC_EINPUT,
+                       "%s is truncated or damaged: its header states %" PRIu64
+                       " records, but it holds %" PRIu64,
+                       import->name, nstated, j->nrecords);
+}
+
 static enum kc_status set_up_records(struct kc_import *import, struct jellyfish *j,
                                      struct kc_error *err)
 {
@@ -113,13 +100,74 @@ static enum kc_status set_up_records(struct kc_import *import, struct jellyfish 
         j->key_nbytes = ((size_t)import->info.k + 3) / 4;
         j->count_nbytes = (size_t)count_nbytes;
         const uint64_t nbytes = import->in.size - j->at;
-        j->nrecords = nbytes / (j->key_nbytes + j->count_nbytes);
+        j->nrecords = nbytes / record_nbytes(j);
         import->info.expected_npairs = j->nrecords;
-        if (nbytes % (j->key_nbytes + j->count_nbytes) != 0)
+        if (nbytes % record_nbytes(j) != 0)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated or damaged: %" PRIu64
+                               " bytes are not a whole number of records",
+                               import->name, nbytes);
+        KC_TRY(check_nrecords(import, j, err));
+out:
+        return status;
+}
+
+static enum kc_status set_up_text(struct kc_import *import, struct jellyfish *j,
+                                  struct kc_error *err)
+{
+        const int k = import->info.k;
+        enum kc_status status;
+        import->in.offset = j->at;
+        KC_TRY(kc_import_text_begin(import, &j->text, err));
+        if (import->info.k != k)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s is truncated or damaged: %" PRIu64
-                                 " bytes are not a whole number of records",
-                                 import->name, nbytes);
+                                 "%s is damaged: its header states that k is %d, but its first "
+                                 "k-mer has %d bases",
+                                 import->name, k, import->info.k);
+out:
+        return status;
+}
+
+/* ---- the last record ---- */
+
+/* Whether there is one; kmer: out, [kc_kmer_nwords(k)]. */
+static enum kc_status read_last(const struct kc_import *import, const struct jellyfish *j,
+                                uint64_t *kmer, bool *found, struct kc_error *err)
+{
+        char tail[MAX_LINE_NBYTES + 1] = "";
+        const uint64_t nbytes = import->in.size - j->at;
+        const size_t wanted = j->text != NULL ? MAX_LINE_NBYTES : record_nbytes(j);
+        const size_t n = nbytes < wanted ? (size_t)nbytes : wanted;
+        enum kc_status status;
+        *found = false;
+        KC_TRY(kc_import_read_at(&import->in, tail, n, import->in.size - n, err));
+        if (j->text == NULL) {
+                kmer[kc_kmer_nwords(import->info.k) - 1] = 0;
+                memcpy(kmer, tail, j->key_nbytes);
+                *found = n == wanted;
+        } else {
+                const size_t end = n > 0 && tail[n - 1] == '\n' ? n - 1 : n;
+                const char *eol = memrchr(tail, '\n', end);
+                const char *line = eol != NULL ? eol + 1 : tail;
+                *found = kc_kmer_parse(line, import->info.k, kmer) == import->info.k;
+        }
+out:
+        return status;
+}
+
+/* Records are in the order of their hashes, so the last one shows whether some may be missing. */
+static enum kc_status find_last_place(struct kc_import *import, const struct jellyfish *j,
+                                      struct kc_error *err)
+{
+        struct kc_jellyfish_hash hash;
+        uint64_t kmer[KC_MAX_WORDS];
+        bool found;
+        enum kc_status status;
+        if (!kc_jellyfish_read_hash(&hash, j->header, import->info.k))
+                return KC_OK;
+        KC_TRY(read_last(import, j, kmer, &found, err));
+        if (found)
+                import->last_place = kc_jellyfish_place(&hash, kmer, import->info.k);
 out:
         return status;
 }
@@ -134,8 +182,8 @@ static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *
         if (j == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(read_header(import, j, err));
-        const char *format = find_member(j->header, "format");
-        const char *canonical = find_member(j->header, "canonical");
+        const char *format = kc_jellyfish_member(j->header, "format");
+        const char *canonical = kc_jellyfish_member(j->header, "canonical");
         KC_TRY(find_number(import, j->header, "key_len", &key_nbits, err));
         if (key_nbits % 2 != 0)
                 return kc_fail(err, KC_EINPUT, "%s is damaged: its keys have %" PRIu64 " bits",
@@ -144,20 +192,15 @@ static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *
         import->info.stranded = canonical == NULL || strncmp(canonical, "true", 4) != 0;
         import->info.unique = true;
         if (format != NULL && strncmp(format, binary, sizeof binary - 1) == 0)
-                return set_up_records(import, j, err);
-        if (format == NULL || strncmp(format, text, sizeof text - 1) != 0)
+                KC_TRY(set_up_records(import, j, err));
+        else if (format != NULL && strncmp(format, text, sizeof text - 1) == 0)
+                KC_TRY(set_up_text(import, j, err));
+        else
                 return kc_fail(err, KC_EINPUT,
                                "%s is a Jellyfish file whose format is neither binary/sorted nor "
                                "text/sorted",
                                import->name);
-        const int k = import->info.k;
-        import->in.offset = j->at;
-        KC_TRY(kc_import_text_begin(import, &j->text, err));
-        if (import->info.k != k)
-                status = kc_fail(err, KC_EINPUT,
-                                 "%s is damaged: its header states that k is %d, but its first "
-                                 "k-mer has %d bases",
-                                 import->name, k, import->info.k);
+        KC_TRY(find_last_place(import, j, err));
 out:
         return status;
 }
@@ -193,7 +236,7 @@ static enum kc_status read_jellyfish(struct kc_import *import, int worker,
                                      struct kc_pair_batch *batch, struct kc_error *err)
 {
         struct jellyfish *j = import->state;
-        const size_t record = j->key_nbytes + j->count_nbytes;
+        const size_t record = record_nbytes(j);
         enum kc_status status;
         if (j->text != NULL)
                 return kc_import_text_read(import, j->text, worker, batch, err);

@@ -5,7 +5,11 @@
  * Jellyfish sorts by a hash, the product of a binary matrix and the k-mer, then by k-mer. The
  * header declares the matrix. Here the matrix selects the leading bits of a k-mer (all of them, if
  * they fit into the size of a hash table), so that the order of the hash is alphabetical order.
+ *
+ * Jellyfish does not record how many records there are. A member of our own does; it comes first,
+ * and its number is padded with blanks, so that it can be filled in at the end.
  */
+#include "io/formats/jellyfish_header.h"
 #include "io/formats/pack.h"
 #include "io/formats/write.h"
 
@@ -18,7 +22,10 @@ enum {
         MAX_HASH_NBITS = 62, /* of the size of a hash table */
         LENGTH_NDIGITS = 9,
         ALIGNMENT = 8,
+        NRECORDS_NDIGITS = 20, /* of UINT64_MAX */
 };
+
+#define HEADER_BEGIN "{\"" KC_JELLYFISH_NRECORDS "\":"
 
 static void print_matrix(FILE *text, int nrows, int ncolumns)
 {
@@ -36,11 +43,12 @@ static void print_header(FILE *text, const struct kc_format_options *options)
         const int nbits = 2 * options->k;
         const int nrows = nbits < MAX_HASH_NBITS ? nbits : MAX_HASH_NBITS;
         fprintf(text,
-                "{\"alignment\":%d,\"canonical\":%s,\"counter_len\":%d,"
+                HEADER_BEGIN
+                "%*s,\"alignment\":%d,\"canonical\":%s,\"counter_len\":%d,"
                 "\"format\":\"binary/sorted\",\"key_len\":%d,\"max_reprobe\":0,\"reprobes\":[1],"
                 "\"size\":%" PRIu64 ",\"val_len\":32,",
-                ALIGNMENT, options->stranded ? "false" : "true", COUNT_NBYTES, nbits,
-                UINT64_C(1) << nrows);
+                NRECORDS_NDIGITS, "", ALIGNMENT, options->stranded ? "false" : "true", COUNT_NBYTES,
+                nbits, UINT64_C(1) << nrows);
         print_matrix(text, nrows, nbits);
         fprintf(text, "}");
 }
@@ -80,6 +88,14 @@ out:
         return status;
 }
 
+static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+{
+        char number[NRECORDS_NDIGITS + 1];
+        const int n = snprintf(number, sizeof number, "%" PRIu64, writer->written.nkmers);
+        return kc_format_out_patch(&writer->outs[0], number, (size_t)n,
+                                   LENGTH_NDIGITS + sizeof HEADER_BEGIN - 1, err);
+}
+
 static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
 {
         return n * (kc_format_kmer_nbytes(writer) + COUNT_NBYTES);
@@ -110,4 +126,5 @@ const struct kc_format_kind kc_write_jellyfish = {
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,
+        .end = end,
 };

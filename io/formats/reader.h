@@ -59,7 +59,10 @@ struct kc_import {
         struct kc_import_info info;
         struct kc_import_worker *workers; /* [nworkers] */
         int nworkers;
-        pthread_mutex_t lock; /* guards what threads share in state */
+        double last_place; /* of the last record in the order of hashes: above 0, and 1 for the last
+                              hash; 0 if the order is another one, or there is no record */
+        struct kc_error warning;
+        pthread_mutex_t lock; /* guards what threads share in state, and warning */
 };
 
 /* Like kc_input_open, for every file that a format reads. */

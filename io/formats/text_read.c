@@ -47,6 +47,31 @@ static const uint8_t base_of[256] = {
         ['a'] = 1, ['c'] = 2, ['g'] = 3, ['t'] = 4, ['u'] = 4,
 };
 
+/* ---- blank lines ---- */
+
+static inline bool is_blank(uint8_t letter)
+{
+        return letter == ' ' || letter == '\t' || letter == '\r';
+}
+
+/* Skip blanks and one newline; NULL if anything else comes first. */
+static inline const uint8_t *end_line(const uint8_t *at)
+{
+        while (is_blank(*at))
+                at++;
+        return *at == '\n' ? at + 1 : NULL;
+}
+
+/* Whether the first line that is not blank is a header. There is room for a newline after text. */
+static bool is_fasta(uint8_t *text, size_t n)
+{
+        const uint8_t *at = text, *next;
+        text[n] = '\n';
+        while (at < text + n && (next = end_line(at)) != NULL)
+                at = next;
+        return at < text + n && *at == '>';
+}
+
 /* ---- taking lines ---- */
 
 static enum kc_status next_piece(struct kc_import *import, struct text_state *t,
@@ -124,10 +149,14 @@ static enum kc_status take_lines(struct kc_import *import, struct text_state *t,
         l->at = l->end = buffer;
         pthread_mutex_lock(&import->lock);
         KC_TRY(fill(import, t, buffer, &n, err));
+        if (t->number == 1)
+                t->fasta = is_fasta(buffer, n);
         l->number = t->number;
         l->end = buffer + n;
         if (t->ended) {
                 if (n > 0 && buffer[n - 1] != '\n') {
+                        kc_fail(&import->warning, KC_EINPUT,
+                                "%s may be truncated: its last line has no line end", import->name);
                         buffer[n] = '\n'; /* there is room for one more */
                         l->end++;
                 }
@@ -162,11 +191,6 @@ static enum kc_status refuse_line(const struct kc_import *import, const struct l
                        what, kc_foreign_show(shown, line, (size_t)(eol + 1 - line)));
 }
 
-static inline bool is_blank(uint8_t letter)
-{
-        return letter == ' ' || letter == '\t' || letter == '\r';
-}
-
 /* Parse k bases; NULL if there are fewer. */
 static inline const uint8_t *parse_kmer(const uint8_t *at, int k, uint64_t *kmer)
 {
@@ -195,14 +219,6 @@ static inline const uint8_t *parse_count(const uint8_t *at, uint64_t *count)
                         n = UINT64_MAX;
         *count = n;
         return at == begin ? NULL : at;
-}
-
-/* Skip blanks and one newline; NULL if anything else comes first. */
-static inline const uint8_t *end_line(const uint8_t *at)
-{
-        while (is_blank(*at))
-                at++;
-        return *at == '\n' ? at + 1 : NULL;
 }
 
 /* Both parse one record and return what follows it, or NULL if there is no valid record. */
@@ -284,7 +300,6 @@ static enum kc_status look(struct kc_import *import, struct text_state *t, struc
         KC_TRY(kc_import_reserve(import, 0, LINES_NBYTES + 1, err));
         t->number = 1;
         KC_TRY(next_piece(import, t, err));
-        t->fasta = t->npiece > 0 && t->piece[0] == '>';
         KC_TRY(take_lines(import, t, 0, err));
         while (l->at < l->end && end_line(l->at) != NULL) {
                 l->at = end_line(l->at);
@@ -306,8 +321,18 @@ out:
         return status;
 }
 
-/* path: NULL to read import->in */
-static enum kc_status begin(struct kc_import *import, const char *path, void **state,
+/* The whole file. Other files of counts, which were not recognized, are in a pipe or compressed. */
+static enum kc_status open_file(struct kc_import *import, struct text_state *t,
+                                struct kc_error *err)
+{
+        struct kc_error refused = { 0 };
+        const enum kc_status status = kc_text_file_open_input(&t->file, &import->in, &refused);
+        if (refused.remedies & KC_REMEDY_IMPORT)
+                return kc_fail_remedy(err, status, KC_REMEDY_SAVE, "%s", refused.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &refused);
+}
+
+static enum kc_status begin(struct kc_import *import, bool whole, void **state,
                             struct kc_error *err)
 {
         struct text_state *t = calloc(1, sizeof *t);
@@ -315,8 +340,8 @@ static enum kc_status begin(struct kc_import *import, const char *path, void **s
         *state = t;
         if (t == NULL || (t->lines = calloc((size_t)import->nworkers, sizeof *t->lines)) == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (path != NULL)
-                KC_TRY(kc_text_file_open(&t->file, path, err));
+        if (whole)
+                KC_TRY(open_file(import, t, err));
         else if ((t->buffer = malloc(LINES_NBYTES)) == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(look(import, t, err));
@@ -328,7 +353,7 @@ out:
 
 enum kc_status kc_import_text_begin(struct kc_import *import, void **state, struct kc_error *err)
 {
-        return begin(import, NULL, state, err);
+        return begin(import, false, state, err);
 }
 
 void kc_import_text_close(void *state)
@@ -344,7 +369,7 @@ void kc_import_text_close(void *state)
 
 static enum kc_status open_text(struct kc_import *import, struct kc_error *err)
 {
-        return begin(import, import->path, &import->state, err);
+        return begin(import, true, &import->state, err);
 }
 
 static enum kc_status read_text(struct kc_import *import, int worker, struct kc_pair_batch *batch,

@@ -27,8 +27,7 @@ struct kind {
         KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_UNPACK | KC_REMEDY_FILTER, filter)
 #define CONVERTED(bytes, what, filter) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_FILTER, filter)
 
-#define COUNTS(bytes, what) \
-        KIND(bytes, 0, what ", which holds counts, not reads", NULL, NULL, KC_REMEDY_IMPORT, "")
+#define COUNTS(bytes, what) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_IMPORT, "")
 
 #define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
 #define NAME_INDEXED "name the file that it belongs to"

@@ -13,36 +13,52 @@ struct kc_text_file {
         bool begun;
 };
 
-static enum kc_status open_source(struct kc_text_file *file, const char *path, struct kc_error *err)
+/* in: closed on failure, unless the source has it, which closes it */
+static enum kc_status open_source(struct kc_text_file *file, struct kc_input *in,
+                                  struct kc_error *err)
 {
-        struct kc_input in;
         struct kc_detected found;
         enum kc_status status;
-        KC_TRY(kc_input_open(&in, path, err));
-        KC_TRY(kc_detect(&in, true, &found, err));
+        KC_TRY(kc_chunk_init(&file->chunk, CHUNK_NBYTES, err));
+        KC_TRY(kc_detect(in, true, &found, err));
         if (found.container != KC_CONTAINER_ALIGNMENTS && !found.bam)
-                return kc_source_open(&file->source, &in, found.container, CHUNK_NBYTES, 1, err);
-        status =
-                kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",
-                               "%s is SAM, BAM or CRAM, which kcount reads only to count", in.name);
+                return kc_source_open(&file->source, in, found.container, CHUNK_NBYTES, 1, err);
+        status = kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",
+                                "%s is SAM, BAM or CRAM, which kcount reads only to count",
+                                in->name);
 out:
-        kc_input_close(&in);
+        kc_input_close(in);
+        return status;
+}
+
+enum kc_status kc_text_file_open_input(struct kc_text_file **file, struct kc_input *in,
+                                       struct kc_error *err)
+{
+        struct kc_text_file *f = calloc(1, sizeof *f);
+        struct kc_input own = *in;
+        in->fd = -1;
+        in->stream = NULL;
+        *file = NULL;
+        if (f == NULL) {
+                kc_input_close(&own);
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        }
+        enum kc_status status = open_source(f, &own, err);
+        if (status == KC_OK)
+                *file = f;
+        else
+                kc_text_file_close(f);
         return status;
 }
 
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path, struct kc_error *err)
 {
-        struct kc_text_file *f = calloc(1, sizeof *f);
-        enum kc_status status;
+        struct kc_input in;
+        enum kc_status status = kc_input_open(&in, path, err);
+        if (status == KC_OK)
+                return kc_text_file_open_input(file, &in, err);
+        kc_input_close(&in);
         *file = NULL;
-        if (f == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        KC_TRY(kc_chunk_init(&f->chunk, CHUNK_NBYTES, err));
-        KC_TRY(open_source(f, path, err));
-        *file = f;
-        return KC_OK;
-out:
-        kc_text_file_close(f);
         return status;
 }
 

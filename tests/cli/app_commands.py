@@ -248,7 +248,7 @@ def test_names_of_the_output():
 
 def test_nothing_to_count():
     s = Session()
-    s.kcount("a.fq", "-k", 9, message="warning: no k-mer was counted")
+    s.kcount("a.fq", "-k", 9, message="warning: no k-mer was kept")
     expect(s.kcount("dump", "a.kc"), "", "dump of nothing")
     expect(s.kcount("hist", "a.kc"), "", "hist of nothing")
     expect(s.kcount("query", "a.kc", "ACGTACGTA"), "ACGTACGTA\t0\n", "query of nothing")

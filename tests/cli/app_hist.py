@@ -114,7 +114,7 @@ def test_summary():
     for part in ("wrote", "order"):
         expect(part in s.said, False, f"summary has {part!r}")
     expect(s.names(), ["a.fq"], "files")
-    expect(s.kcount("hist", "a.fq", "-k", 9, message="warning: no k-mer was counted"), "",
+    expect(s.kcount("hist", "a.fq", "-k", 9, message="warning: no k-mer was kept"), "",
            "hist of nothing")
 
 
@@ -211,5 +211,6 @@ def test_json_of_count():
     s.kcount("a.fq", "-k", 3, "--force", "--histogram", code=2, message="it needs --json")
 
 
-main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads, test_summary,
-      test_wrong_usage, test_failures, test_interrupted, test_json_of_count])
+main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads,
+      test_summary, test_wrong_usage, test_failures, test_interrupted,
+      test_json_of_count])

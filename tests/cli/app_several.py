@@ -216,7 +216,7 @@ def test_reports():
         for field in ("kmers", "distinct", "unique", "reads", "bases", "histogram", "output_bytes"):
             expect(o[field], one[field], f"{field} of k = {o['k']}")
         expect(set(o), set(one), "fields")
-    s.kcount("a.fq", "-k", "9,8", message="warning: no k-mer was counted: no read has 9 usable")
+    s.kcount("a.fq", "-k", "9,8", message="warning: no k-mer was kept: no read has 9 usable")
     expect("has 8 usable" in s.said, False, "a warning for k = 8")
 
 

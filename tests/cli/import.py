@@ -46,6 +46,7 @@ def imported(s, source, *options):
     """Import a file; the dump of the .kc file, and the report."""
     report = json.loads(s.kcount("import", source, "-o", "x.kc", "--force", "--quiet", "--json",
                                  *options))
+    expect("truncated" in s.said, False, f"a warning about {source}: {s.said}")
     return s.kcount("dump", "x.kc"), report
 
 
@@ -112,8 +113,8 @@ def test_count_names_the_format():
                        ("jellyfish-k31.jf", "a Jellyfish file"),
                        ("fastk-k31.ktab", "a FastK table")):
         s.kcount("count", file, "-k", 31, "-o", "y.kc", code=1,
-                 message=f"{file} is {what}, which holds counts, not reads")
-        expect("'kcount import FILE -o X.kc' converts it to a .kc file" in s.said, True, s.said)
+                 message=f"{file} is {what}; it holds counts, not reads: 'kcount import FILE "
+                         "-o X.kc' converts it to a .kc file")
         expect("y.kc" in s.names(), False, "an output")
 
 
@@ -144,8 +145,29 @@ def test_names():
     with open(s.path / "kff-k41.kff", "rb") as file:
         s.kcount("import", "-", "-o", "in.kc", stdin=file)
     same_text(s.kcount("dump", "in.kc"), s.read("kff-k41.dump"), "standard input")
-    with subprocess.Popen(["cat", s.path / "kff-k41.kff"], stdout=subprocess.PIPE) as pipe:
-        refused(s, "-", "standard input is a KFF file", stdin=pipe.stdout)
+
+
+def test_pipes_and_compression():
+    """Only text can come like this; the advice is not to do what the user is doing."""
+    s, names = unpacked()
+    advice = "; import it from a file on disk, not from a pipe or compressed"
+    for name, what in (("kff-k41.kff", "a KFF file"), ("jellyfish-k31.jf", "a Jellyfish file"),
+                       ("kmc-k31.kmc_pre", "part of a KMC database"),
+                       ("kmc-k31.kmc_suf", "part of a KMC database"),
+                       ("fastk-k31.ktab", "a FastK table")):
+        content = (s.path / name).read_bytes()
+        with subprocess.Popen(["cat", s.path / name], stdout=subprocess.PIPE) as pipe:
+            refused(s, "-", f"standard input is {what}{advice}", stdin=pipe.stdout)
+        os.mkfifo(s.path / "fifo")
+        with subprocess.Popen(["sh", "-c", f"cat {name} > fifo"], cwd=s.path):
+            refused(s, "fifo", f"fifo is {what}{advice}")
+        os.remove(s.path / "fifo")
+        s.write("packed.gz", gzip.compress(content))
+        refused(s, "packed.gz", f"packed.gz is, once decompressed, {what}{advice}")
+    os.mkfifo(s.path / "fifo")
+    with subprocess.Popen(["sh", "-c", "cat kff-k41.dump > fifo"], cwd=s.path):
+        check_import(s, "fifo", dict(line.split() for line in s.read("kff-k41.dump").splitlines()),
+                     "text from a named pipe")
 
 
 def test_own_exports():
@@ -163,6 +185,64 @@ def test_own_exports():
             wanted = {kmer: min(count, limit) for kmer, count in kmers.items()}
             report = check_import(s, name, wanted, f"{to}, k {k}")
             expect(report["stranded"], stranded, f"{to}, k {k}: stranded")
+
+
+# ---- Jellyfish files that lack their end ----
+
+def after_header(content):
+    """Where the records begin."""
+    return 9 + int(content[:9])
+
+
+def cut_files(content, record):
+    """The file without some of its last records; as a full disk leaves it, in whole records only."""
+    begin = after_header(content)
+    n = (len(content) - begin) // record
+    for kept in n // 40, n // 3, n // 2, n - n // 10:
+        yield kept, content[:begin + kept * record]
+
+
+def test_cut_jellyfish():
+    """Jellyfish does not record how many records there are, but in which order they are."""
+    s, names = unpacked()
+    for name, record in (("k15", 8), ("k31", 12), ("k31-stranded", 11), ("k101", 30),
+                         ("k101-stranded", 29), ("clipped", 9)):
+        for kept, content in cut_files((s.path / f"jellyfish-{name}.jf").read_bytes(), record):
+            s.write("cut.jf", content)
+            s.kcount("import", "cut.jf", "-o", "cut.kc", "--force", "--quiet",
+                     message=f"warning: cut.jf is probably truncated: its {kept} records end at ")
+    content = (s.path / "jellyfish-text.jf").read_bytes()
+    ends = [at for at in range(after_header(content), len(content)) if content[at] == 10]
+    for kept in 10, len(ends) // 2, len(ends) - 40:
+        s.write("cut.jf", content[:ends[kept - 1] + 1])
+        s.kcount("import", "cut.jf", "-o", "cut.kc", "--force", "--quiet",
+                 message=f"warning: cut.jf is probably truncated: its {kept} records end at ")
+    s.write("cut.jf", content[:ends[-1]])
+    s.kcount("import", "cut.jf", "-o", "cut.kc", "--force", "--quiet",
+             message="warning: cut.jf may be truncated: its last line has no line end")
+    content = (s.path / "jellyfish-k31.jf").read_bytes()
+    s.write("cut.jf", content[:after_header(content)])
+    s.kcount("import", "cut.jf", "-o", "cut.kc", "--force", "--quiet",
+             message="warning: cut.jf may be truncated: it ends after its header")
+    expect("warning: no k-mer was kept: cut.jf holds none" in s.said, True, s.said)
+
+
+def test_cut_export():
+    """kcount's own Jellyfish files state how many records they have."""
+    s = Session()
+    for k, stranded in (5, False), (31, True), (65, False):
+        s.write("in.txt", lines(random_pairs(k, 300, stranded)))
+        s.kcount("import", "in.txt", "-o", "a.kc", "--force", "--stranded")
+        s.kcount("export", "a.kc", "--to", "jellyfish", "-o", "a.jf", "--min", 2, "--force")
+        content, record = (s.path / "a.jf").read_bytes(), (k + 3) // 4 + 4
+        n = (len(content) - after_header(content)) // record
+        imported(s, "a.jf")
+        for kept in 0, 1, n // 2, n - 1:
+            s.write("b.jf", content[:after_header(content) + kept * record])
+            refused(s, "b.jf", f"b.jf is truncated or damaged: its header states {n} records, but "
+                    f"it holds {kept}")
+        s.write("b.jf", content + content[-record:])
+        refused(s, "b.jf", f"its header states {n} records, but it holds {n + 1}")
 
 
 def test_fastk_parts():
@@ -336,10 +416,14 @@ def test_text_forms():
             expect(report["stranded"], any(kmer != canonical(kmer) for kmer in pairs), f"k {k}")
     pairs = random_pairs(31, 3000, False)
     text = lines(pairs)
+    for whole in text, f">1\n{'A' * 31}\n":
+        s.write("counts.txt", whole[:-1])
+        s.kcount("import", "counts.txt", "-o", "x.kc", "--force", "--quiet",
+                 message="warning: counts.txt may be truncated: its last line has no line end")
     fasta = "".join(f">{count}\n{kmer}\n" for kmer, count in pairs.items())
     for form in (lines(pairs, " "), text.replace("\n", " \r\n"), fasta, fasta.replace("\n", "\r\n"),
-                 gzip.compress(text.encode()), text.lower().replace("t", "u"), text[:-1],
-                 "\n" + text):
+                 gzip.compress(text.encode()), text.lower().replace("t", "u"), "\n" + text,
+                 "\n" + fasta, " \n\t\r\n" + fasta, fasta.replace("\n>", "\n\n\n>")):
         s.write("counts.txt", form)
         check_import(s, "counts.txt", pairs, f"a form of text: {form[:40]}")
     s.kcount("import", "-", "-o", "pipe.kc", text=text)
@@ -362,6 +446,23 @@ def test_text_strands_and_counts():
     s.write("a.txt", "AAA 2\nAAC 5\nAAA 2\nACC 9\n")
     report = check_import(s, "a.txt", {"AAA": 4, "AAC": 5}, "filter", "--min", "4", "--max", "5")
     expect((report["repeated_kmers"], report["dropped_distinct"]), (1, 1), "repeated, dropped")
+
+
+def test_nothing_kept():
+    """An output without k-mers: import says so, and why."""
+    s = Session()
+    for text, options, why in (
+            ("ACG 0\nACT 0\n", (), "all counts in a.txt are 0"),
+            ("ACG 1\nACT 2\n", ("--min", 3), "the counts of all 3-mers are outside the bounds"),
+            ("ACG 9\nACT 8\n", ("--max", 7), "the counts of all 3-mers are outside the bounds")):
+        s.write("a.txt", text)
+        s.kcount("import", "a.txt", "-o", "x.kc", "--force", "--quiet", *options,
+                 message=f"kcount: warning: no k-mer was kept: {why}\n")
+        expect(s.kcount("dump", "x.kc"), "", "a dump of nothing")
+    s.kcount("a.fq", "-k", 3, "--min", 100,
+             message="warning: no k-mer was kept: the counts of all 3-mers are outside the bounds")
+    s.write("x.kff", kff(values(k=5, max=1, data_size=1)))
+    s.kcount("import", "x.kff", "-o", "x.kc", "--force", message="kept: x.kff holds none")
 
 
 def test_text_damage():
@@ -393,6 +494,7 @@ def test_many_and_repeated():
 
 
 main([test_foreign_files, test_what_is_known, test_count_names_the_format, test_own_files,
-      test_names, test_own_exports, test_fastk_parts, test_kff_blocks, test_kff_damage,
-      test_forged_sizes, test_text_forms, test_text_strands_and_counts, test_text_damage,
-      test_many_and_repeated])
+      test_names, test_pipes_and_compression, test_own_exports, test_cut_jellyfish,
+      test_cut_export, test_fastk_parts, test_kff_blocks, test_kff_damage,
+      test_forged_sizes, test_text_forms, test_text_strands_and_counts, test_nothing_kept,
+      test_text_damage, test_many_and_repeated])

@@ -159,7 +159,7 @@ def check_kff_tools(name, *options):
 # ---- Jellyfish ----
 
 def jellyfish(*words):
-    return run("jellyfish", *words, cwd=S.path).decode()
+    return run("jellyfish", *map(str, words), cwd=S.path).decode()
 
 
 def check_jellyfish(name, *options):
@@ -185,6 +185,54 @@ def test_jellyfish_operations():
         EXPORTS.export(f"k{k}", "--from-kmer", "C", to="two")
         jellyfish("merge", "--max", "-o", "all", "one", "two")
         check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
+
+
+def some_jellyfish_files():
+    """Canonical and stranded, from tables that grew or are sparse, merged, filtered, as text."""
+    text = "".join(random.Random(3).choices("ACGT", k=15000))
+    S.write("some.fa", f">r\n{text}\n>again\n{text[:9000]}\n")
+    S.write("few.fa", f">r\n{text[:130]}\n")
+    for k, size, *options in ((31, "1M", "-C"), (31, "1k", "-C"), (21, "100"), (15, "20k"),
+                              (100, "64k", "-C"), (31, "1M", "-C", "-L", 2),
+                              (31, "16k", "--text"), (9, "2k", "-C"),
+                              (31, "16k", "-C", "--out-counter-len", 1)):
+        jellyfish("count", "-m", k, "-s", size, *options, "-o", "some.jf", "some.fa")
+        yield f"k {k}, {size} {options}"
+    jellyfish("count", "-m", 31, "-s", "64k", "-C", "-o", "one.jf", "few.fa")
+    os.rename(S.path / "one.jf", S.path / "some.jf")
+    yield "few k-mers"
+    for name in "few", "some":
+        jellyfish("count", "-m", 31, "-s", "64k", "-C", "-o", f"{name}.jf", f"{name}.fa")
+    jellyfish("merge", "-o", "some.jf", "few.jf", "some.jf")
+    yield "merged"
+
+
+def is_noticed(what):
+    S.kcount("import", "cut.jf", "-o", "x.kc", "--force", "--quiet", code=None)
+    expect(S.code in (0, 1), True, f"{what}: exit code {S.code}")
+    return "truncated" in S.said or "there should be" in S.said
+
+
+def test_jellyfish_cuts():
+    """A file cut where a full disk cuts it gives an error or a warning; a whole one does not."""
+    for what in some_jellyfish_files():
+        whole = (S.path / "some.jf").read_bytes()
+        for at in range(4096, len(whole), 4096 * (1 + len(whole) // 4096 // 12)):
+            S.write("cut.jf", whole[:at])
+            expect(is_noticed(what), True, f"{what}: {at} of {len(whole)} bytes are noticed")
+        S.write("cut.jf", whole)
+        expect(is_noticed(what), False, f"{what}: the whole file")
+
+
+def test_jellyfish_of_exports():
+    """jellyfish merge leaves out our number of records, which is not that of its output."""
+    for k in (21, 41):
+        for part, options in ("one", ("--to-kmer", "C")), ("two", ("--from-kmer", "AG")):
+            EXPORTS.export(f"k{k}", *options, to=part)
+        jellyfish("merge", "--max", "-o", "all", "one", "two")
+        S.kcount("import", "all", "-o", "x.kc", "--force", "--canonical", "--quiet")
+        expect(S.said, "", "warnings about a merged file")
+        same_text(S.kcount("dump", "x.kc"), EXPORTS.dump(f"k{k}"), "import of a merged file")
 
 
 # Prints all pairs, then the count of each k-mer on standard input. With Debian 12's package, a for
@@ -376,7 +424,8 @@ READERS = {
     "libkmc": Reader("kmc", in_path, "libkmc-dev",
                      (checks_all(check_kmc_api, kmers=KMERS[3:-1]), test_kmc_api_reads)),
     "jellyfish": Reader("jellyfish", in_path, "jellyfish",
-                        (checks_all(check_jellyfish), test_jellyfish_operations)),
+                        (checks_all(check_jellyfish), test_jellyfish_operations,
+                         test_jellyfish_cuts, test_jellyfish_of_exports)),
     "dna_jellyfish": Reader("jellyfish", python_with, "dna_jellyfish",
                             (checks_all(check_dna_jellyfish),)),
     "fastk": Reader("fastk", in_path, "Tabex",  # its smallest k is 7, and it has no empty tables
