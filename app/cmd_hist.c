@@ -127,6 +127,19 @@ out:
         return status;
 }
 
+/* A .kc file in a pipe, which find_store cannot look into, was taken for reads. */
+static enum kc_status count_rows(const struct invocation *call, struct kc_histogram_row **rows,
+                                 size_t *nrows, struct kc_error *err)
+{
+        struct kc_error refused = { 0 };
+        const enum kc_status status = counting_histogram(call, rows, nrows, &refused);
+        if (refused.remedies & KC_REMEDY_READ_COUNTS)
+                return kc_fail(err, status,
+                               "%s; to print its histogram, save it as a file and leave out -k",
+                               refused.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &refused);
+}
+
 static enum kc_status run_hist(const struct invocation *call, struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
@@ -142,7 +155,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         if (!reads)
                 KC_TRY(ranks_require_one(call->ranks, "hist of a .kc file", err));
         if (reads)
-                KC_TRY(counting_histogram(call, &rows, &nrows, err));
+                KC_TRY(count_rows(call, &rows, &nrows, err));
         else
                 KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &rows, &nrows,
                                  err));

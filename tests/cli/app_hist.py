@@ -102,6 +102,20 @@ def test_sources_of_reads():
         expect(s.kcount("hist", "/dev/stdin", stdin=file), wanted, "hist of a .kc file on stdin")
 
 
+def test_store_in_a_pipe():
+    """Each message says what to do, and doing it does not lead to the other one."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    for options, message in (
+            ((), "/dev/stdin is not a regular file; a .kc file can be read only from one; to count "
+                 "the k-mers of reads, add -k K"),
+            (("-k", 3), "/dev/stdin is a .kc file, which holds counts already; to print its "
+                        "histogram, save it as a file and leave out -k")):
+        with subprocess.Popen(["cat", s.path / "a.kc"], stdout=subprocess.PIPE) as pipe:
+            s.kcount("hist", "/dev/stdin", *options, code=1, message=message, stdin=pipe.stdout)
+            expect("merge" in s.said, False, s.said)
+
+
 def test_summary():
     s = Session()
     s.kcount("hist", "a.fq", "-k", 3, "--device", "cpu")
@@ -212,5 +226,5 @@ def test_json_of_count():
 
 
 main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads,
-      test_summary, test_wrong_usage, test_failures, test_interrupted,
+      test_store_in_a_pipe, test_summary, test_wrong_usage, test_failures, test_interrupted,
       test_json_of_count])
