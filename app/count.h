@@ -113,7 +113,8 @@ void count_warn_of_lengths(const struct count *count);
  * kc_store_commit and kc_histogram_rows. */
 enum kc_status count_commit(struct count *count, struct kc_error *err);
 
-/* Export the files that have just been committed. Fails like exporting_write. */
+/* Export the files that have just been committed. Fails like exporting_write, and says that these
+ * files stay. */
 enum kc_status count_export(const struct count *count, struct kc_error *err);
 
 /* ---- app/count_engines.c: CPU and CUDA engines ---- */

@@ -216,17 +216,29 @@ enum kc_status count_commit(struct count *count, struct kc_error *err)
         return count->adds ? commit_added(count, err) : commit_all(count, err);
 }
 
+static enum kc_status export_one(const struct count *count, const struct count_output *o,
+                                 struct kc_error *err)
+{
+        const struct exporting exporting = export_of(count, o);
+        struct kc_store *store = NULL;
+        enum kc_status status;
+        KC_TRY(kc_store_open(&store, o->path, err));
+        KC_TRY(exporting_write(&exporting, store, err));
+out:
+        kc_store_close(store);
+        return status;
+}
+
 enum kc_status count_export(const struct count *count, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < count->noutputs && status == KC_OK; i++) {
+        for (int i = 0; i < count->noutputs; i++) {
                 const struct count_output *o = &count->outputs[i];
-                const struct exporting exporting = export_of(count, o);
-                struct kc_store *store = NULL;
-                status = kc_store_open(&store, o->path, err);
-                if (status == KC_OK)
-                        status = exporting_write(&exporting, store, err);
-                kc_store_close(store);
+                struct kc_error failure = { 0 };
+                if (export_one(count, o, &failure) != KC_OK)
+                        return kc_fail_reworded(
+                                err, &failure, "%s; %s stays%s, and 'kcount export' can try again",
+                                failure.message, o->path,
+                                count->noutputs > 1 ? ", like the other .kc files" : "");
         }
-        return status;
+        return KC_OK;
 }

@@ -33,6 +33,7 @@ void count_report(const struct count *count)
                 const struct count_output *o = &count->outputs[i];
                 each[i] = common;
                 each[i].output = o->path;
+                each[i].exports = &o->exports;
                 each[i].number = i;
                 each[i].device = o->device;
                 each[i].gpu = o->gpu;

@@ -130,9 +130,9 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
         KC_TRY(count_commit(count, err));
         count_add_first_rank(count);
         count_warn_of_nothing(count);
-        count_report(count);
         if (count->settings->format != NULL)
                 KC_TRY(count_export(count, err));
+        count_report(count);
 out:
         return status;
 }

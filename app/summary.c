@@ -145,6 +145,10 @@ static void put_output(struct text_out *out, const struct summary *s)
                                 size);
         else
                 text_out_printf(out, "wrote %s, %s\n", s->output, size);
+        for (size_t i = 0; i < s->exports->n; i++)
+                text_out_printf(out, "%s%s", i == 0 ? "exported to " : ", ", s->exports->paths[i]);
+        if (s->exports->n > 0)
+                text_out_puts(out, "\n");
 }
 
 static void put_one(struct text_out *out, const struct summary *s)
@@ -251,10 +255,21 @@ static void put_json_ranks(struct json *json, const struct summary *s)
         json_end(json, ']');
 }
 
+static void put_json_exports(struct json *json, const struct exporting_files *exports)
+{
+        if (exports->n == 0)
+                return;
+        json_begin(json, "exports", '[');
+        for (size_t i = 0; i < exports->n; i++)
+                json_string(json, NULL, exports->paths[i]);
+        json_end(json, ']');
+}
+
 static void put_json_settings(struct json *json, const struct summary *s)
 {
         json_string(json, "output", s->output);
         json_number(json, "output_bytes", s->stored.file_nbytes);
+        put_json_exports(json, s->exports);
         json_begin(json, "inputs", '[');
         for (size_t i = 0; i < s->ninputs; i++)
                 json_string(json, NULL, s->inputs[i]);

@@ -5,6 +5,7 @@
 #define APP_SUMMARY_H
 
 #include "app/device.h"
+#include "app/exporting.h"
 #include "app/json.h"
 #include "app/rank_report.h"
 #include "io/reader.h"
@@ -13,7 +14,8 @@
 struct summary {
         bool adds; /* a run was added to an existing output; stored describes all its runs */
         const char *output; /* NULL if nothing was written; of stored, only k is valid then */
-        const char *const *inputs; /* what this command read */
+        const struct exporting_files *exports; /* of the output; n is 0 if it was not exported */
+        const char *const *inputs;             /* what this command read */
         size_t ninputs;
         int nthreads, min_quality;
         uint64_t memory_nbytes; /* the bound, -m */
@@ -34,7 +36,7 @@ struct summary {
         int number;                      /* of the k, from 0 on */
 };
 
-/* One for each k; they differ in output, device, gpu, counted, stored, rows and nunique. */
+/* One for each k; they differ in output, exports, device, gpu, counted, stored, rows and nunique. */
 struct summaries {
         const struct summary *items;
         size_t n; /* at least 1 */

@@ -126,6 +126,22 @@ def limited(nbytes):
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))}
 
 
+def test_failed_export():
+    """What was counted stays, the message says so, and there is no JSON, as for any failure."""
+    s = Session()
+    letters = os.urandom(60000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
+    s.write("big.fa", ">r\n" + letters + "\n")
+    for ks, stays in (("31", "x.kc stays, and 'kcount export' can try again"),
+                      ("31,32", "x.k31.kc stays, like the other .kc files, and 'kcount export'")):
+        said = s.kcount("big.fa", "-k", ks, "-o", "x.kc", "--format", "tsv", "--json", code=1,
+                        message="the limit on the size of files is reached", **limited(3 << 20))
+        expect(stays in s.said, True, f"what stays: {s.said}")
+        expect(said, "", "standard output of a failure")
+    for name in "x.kc", "x.k31.kc", "x.k32.kc":
+        s.kcount("check", name)
+    expect([name for name in s.names() if name.endswith(".tsv")], [], "exports")
+
+
 def test_file_limit():
     """ulimit -f: a message and exit code 1, not the signal; existing files stay as they were."""
     s = Session()
@@ -272,6 +288,6 @@ def test_full_disk():
     full_disk(work)
 
 
-main([test_bad_inputs, test_bad_outputs, test_tmp, test_long_names, test_links, test_file_limit,
-      test_no_device, test_large_k_on_the_cpu, test_bad_databases, test_bad_queries,
+main([test_bad_inputs, test_bad_outputs, test_tmp, test_long_names, test_links, test_failed_export,
+      test_file_limit, test_no_device, test_large_k_on_the_cpu, test_bad_databases, test_bad_queries,
       test_open_files, test_full_disk])

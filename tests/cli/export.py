@@ -4,6 +4,7 @@ What kcount export writes is what kcount dump prints, as read by our own readers
     export.py KCOUNT SOURCE FORMAT
 """
 import collections
+import json
 import os
 import sys
 
@@ -113,11 +114,15 @@ def test_count_and_export():
     """count --format writes what export would write, for each k."""
     s = STORES
     before = set(s.names())
-    s.kcount("reads.fa", "-k", "21,31", "-o", "n.kc", "--min", 2, "--format", NAME, "--quiet")
+    said = s.kcount("reads.fa", "-k", "21,31", "-o", "n.kc", "--min", 2, "--format", NAME, "--json")
     ending = {"jellyfish": ".jf", "kmc": "", "fastk": ""}.get(NAME, f".{NAME}")
     exported = {k: names_of(f"n.k{k}{ending}") for k in (21, 31)}
     wanted = {"n.k21.kc", "n.k31.kc", *exported[21], *exported[31]}
     expect(set(s.names()) - before, wanted, "files of count --format")
+    for report, k in zip(json.loads(said), (21, 31)):
+        expect(sorted(report["exports"]), sorted(exported[k]), "exports in the JSON")
+        line = "\nexported to " + ", ".join(report["exports"]) + "\n"
+        expect(line in s.said, True, f"{line!r} in the summary {s.said!r}")
     for k, names in exported.items():
         export(f"n.k{k}", "--min", 2)
         for name, again in zip(names, names_of("out")):

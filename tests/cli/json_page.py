@@ -72,14 +72,15 @@ def counted():
 
 def test_counting():
     s = Session()
-    plain = "no `--histogram`"
-    check_printed("count and add", printed(s, "a.fq", "-k", 3), [plain])
-    check_printed("count and add", printed(s, "add", "a.kc", "a.fq"), [plain])
+    plain, alone = "no `--histogram`", "no `--format`"
+    check_printed("count and add", printed(s, "a.fq", "-k", 3), [plain, alone])
+    check_printed("count and add", printed(s, "add", "a.kc", "a.fq"), [plain, alone])
     check_printed("count and add", printed(s, "a.fq", "-k", 3, "--reader-only"),
-                  ["`--reader-only`", plain, *DEVICE_ABSENT])
+                  ["`--reader-only`", plain, alone, *DEVICE_ABSENT])
     check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "b.kc", "--device", "cpu"),
-                  [plain, *DEVICE_ABSENT])
-    check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "c.kc", "--histogram"))
+                  [plain, alone, *DEVICE_ABSENT])
+    check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "c.kc", "--histogram",
+                                           "--format", "kff"))
 
 
 def test_files():
