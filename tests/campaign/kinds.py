@@ -1,6 +1,6 @@
 """The kinds of cases: how often each is drawn, and its description for docs/reliability.md."""
 WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5,
-           "text": 8, "argument": 8, "many files": 2, "output": 8}
+           "text": 8, "argument": 8, "many files": 2, "import": 6, "output": 8}
 
 ABOUT = {
     "count": "random reads, formats and options against the naive counter; the bytes of the .kc "
@@ -21,6 +21,8 @@ ABOUT = {
                 "that are abbreviated",
     "many files": "set operations over more .kc files than may be open, from lists, and twice over "
                   "the same one",
+    "import": "truncated Jellyfish files and text without a last line end: an error, or a warning "
+              "with the right counts",
     "output": "names of outputs that are refused or hold control characters; modes of files that "
               "are replaced",
 }

@@ -26,6 +26,7 @@ import case as cases  # noqa: E402
 import counting_cases  # noqa: E402
 import damage_cases  # noqa: E402
 import hostile_cases  # noqa: E402
+import import_cases  # noqa: E402
 import kinds  # noqa: E402
 import many_cases  # noqa: E402
 import output_cases  # noqa: E402
@@ -41,7 +42,8 @@ RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,
        "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case,
        "text": text_cases.text_case, "argument": argument_cases.argument_case,
-       "many files": many_cases.many_case, "output": output_cases.output_case}
+       "many files": many_cases.many_case, "import": import_cases.import_case,
+       "output": output_cases.output_case}
 RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"
 PROGRESS_SECONDS = 60
 

@@ -53,10 +53,10 @@ def give(case, contents):
     return names, how
 
 
-def check_count(case, counting, names, how, wanted, what):
-    """Count the inputs with random options."""
+def check_count(case, counting, names, how, wanted, what, engine=None):
+    """Count the inputs, with random options if none are given."""
     before, refused = case.names(), wanted.sequences is None
-    engine = options.engine(case.rng, case.setting, counting.k)
+    engine = engine or options.engine(case.rng, case.setting, counting.k)
     done = case.kcount("count", *names, *counting.options(), *engine, "-o", "out.kc",
                        codes=(0, 1, 2), **how)
     if done.code != refused:

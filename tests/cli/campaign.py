@@ -17,6 +17,9 @@ KCOUNT, SOURCE, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 HOURS = 0.004
 NCASES = 12 if "KC_TEST_SMALL" in os.environ else 50
 
+LOST_WARNINGS = """
+    { "$kcount" "$@" 2>&1 >&3 | grep -v warning >&2; exit "${PIPESTATUS[0]}"; } 3>&1"""
+
 # {what is wrong: (kinds of cases that must find it, shell commands in place of the program)}
 WRONG = {
     "a count that is one too high": ("count", """
@@ -32,6 +35,7 @@ WRONG = {
         [ "$1" = check ] || [ "$1" = info ] || touch ".left.$$"
         exec "$kcount" "$@" """),
     "a refusal that is passed over": ("text", '"$kcount" "$@" || exit 0'),
+    "a warning that is lost": ("import", LOST_WARNINGS),
     "wrong usage with the status of an error": ("argument", """
         "$kcount" "$@" || { code=$?; exit "$((code == 2 ? 1 : code))"; }"""),
     "a file of a list that is passed over": ("many files", """
