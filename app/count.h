@@ -51,6 +51,7 @@ struct count {
         bool rereadable;         /* all inputs, from their beginning */
         bool tried_device;
         struct kc_reader *reader;
+        uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
         struct ranks *ranks;            /* that count together; or NULL */
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
         struct writing_settings silent; /* of a rank that does not report */
@@ -151,7 +152,8 @@ enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
 /* This rank has written everything that it writes to rank 0's files. KC_EIO. */
 enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 
-/* After counting: collect on rank 0 what the others know. KC_ENOMEM; or another rank is lost. */
+/* After counting: collect what is known of the inputs and, on rank 0, what the others know of the
+ * count. KC_ENOMEM; or another rank is lost. */
 enum kc_status count_gather(struct count *count, struct kc_error *err);
 
 /* Only on rank 0, after count_commit: report that it has written what the others have not. */
@@ -159,9 +161,9 @@ void count_add_first_rank(struct count *count);
 
 /* ---- app/count_report.c: reporting to the user ---- */
 
-/* Warn on standard error about each k for which there was no k-mer, and if there was no quality for
- * -q. */
-void count_warn_of_nothing(const struct count *count);
+/* Warn on standard error about inputs that hold no sequence or do not show that they are whole, about
+ * each k for which there was no k-mer, and if there was no quality for -q. */
+void count_warn(const struct count *count);
 
 /* Print the summary of all outputs; with --reader-only, of what was read. */
 void count_report(const struct count *count);

@@ -6,12 +6,31 @@
 #include "kmer/kmer.h"
 
 #include <string.h>
+#include <sys/stat.h>
+
+/* Several processes read a list: from a pipe, only one of them would get it. */
+static enum kc_status check_list(const struct count *count, const char *list, struct kc_error *err)
+{
+        struct stat found;
+        if (count->ranks == NULL || stat(list, &found) != 0 || S_ISREG(found.st_mode))
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "%s is not a regular file: with several processes, each of them reads the "
+                       "list",
+                       list);
+}
 
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err)
 {
         const char *files[COUNT_MAX_FILES];
         const size_t nfiles = count_list_files(count, files);
-        return output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < count->ninputs; i++)
+                if (count->inputs[i][0] == '@')
+                        KC_TRY(check_list(count, count->inputs[i] + 1, err));
+        status = output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
+out:
+        return status;
 }
 
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err)
@@ -46,6 +65,7 @@ static struct kc_reader_options reading_of(const struct count *count)
         struct kc_reader_options reading = { .k = min_k,
                                              .max_k = max_k,
                                              .min_quality = (int)count->settings->min_quality,
+                                             .empty = count->settings->empty,
                                              .nworkers = count->writing.nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,

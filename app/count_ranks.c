@@ -76,10 +76,44 @@ out:
         return status;
 }
 
+/* Add what the other ranks have found in some inputs.
+ *   marks  in/out [n], n <= MOST_MARKS */
+enum { MOST_MARKS = 64 << 10 };
+static enum kc_status gather_marks(struct ranks *ranks, uint8_t *marks, size_t n,
+                                   struct kc_error *err)
+{
+        const size_t nranks = (size_t)ranks_count(ranks);
+        uint8_t *all = malloc(n * nranks);
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        enum kc_status status = ranks->exchange.gather(ranks->exchange.ctx, marks, n, all, err);
+        for (size_t i = 0; i < n * nranks && status == KC_OK; i++)
+                marks[i % n] |= all[i];
+        free(all);
+        return status;
+}
+
+static enum kc_status take_marks(struct count *count, struct kc_error *err)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        enum kc_status status = KC_OK;
+        count->marks = malloc(n);
+        if (count->marks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        kc_reader_marks(count->reader, count->marks);
+        for (size_t i = 0; i < n && count->ranks != NULL; i += MOST_MARKS)
+                KC_TRY(gather_marks(count->ranks, count->marks + i,
+                                    n - i < MOST_MARKS ? n - i : (size_t)MOST_MARKS, err));
+out:
+        return status;
+}
+
 enum kc_status count_gather(struct count *count, struct kc_error *err)
 {
         struct rank_report own = { 0 };
         enum kc_status status;
+        KC_TRY(take_marks(count, err));
         if (count->ranks == NULL)
                 return KC_OK;
         if (count->histogram != NULL)

@@ -5,6 +5,8 @@
 #include "app/summary.h"
 #include "base/clock.h"
 
+#include <string.h>
+
 /* What is the same for each k. */
 static struct summary summary_of(const struct count *count)
 {
@@ -22,6 +24,7 @@ static struct summary summary_of(const struct count *count)
         summary.ranks = count->reports;
         summary.nranks = count->reports != NULL ? ranks_count(count->ranks) : 0;
         summary.ninputs = kc_reader_names(count->reader, &summary.inputs);
+        summary.marks = count->marks;
         return summary;
 }
 
@@ -52,15 +55,61 @@ void count_report(const struct count *count)
                                                                   .nobjects = all.n });
 }
 
-void count_warn_of_nothing(const struct count *count)
+enum { MOST_WARNINGS = 10 }; /* of a kind, that name an input each */
+
+static const char *shown(const char *name)
 {
-        if (count->settings->min_quality > 0 && !count_read_totals(count).any_qualities)
-                message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
-        for (int i = 0; i < count->noutputs; i++) {
-                const struct count_output *o = &count->outputs[i];
-                if (o->totals.nkmers == 0)
-                        message_print(WRITING_EMPTY "no read has %d usable bases in a row\n", o->k);
-                else if (!count->adds && o->written.info.ndropped_distinct == o->totals.ndistinct)
-                        message_print(WRITING_ALL_DROPPED, o->k);
+        return strcmp(name, "-") == 0 ? "standard input" : name;
+}
+
+/* Warn about each input whose marks, as far as mask goes, are these.
+ *   what   of such an input
+ *   other  of several that are not named */
+static void warn_of_inputs(const struct count *count, unsigned mask, unsigned marks,
+                           const char *what, const char *other)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        size_t nfound = 0;
+        for (size_t i = 0; i < n; i++)
+                if ((count->marks[i] & mask) == marks && ++nfound <= MOST_WARNINGS)
+                        message_print("kcount: warning: %s %s\n", shown(names[i]), what);
+        if (nfound > MOST_WARNINGS)
+                message_print("kcount: warning: %zu more inputs %s\n", nfound - MOST_WARNINGS,
+                              other);
+}
+
+static void warn_of_k(const struct count *count, const struct count_output *o)
+{
+        if (o->totals.nkmers == 0)
+                message_print(WRITING_EMPTY "no read has %d usable bases in a row\n", o->k);
+        else if (!count->adds && o->written.info.ndropped_distinct == o->totals.ndistinct)
+                message_print(WRITING_ALL_DROPPED, o->k);
+}
+
+/* Of a single input, the warning that it holds no sequence says that nothing was counted. */
+static void warn_of_nothing(const struct count *count)
+{
+        const struct kc_reader_totals read = count_read_totals(count);
+        const char *const *names;
+        if (read.nbases == 0) {
+                if (kc_reader_names(count->reader, &names) > 1)
+                        message_print(WRITING_EMPTY "no input holds a sequence\n");
+                return;
         }
+        if (count->settings->min_quality > 0 && !read.any_qualities)
+                message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
+        for (int i = 0; i < count->noutputs; i++)
+                warn_of_k(count, &count->outputs[i]);
+}
+
+void count_warn(const struct count *count)
+{
+        warn_of_inputs(count, KC_INPUT_NO_END_BLOCK, KC_INPUT_NO_END_BLOCK,
+                       "ends without BGZF's end-of-file block: it was counted, but whole records "
+                       "may be missing at its end",
+                       "end without BGZF's end-of-file block");
+        warn_of_inputs(count, KC_INPUT_HAS_BASES, 0,
+                       "holds no sequence: no k-mer was counted in it", "hold no sequence");
+        warn_of_nothing(count);
 }

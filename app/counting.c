@@ -129,7 +129,7 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
         enum kc_status status;
         KC_TRY(count_commit(count, err));
         count_add_first_rank(count);
-        count_warn_of_nothing(count);
+        count_warn(count);
         if (count->settings->format != NULL)
                 KC_TRY(count_export(count, err));
         count_report(count);
@@ -165,6 +165,7 @@ static void close_count(struct count *count)
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);
         free(count->reports);
+        free(count->marks);
         free(count->tmp_dir);
 }
 

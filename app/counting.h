@@ -20,6 +20,7 @@ struct count_settings {
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only, gather;
+        bool empty;                     /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
         const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
         size_t nother_files;

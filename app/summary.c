@@ -265,15 +265,27 @@ static void put_json_exports(struct json *json, const struct exporting_files *ex
         json_end(json, ']');
 }
 
+/* Elements and end of an array: the inputs whose marks, as far as mask goes, are these. */
+static void put_json_inputs(struct json *json, const struct summary *s, unsigned mask,
+                            unsigned marks)
+{
+        for (size_t i = 0; i < s->ninputs; i++)
+                if ((s->marks[i] & mask) == marks)
+                        json_string(json, NULL, s->inputs[i]);
+        json_end(json, ']');
+}
+
 static void put_json_settings(struct json *json, const struct summary *s)
 {
         json_string(json, "output", s->output);
         json_number(json, "output_bytes", s->stored.file_nbytes);
         put_json_exports(json, s->exports);
         json_begin(json, "inputs", '[');
-        for (size_t i = 0; i < s->ninputs; i++)
-                json_string(json, NULL, s->inputs[i]);
-        json_end(json, ']');
+        put_json_inputs(json, s, 0, 0);
+        json_begin(json, "inputs_without_sequence", '[');
+        put_json_inputs(json, s, KC_INPUT_HAS_BASES, 0);
+        json_begin(json, "inputs_without_end_block", '[');
+        put_json_inputs(json, s, KC_INPUT_NO_END_BLOCK, KC_INPUT_NO_END_BLOCK);
         json_number(json, "runs", s->stored.nruns);
         json_number(json, "k", (uint64_t)s->stored.k);
         json_bool(json, "stranded", s->stored.stranded);

@@ -16,6 +16,7 @@ struct summary {
         const char *output; /* NULL if nothing was written; of stored, only k is valid then */
         const struct exporting_files *exports; /* of the output; n is 0 if it was not exported */
         const char *const *inputs;             /* what this command read */
+        const uint8_t *marks;                  /* of each input; see kc_reader_marks */
         size_t ninputs;
         int nthreads, min_quality;
         uint64_t memory_nbytes; /* the bound, -m */

@@ -26,6 +26,7 @@ struct kc_reader_options {
         int k;     /* the smallest k: segments shorter than it are dropped */
         int max_k; /* the largest: pieces of one sequence share max_k-1 bases; 0: there is only k */
         int min_quality;    /* bases of lower Phred quality (offset 33) end a segment; 0: none do */
+        bool empty;         /* inputs of 0 bytes are accepted */
         int nworkers;       /* threads that will call next() */
         struct kc_job *job; /* cancel is honoured; done/total count input bytes; may be NULL */
         uint64_t memory_nbytes; /* limit on the reader's memory, at least about 6 MiB a worker; 0:
@@ -105,6 +106,11 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
  * The inputs' names in order, after @LIST was resolved; owned by the reader. Returns how many.
  */
 size_t kc_reader_names(const struct kc_reader *reader, const char *const **names);
+
+/* What reading has shown so far of each input, of enum kc_input_mark (kmer/stored.h), combined with
+ * |; final once every worker has seen the end. With several ranks, other ranks may know more.
+ *   marks  out [kc_reader_names] */
+void kc_reader_marks(const struct kc_reader *reader, uint8_t *marks);
 
 /*
  * An estimate of the number of bases in all inputs, from their sizes and first bytes; 0 if there is

@@ -19,6 +19,12 @@
 extern "C" {
 #endif
 
+/* What reading an input has shown. */
+enum kc_input_mark {
+        KC_INPUT_HAS_BASES = 1 << 0,
+        KC_INPUT_NO_END_BLOCK = 1 << 1, /* BGZF ends in it without its end-of-file block */
+};
+
 struct kc_stored_file {
         uint64_t nbytes; /* as stored */
         bool bgzf;       /* otherwise it is plain text */
@@ -64,6 +70,9 @@ struct kc_stored_source {
          * it has grown so that its end may be missing. KC_EINPUT, KC_EIO. */
         enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                size_t *got, struct kc_error *err);
+        /* Called, in any thread, when a part of the file has been parsed.
+         *   marks  of enum kc_input_mark, combined with | */
+        void (*mark)(void *ctx, size_t file, unsigned marks);
         /* Called, perhaps more than once, when the file will not be read any more. */
         void (*close)(void *ctx, size_t file);
         /* Called when all files have been read and parsed, or when the engine gives them up. */

@@ -286,6 +286,11 @@ static const struct kc_stored_file *file_of(const struct kc_gpu_intake *intake,
         return &intake->source->files[part->file];
 }
 
+static bool is_fastq(const struct kc_stored_file *file)
+{
+        return !file->bam && !file->fasta;
+}
+
 /* The last n bytes of the portion are the beginning of a block: put them in front of the next
  * portion. */
 static enum kc_status move_tail(struct kc_gpu_intake *intake, const struct intake_portion *from,
@@ -339,14 +344,16 @@ out:
 }
 
 /* At the end of a part: whether all its blocks are there, and nothing is left. The last block of a
- * file must be the empty one that marks the end; that of any other part must have the text that
- * belongs to the part, and what it has beyond that is dropped. */
+ * file must be the empty one that marks the end, except in FASTQ, which must then end with a whole
+ * record; that of any other part must have the text that belongs to the part, and what it has beyond
+ * that is dropped. */
 static bool end_blocks(const struct kc_gpu_intake *intake, struct intake_round *round,
                        size_t nblocks, enum kc_bgzf_stop stop)
 {
         const struct kc_stored_part *part = intake->portion->part;
         const uint64_t last = intake->last_block_text_nbytes;
-        if (stop != KC_BGZF_END || (part->ends_file && last != 0))
+        round->no_end_block = part->ends_file && last != 0;
+        if (stop != KC_BGZF_END || (round->no_end_block && !is_fastq(file_of(intake, part))))
                 return false;
         if (part->kept == UINT32_MAX)
                 return true;
@@ -429,6 +436,7 @@ static enum kc_status begin_round(struct kc_gpu_intake *intake, bool *foreign, s
         round->part = intake->portion->part;
         round->portion = NULL;
         round->ends_part = false;
+        round->no_end_block = false;
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(intake->inflating, round->parsed, 0)));
         if (file_of(intake, round->part)->bgzf)
                 KC_TRY(begin_bgzf(intake, round, &ends, foreign, err));
@@ -448,15 +456,27 @@ static void add_totals(struct kc_gpu_intake *intake, const struct kc_gpu_text_re
 {
         intake->totals.nreads += result->nreads;
         intake->totals.nbases += result->nbases;
+        intake->part_nbases += result->nbases;
         intake->totals.nskipped += result->nskipped;
         intake->totals.nlow_quality += result->nlow_quality;
 }
 
-/* All text of the part has been parsed. */
-static void end_part(struct kc_gpu_intake *intake, const struct kc_stored_part *part)
+static void mark_file(struct kc_gpu_intake *intake, const struct intake_round *round)
 {
         const struct kc_stored_source *source = intake->source;
+        const unsigned bases = intake->part_nbases > 0 ? KC_INPUT_HAS_BASES : 0;
+        const unsigned end = round->no_end_block ? KC_INPUT_NO_END_BLOCK : 0;
+        source->mark(source->ctx, round->part->file, bases | end);
+        intake->part_nbases = 0;
+}
+
+/* All text of the round's part has been parsed. */
+static void end_part(struct kc_gpu_intake *intake, const struct intake_round *round)
+{
+        const struct kc_stored_source *source = intake->source;
+        const struct kc_stored_part *part = round->part;
         const bool is_whole = part->offset == 0 && part->ends_file;
+        mark_file(intake, round);
         intake->noverlap = 0;
         intake->skipped = 0;
         if (part->offset > 0) { /* the beginning of the block belongs to another part */
@@ -487,7 +507,7 @@ static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_roun
         intake->done = 0;
         intake->nparsed++;
         if (round->ends_part)
-                end_part(intake, round->part);
+                end_part(intake, round);
         if (round->portion != NULL)
                 kc_intake_give_back(intake, round->portion);
 out:

@@ -43,6 +43,7 @@ struct intake_round {
         struct intake_portion *portion; /* to be given back after the round; or NULL */
         const struct kc_stored_part *part;
         bool ends_part;
+        bool no_end_block; /* the file ends with the round, but not with BGZF's empty block */
         /* BGZF */
         struct kc_bgzf_block *host_blocks, *blocks; /* [MAX_BLOCKS] pinned, device */
         uint32_t *status;                           /* [MAX_BLOCKS] device */
@@ -79,7 +80,8 @@ struct kc_gpu_intake {
         size_t carry;              /* bytes that the last parse left */
         size_t done;               /* of carry and round, parsed already */
         uint64_t skipped;          /* bytes of text passed over before the part's first record */
-        bool takes_all; /* the next piece is all that is left: its first record is long */
+        bool takes_all;       /* the next piece is all that is left: its first record is long */
+        uint64_t part_nbases; /* that the current part has had so far */
         uint32_t noverlap;
         struct kc_gpu_text *text;
         struct kc_gpu_text_out out;

@@ -1,5 +1,6 @@
 #include "io/inflate/gunzip.h"
 
+#include "io/input/bgzf_header.h"
 #include "io/input/damage.h"
 
 #include <libdeflate.h>
@@ -80,6 +81,7 @@ void kc_piece_empty(struct kc_piece *piece)
 {
         piece->key = KC_NO_BLOCK;
         piece->nsymbols = piece->nbytes = piece->nwindow = piece->nends = 0;
+        piece->open_before = 0;
 }
 
 /* ---- between members ---- */
@@ -92,6 +94,7 @@ enum verdict {
         BAD_FLAGS,
         BAD_HEADER,
         AFTER_PADDING,
+        NO_END_BLOCK,
 };
 
 enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
@@ -125,6 +128,11 @@ static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *b
         size_t taken = FIXED_HEADER + (extra ? 2 : 0);
         if (n < taken)
                 return NEEDS_INPUT;
+        uint32_t header = extra ? kc_bgzf_header_nbytes(bytes) : 0;
+        if (n < header && header <= KC_BGZF_LONGEST_NBYTES)
+                return NEEDS_INPUT;
+        place->bgzf = header <= KC_BGZF_LONGEST_NBYTES &&
+                      kc_bgzf_parse(bytes, n, &(struct kc_bgzf_header){ 0 });
         place->header.begin = place->bit / 8;
         place->header.flags = bytes[3];
         place->header.crc = 0;
@@ -214,17 +222,21 @@ static enum verdict end_member(struct kc_gunzip_place *place, const struct kc_vi
         end->offset = place->bit / 8;
         place->phase = KC_IN_PADDING;
         place->padded = false;
+        place->open = place->bgzf && end->nbytes > 0;
+        end->open = false;
         return SOUND;
 }
 
 /* Skip zeros after a member. Another member or the file's end must follow; after zeros, only the
- * end. */
+ * end. After BGZF, they are padding only if its end-of-file block comes before them. */
 static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_view *view)
 {
         size_t n, nzeros = 0;
         const uint8_t *bytes = bytes_at(place, view, &n);
         while (nzeros < n && bytes[nzeros] == 0)
                 nzeros++;
+        if (nzeros > 0 && place->open)
+                return NO_END_BLOCK;
         place->bit += 8 * (uint64_t)nzeros;
         place->padded |= nzeros > 0;
         if (nzeros == n && !view->ends)
@@ -377,6 +389,24 @@ static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *er
         return walk->marked ? leave_marks(walk, 0, err) : KC_OK;
 }
 
+/* What follows the last member is known, a header or the end of the file: if that was a BGZF block
+ * with text, BGZF ends there without its end-of-file block, unless another block follows. */
+static void settle_end(struct member_walk *walk)
+{
+        struct kc_gunzip_place *place = walk->place;
+        struct kc_piece *piece = walk->piece;
+        const bool ended = place->phase == KC_AT_END;
+        if (!place->open || (!ended && place->phase != KC_IN_EXTRA))
+                return;
+        place->open = false;
+        if (place->bgzf && !ended)
+                return;
+        if (piece->nends > 0)
+                piece->ends[piece->nends - 1].open = true;
+        else
+                piece->open_before = ended ? place->bit / 8 : place->header.begin;
+}
+
 /* Go on until the piece is done or cannot be continued (walk->verdict). */
 static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
 {
@@ -392,11 +422,13 @@ static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
                         break;
                 case KC_IN_PADDING:
                         walk->verdict = skip_padding(walk->place, walk->view);
+                        settle_end(walk);
                         break;
                 case KC_AT_END:
                         return KC_OK;
                 default:
                         walk->verdict = walk_header(walk->place, walk->view);
+                        settle_end(walk);
                 }
         }
         return status;
@@ -424,6 +456,8 @@ enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view
         piece->key = kc_deflate_block_key(view->data, view->n, bit) + 8 * view->offset;
         piece->place.phase = KC_IN_DATA;
         piece->place.bit = bit + 8 * view->offset;
+        piece->place.bgzf = true;
+        piece->place.open = false;
         kc_deflate_begin(piece->place.deflate, bit);
         KC_TRY(walk_on(&walk, err));
 out:
@@ -452,6 +486,8 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
                                                                  gunzip->size,
                                                                  walk->verdict == AFTER_PADDING },
                                           err);
+        case NO_END_BLOCK:
+                return kc_damage_no_end_block(gunzip->name, byte, false, "gzip -dc FILE", err);
         case BAD_FLAGS:
                 return kc_damage_corrupt(gunzip->name, "unknown flags in the gzip header at", byte,
                                          err);
@@ -522,6 +558,17 @@ static enum kc_status put_window(struct kc_piece *piece, const struct kc_gunzip 
         return KC_OK;
 }
 
+/* The guess is right. Its first member has begun before it, and is no BGZF block. */
+static void correct_guess(struct kc_piece *piece)
+{
+        if (piece->nends == 0)
+                piece->place.bgzf = false;
+        else
+                piece->ends[0].open = false;
+        if (piece->nends == 1)
+                piece->place.open = false;
+}
+
 enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
                                size_t max, bool *done, struct kc_error *err)
@@ -534,6 +581,8 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
         memcpy(window, gunzip->window, KC_WINDOW);
         if (is_guess_right(piece, gunzip, view)) {
                 struct kc_gunzip_place place = gunzip->place;
+                if (!place.bgzf)
+                        correct_guess(piece);
                 gunzip->place = piece->place;
                 piece->place = place;
                 pass_window(piece, gunzip, window, nwindow);

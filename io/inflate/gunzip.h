@@ -56,7 +56,9 @@ struct kc_gunzip_place {
                 uint16_t left; /* of the extra field */
                 uint32_t crc;  /* of what was read so far */
         } header;
-        bool padded;                /* zeros were found */
+        bool padded; /* zeros were found */
+        bool bgzf; /* the current member is a BGZF block; in a guess, the first is taken for one */
+        bool open; /* what follows a BGZF block with text is not known yet */
         bool between_blocks;        /* in data: a block begins here */
         struct kc_deflate *deflate; /* owned */
 };
@@ -66,6 +68,7 @@ struct kc_member_end {
         size_t text;     /* bytes of the piece's text before it */
         uint64_t offset; /* after its trailer in the file */
         uint32_t crc, nbytes;
+        bool open; /* BGZF ends here without its end-of-file block */
 };
 
 /* The text of a piece: symbols, then bytes. Zero-initialise; free with kc_piece_free. */
@@ -79,6 +82,7 @@ struct kc_piece {
         size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
+        uint64_t open_before; /* so does BGZF at this byte of the file, before the piece; or 0 */
 };
 
 /* The state that is passed on from piece to piece in the file's order. */

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEADER = 256 };
-
 struct bgzf_source {
         struct kc_source base;
         struct kc_gzip_stream *rest; /* set once a member was not BGZF */
@@ -62,7 +60,7 @@ static enum kc_status next_header(struct kc_source *source, struct kc_chunk *chu
         if (*got < KC_BGZF_USUAL_NBYTES)
                 goto out;
         uint32_t nbytes = kc_bgzf_header_nbytes(chunk->packed + chunk->packed_nbytes);
-        if (nbytes > *got && nbytes <= MAX_HEADER) {
+        if (nbytes > *got && nbytes <= KC_BGZF_LONGEST_NBYTES) {
                 KC_TRY(get(source, chunk, *got, nbytes - *got, &more, err));
                 *got += more;
         }
@@ -72,11 +70,10 @@ out:
         return status;
 }
 
-/*
- * At the end of the file, the last block, before this offset, must be an empty one: the mark that
- * nothing is missing.
- */
-static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struct kc_error *err)
+/* Whether the last block, before this offset, has text. Otherwise it is the mark that nothing is
+ * missing. */
+static enum kc_status is_open(const struct bgzf_source *bgzf, uint64_t offset, bool *open,
+                              struct kc_error *err)
 {
         const struct kc_input *in = &bgzf->base.input;
         uint8_t isize[4];
@@ -89,13 +86,16 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
                         return status;
                 text_nbytes = got == sizeof isize ? kc_bgzf_u32(isize) : 1;
         }
-        if (text_nbytes != 0)
-                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE,
-                                      bgzf->base.bam ? "samtools fastq FILE" : "gzip -dc FILE",
-                                      "%s is truncated: it ends at byte %llu without BGZF's "
-                                      "end-of-file block" KC_DAMAGE_REMEDY,
-                                      in->name, (unsigned long long)offset);
+        *open = text_nbytes != 0;
         return KC_OK;
+}
+
+/* The blocks end with those that the chunk has. */
+static enum kc_status end_blocks(const struct bgzf_source *bgzf, struct kc_chunk *chunk,
+                                 struct kc_error *err)
+{
+        chunk->open_end.offset = chunk->packed_offset + chunk->packed_nbytes;
+        return is_open(bgzf, chunk->open_end.offset, &chunk->open_end.found, err);
 }
 
 /* Take the block whose header follows the chunk's packed bytes. */
@@ -136,7 +136,7 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
         size_t taken = source->input.regular ? 0 : have;
         uint64_t offset = chunk->packed_offset + chunk->packed_nbytes;
         uint8_t first = chunk->packed[chunk->packed_nbytes];
-        enum kc_status status = KC_OK;
+        enum kc_status status;
         if (have < KC_BGZF_USUAL_NBYTES && first == 0x1f)
                 return truncated(source, offset, err);
         if (source->part.end != UINT64_MAX)
@@ -150,10 +150,12 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
                                                source->input.regular ? source->input.size : 0,
                                                false },
                         err);
-        if (first == 0)
-                status = check_end(bgzf, offset, err);
+        status = end_blocks(bgzf, chunk, err);
         if (status != KC_OK)
                 return status;
+        if (first == 0 && chunk->open_end.found)
+                return kc_damage_no_end_block(source->input.name, offset, false, "gzip -dc FILE",
+                                              err);
         chunk->input_nbytes += taken;
         return kc_gzip_open(&bgzf->rest, &source->input, source->chunk_nbytes / 4,
                             chunk->packed + chunk->packed_nbytes, taken, err);
@@ -204,7 +206,7 @@ static enum kc_status take(struct kc_source *source, struct kc_chunk *chunk, str
                 KC_TRY(next_header(source, chunk, &have, &header, err));
                 if (have == 0) {
                         chunk->last = true;
-                        KC_TRY(check_end(bgzf, chunk->packed_offset + chunk->packed_nbytes, err));
+                        KC_TRY(end_blocks(bgzf, chunk, err));
                         break;
                 }
                 if (header.block_nbytes == 0) {

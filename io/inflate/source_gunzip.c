@@ -345,13 +345,30 @@ static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_
         bool done = false;
         accept(gz, room, &done, &chunk->error);
         chunk->last = chunk->error.status != KC_OK || gz->gunzip.place.phase == KC_AT_END;
-        bool filled = chunk->last || piece->nsymbols + piece->nbytes + piece->nends > 0;
+        bool filled = chunk->last || piece->nsymbols + piece->nbytes + piece->nends > 0 ||
+                      piece->open_before > 0;
         if (filled) {
                 chunk->input_nbytes = gz->gunzip.place.bit / 8 - gz->counted;
                 gz->counted += chunk->input_nbytes;
         }
         move_on(gz, room, done, filled, chunk);
         return filled || chunk->last;
+}
+
+/* Note where BGZF ends without its end-of-file block: rather within a line, if there are several such
+ * places. Of the one before the piece, that is not known here.
+ *   text  of the piece, [n] */
+static void note_open_ends(const struct kc_piece *piece, const uint8_t *text, size_t n,
+                           struct kc_open_end *open)
+{
+        bool in_line = false;
+        *open = (struct kc_open_end){ piece->open_before > 0, piece->open_before, n };
+        for (size_t i = 0; i < piece->nends && !in_line; i++) {
+                const struct kc_member_end *end = &piece->ends[i];
+                in_line = end->open && end->text > 0 && text[end->text - 1] != '\n';
+                if (end->open && (in_line || !open->found))
+                        *open = (struct kc_open_end){ true, end->offset, n - end->text };
+        }
 }
 
 /* Write the accepted text. A failure found here lies before one that accepting found in the
@@ -370,7 +387,9 @@ static void finish(struct gunzip_source *gz, const struct room *room, struct kc_
         kc_turn_pass(&gz->folding);
         chunk->text = chunk->front;
         chunk->end = chunk->front + (first.status == KC_OK ? n : 0);
-        if (first.status != KC_OK)
+        if (first.status == KC_OK)
+                note_open_ends(&room->piece, chunk->buffer + chunk->front, n, &chunk->open_end);
+        else
                 chunk->error = first;
 }
 

@@ -9,6 +9,7 @@
 #include "io/inflate/gzip_stream.h"
 
 #include "io/inflate/source.h"
+#include "io/input/bgzf_header.h"
 #include "io/input/damage.h"
 
 #include <isa-l/igzip_lib.h>
@@ -22,6 +23,8 @@ struct kc_gzip_stream {
         struct kc_input *input;
         struct inflate_state state;
         bool in_member;
+        bool bgzf; /* the member, or the last one, is a BGZF block... */
+        bool open; /* ...with text, and it has ended */
         bool input_ended;
         size_t buffer_nbytes;
         uint8_t buffer[];
@@ -42,7 +45,7 @@ enum kc_status kc_gzip_open(struct kc_gzip_stream **stream, struct kc_input *in,
         if (s == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         s->input = in;
-        s->in_member = s->input_ended = false;
+        s->in_member = s->bgzf = s->open = s->input_ended = false;
         s->buffer_nbytes = buffer_nbytes;
         isal_inflate_init(&s->state);
         if (nhead > 0)
@@ -93,6 +96,8 @@ struct header {
         struct kc_gzip_stream *stream;
         struct kc_chunk *chunk;
         uint32_t crc; /* of the bytes so far */
+        uint8_t bytes[KC_BGZF_LONGEST_NBYTES];
+        size_t nbytes; /* of them, as many as fit */
 };
 
 static enum kc_status get_byte(struct header *h, uint8_t *byte, struct kc_error *err)
@@ -106,6 +111,8 @@ static enum kc_status get_byte(struct header *h, uint8_t *byte, struct kc_error 
         *byte = *state->next_in++;
         state->avail_in--;
         h->crc = libdeflate_crc32(h->crc, byte, 1);
+        if (h->nbytes < sizeof h->bytes)
+                h->bytes[h->nbytes++] = *byte;
         return KC_OK;
 }
 
@@ -152,6 +159,7 @@ static enum kc_status read_header(struct header *h, struct kc_error *err)
                 KC_TRY(get_u16(h, &length, err));
         for (; length > 0; length--)
                 KC_TRY(get_byte(h, &byte, err));
+        h->stream->bgzf = kc_bgzf_parse(h->bytes, h->nbytes, &(struct kc_bgzf_header){ 0 });
         if (flags & FNAME)
                 KC_TRY(skip_string(h, err));
         if (flags & FCOMMENT)
@@ -168,13 +176,17 @@ out:
         return status;
 }
 
-/* Skip zeros after a member; *ended if they go on to the end of the input. */
+/* Skip zeros after a member; *ended if they go on to the end of the input. After BGZF, they are
+ * padding only if its end-of-file block comes before them. */
 static enum kc_status skip_padding(struct kc_gzip_stream *stream, struct kc_chunk *chunk,
                                    bool *ended, struct kc_error *err)
 {
         struct inflate_state *state = &stream->state;
         bool padding = false;
         while (state->avail_in > 0 && *state->next_in == 0) {
+                if (stream->open)
+                        return kc_damage_no_end_block(stream->input->name, place(stream), false,
+                                                      "gzip -dc FILE", err);
                 padding = true;
                 state->next_in++;
                 state->avail_in--;
@@ -194,9 +206,15 @@ static enum kc_status begin_member(struct kc_gzip_stream *stream, struct kc_chun
         struct header header = { .stream = stream, .chunk = chunk };
         enum kc_status status;
         KC_TRY(skip_padding(stream, chunk, &chunk->last, err));
+        const uint64_t end = place(stream);
+        stream->bgzf = false;
+        if (!chunk->last)
+                KC_TRY(read_header(&header, err));
+        if (stream->open && !stream->bgzf)
+                chunk->open_end = (struct kc_open_end){ .found = true, .offset = end };
+        stream->open = false;
         if (chunk->last)
                 goto out;
-        KC_TRY(read_header(&header, err));
         isal_inflate_reset(&stream->state);
         stream->state.crc_flag = ISAL_GZIP_NO_HDR_VER;
         stream->in_member = true;
@@ -220,10 +238,12 @@ static enum kc_status inflate_some(struct kc_gzip_stream *stream, struct kc_erro
         int code = isal_inflate(state);
         if (code < 0)
                 return kc_damage_corrupt(stream->input->name, explain(code), place(stream), err);
-        if (state->block_state == ISAL_BLOCK_FINISH)
+        if (state->block_state == ISAL_BLOCK_FINISH) {
                 stream->in_member = false;
-        else if (state->avail_out > 0 && state->avail_in == 0 && stream->input_ended)
+                stream->open = stream->bgzf && state->total_out > 0;
+        } else if (state->avail_out > 0 && state->avail_in == 0 && stream->input_ended) {
                 return truncated(stream, err);
+        }
         return KC_OK;
 }
 
@@ -235,7 +255,7 @@ enum kc_status kc_gzip_fill(struct kc_gzip_stream *stream, struct kc_chunk *chun
         KC_TRY(kc_chunk_reserve(chunk, nbytes, err));
         state->next_out = chunk->buffer + chunk->front;
         state->avail_out = (uint32_t)nbytes;
-        while (state->avail_out > 0 && !chunk->last) {
+        while (state->avail_out > 0 && !chunk->last && !chunk->open_end.found) {
                 KC_TRY(refill(stream, chunk, err));
                 if (stream->in_member)
                         KC_TRY(inflate_some(stream, err));

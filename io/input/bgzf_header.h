@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 enum {
-        KC_BGZF_FIXED_NBYTES = 12, /* before the extra field */
-        KC_BGZF_USUAL_NBYTES = 18, /* a header with only BC in its extra field */
+        KC_BGZF_FIXED_NBYTES = 12,    /* before the extra field */
+        KC_BGZF_USUAL_NBYTES = 18,    /* a header with only BC in its extra field */
+        KC_BGZF_LONGEST_NBYTES = 256, /* a longer header is not taken for BGZF's */
         KC_BGZF_FOOTER_NBYTES = 8,
         KC_BGZF_MAX_NBYTES = 65536, /* of a block, and of the text in it */
 };

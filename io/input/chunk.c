@@ -65,6 +65,7 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->nskip = chunk->nkept = 0;
         chunk->is_cut = false;
         chunk->error = (struct kc_error){ 0 };
+        chunk->open_end = (struct kc_open_end){ 0 };
 }
 
 /* nbytes and half as much again, as far as the buffer's limit allows beside `rest`. */

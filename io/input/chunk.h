@@ -40,16 +40,28 @@ struct kc_record {
         bool turned;
 };
 
+/*
+ * A place in a file where BGZF blocks end without the empty one that marks the end of all of them:
+ * at the end of the file, or because members of gzip that are not blocks follow.
+ */
+struct kc_open_end {
+        bool found;
+        uint64_t offset; /* in the file, after the blocks */
+        size_t nafter;   /* bytes of the chunk's text that come after the place */
+};
+
 struct libdeflate_decompressor;
 
 struct kc_chunk {
         uint8_t *buffer;
         size_t front, capacity; /* text may lie in [front, front + capacity) */
         size_t start, text, end;
-        uint64_t seq;          /* 0, 1, 2, ... within the file */
-        bool last;             /* the file's last chunk; may be empty */
-        uint64_t input_nbytes; /* bytes of the file that it consumed */
-        struct kc_error error; /* why it could not be filled */
+        uint64_t seq;                /* 0, 1, 2, ... within the file */
+        bool last;                   /* the file's last chunk; may be empty */
+        uint64_t input_nbytes;       /* bytes of the file that it consumed */
+        struct kc_error error;       /* why it could not be filled */
+        struct kc_open_end open_end; /* one such place; if the text before any of them ends within
+                                        a line, that one */
 
         struct kc_record *records;
         size_t nrecords, records_cap;

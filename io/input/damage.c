@@ -17,6 +17,16 @@ enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t of
                        (unsigned long long)offset);
 }
 
+enum kc_status kc_damage_no_end_block(const char *name, uint64_t offset, bool goes_on,
+                                      const char *filter, struct kc_error *err)
+{
+        return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, filter,
+                              "%s is truncated: %s at byte %llu without BGZF's end-of-file "
+                              "block" KC_DAMAGE_REMEDY,
+                              name, goes_on ? "its BGZF data ends" : "it ends",
+                              (unsigned long long)offset);
+}
+
 enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_error *err)
 {
         unsigned long long offset = trailing->offset, n = 0;

@@ -19,6 +19,15 @@ enum kc_status kc_damage_truncated(const char *name, const char *format, uint64_
 enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t offset,
                                  struct kc_error *err);
 
+/*
+ * BGZF ends before byte offset without its end-of-file block.
+ *   goes_on  the file does not end there
+ *   filter   a command that reads FILE if it is known to be whole
+ * Returns KC_EINPUT.
+ */
+enum kc_status kc_damage_no_end_block(const char *name, uint64_t offset, bool goes_on,
+                                      const char *filter, struct kc_error *err);
+
 /* Bytes after compressed data that are not part of it. */
 struct kc_trailing {
         const char *name;   /* of the file */

@@ -243,12 +243,13 @@ static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t 
         return detect_text(look, text, ntext, err);
 }
 
-enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detected *found,
                          struct kc_error *err)
 {
-        struct look look = {
-                .name = in->name, .lines = lines, .bytes_per_letter = 1, .found = found
-        };
+        struct look look = { .name = in->name,
+                             .lines = (accepted & KC_ACCEPT_LINES) != 0,
+                             .bytes_per_letter = 1,
+                             .found = found };
         enum kc_status status;
         size_t n = 0;
         *found = (struct kc_detected){ .container = KC_CONTAINER_PLAIN };
@@ -256,7 +257,7 @@ enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *fo
         if (bytes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
-        if (n == 0 && !lines) {
+        if (n == 0 && !(accepted & KC_ACCEPT_EMPTY)) {
                 status = kc_fail(err, KC_EINPUT, "%s is empty", in->name);
                 goto out;
         }

@@ -25,13 +25,19 @@ struct kc_detected {
 #define KC_BOM "\xef\xbb\xbf"
 enum { KC_BOM_NBYTES = 3 };
 
+/* What is accepted, too. */
+enum kc_accepted {
+        KC_ACCEPT_EMPTY = 1 << 0, /* input of 0 bytes */
+        KC_ACCEPT_LINES = 1 << 1, /* lines of sequence that are neither FASTQ nor FASTA */
+};
+
 /*
  * Look at the beginning of an open input, without consuming anything.
- *   lines  also accept lines of sequence that are neither FASTQ nor FASTA, and empty input
+ *   accepted  of enum kc_accepted, combined with |
  * KC_EINPUT if it is empty or another kind of file, as far as the first bytes show; the message
  * says what it is and what to do. KC_EIO, KC_ENOMEM.
  */
-enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detected *found,
                          struct kc_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "io/parse/file.h"
 
+#include "io/input/damage.h"
 #include "io/parse/cut.h"
 
 enum { MAX_HTS_THREADS = 4 };
@@ -147,7 +148,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
         enum kc_status status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, false, &found, err);
+                status = kc_detect(&in, options->accepted, &found, err);
         if (status == KC_OK)
                 status = find_ends(&in, &found, piece, &ends, err);
         if (status == KC_OK)
@@ -195,8 +196,12 @@ bool kc_file_has_qualities(const struct kc_file *file)
 
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
 {
-        if (file->bam != NULL)
+        if (file->bam != NULL) {
+                if (chunk->open_end.found)
+                        kc_damage_no_end_block(file->text.name, chunk->open_end.offset,
+                                               !chunk->last, "samtools fastq FILE", &chunk->error);
                 return kc_bam_parse(file->bam, chunk, err);
+        }
         if (file->source != NULL)
                 return kc_text_parse(&file->text, chunk, err);
         if (chunk->error.status == KC_OK)

@@ -28,6 +28,7 @@ struct kc_file_options {
         int nfiles;            /* open at once, at most */
         uint64_t bound_nbytes; /* to report: the bound on memory must be this many bytes... */
         unsigned bound_factor; /* ...and this many for each byte of memory_nbytes; 0: unknown */
+        unsigned accepted;     /* of enum kc_accepted */
         size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the default */
 };
 

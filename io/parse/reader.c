@@ -33,6 +33,7 @@ enum { CHUNK_NBYTES = 512 << 10, CACHE_LINE = 64 };
 /* A file that is open, or was. */
 struct active {
         struct kc_file file;
+        size_t input;
         int nusers; /* workers that fill or parse a chunk of it */
         bool busy;  /* a worker does serial work; for serial files only */
         bool ended; /* gives no more chunks */
@@ -48,6 +49,7 @@ struct worker {
 
 struct kc_reader {
         struct kc_inputs inputs;
+        atomic_uint *marks;            /* [inputs.n] of enum kc_input_mark */
         struct kc_input_piece *pieces; /* [npieces] of the inputs, that are to be read */
         size_t npieces;
         struct kc_file_options file_options;
@@ -152,8 +154,10 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
 
         pthread_mutex_lock(&reader->lock);
         reader->nopening--;
-        if (status == KC_OK && !empty)
+        if (status == KC_OK && !empty) {
+                a->input = piece->input;
                 reader->active[reader->nactive++] = a;
+        }
         pthread_cond_broadcast(&reader->changed);
         return status;
 }
@@ -240,6 +244,26 @@ static void publish(struct worker *w)
         s->nbases = s->nskipped = s->nlow_quality = 0;
 }
 
+static bool has_bases(const struct kc_chunk *chunk)
+{
+        bool found = chunk->nblanks > 0;
+        for (size_t i = 0; i < chunk->nrecords && !found; i++)
+                found = chunk->records[i].nbases > chunk->records[i].ncontext;
+        return found;
+}
+
+/* Mark the input with what its parsed chunk shows. */
+static void mark_input(struct kc_reader *reader, const struct active *a,
+                       const struct kc_chunk *chunk)
+{
+        atomic_uint *marks = &reader->marks[a->input];
+        const unsigned known = atomic_load_explicit(marks, memory_order_relaxed);
+        if (!(known & KC_INPUT_HAS_BASES) && has_bases(chunk))
+                atomic_fetch_or(marks, KC_INPUT_HAS_BASES);
+        if (chunk->open_end.found)
+                atomic_fetch_or(marks, KC_INPUT_NO_END_BLOCK);
+}
+
 /* Refill the worker's chunk with records; *end if no input is left. */
 static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *end,
                              struct kc_error *err)
@@ -257,6 +281,7 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
                 count_input(reader, a, w);
                 status = kc_file_parse(&a->file, &w->chunk, err);
                 add_to(&w->nreads, w->chunk.nreads);
+                mark_input(reader, a, &w->chunk);
         }
         leave(reader, a);
         return status;
@@ -331,7 +356,7 @@ static enum kc_status inspect(struct kc_reader *reader, size_t i, bool shared,
         }
         status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, false, &found, err);
+                status = kc_detect(&in, reader->file_options.accepted, &found, err);
         if (status == KC_OK) {
                 sized->nbytes = in.size;
                 sized->nbases = (double)in.size * found.bases_per_byte;
@@ -463,6 +488,7 @@ static struct kc_file_options file_options_of(const struct kc_reader_options *op
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
                 .record_max = options->record_max,
                 .sequence_max = options->sequence_max,
+                .accepted = options->empty ? KC_ACCEPT_EMPTY : 0,
         };
         share_memory(&file, options);
         return file;
@@ -483,7 +509,12 @@ static enum kc_status open_inputs(struct kc_reader **reader, struct kc_inputs *i
         pthread_cond_init(&r->changed, NULL);
         r->job = options->job;
         r->file_options = file_options_of(options);
-        KC_TRY(kc_stored_init(&r->stored, r->inputs.names, r->inputs.n, r->job, err));
+        r->marks = calloc(r->inputs.n + 1, sizeof *r->marks);
+        if (r->marks == NULL) {
+                status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
+                goto out;
+        }
+        KC_TRY(kc_stored_init(&r->stored, r->inputs.names, r->marks, r->inputs.n, r->job, err));
         KC_TRY(inspect_all(r, options, err));
         KC_TRY(make_workers(r, options, err));
         *reader = r;
@@ -558,6 +589,12 @@ size_t kc_reader_names(const struct kc_reader *reader, const char *const **names
         return reader->inputs.n;
 }
 
+void kc_reader_marks(const struct kc_reader *reader, uint8_t *marks)
+{
+        for (size_t i = 0; i < reader->inputs.n; i++)
+                marks[i] = (uint8_t)atomic_load(&reader->marks[i]);
+}
+
 uint64_t kc_reader_fingerprint(const struct kc_reader *reader)
 {
         return reader->fingerprint;
@@ -579,6 +616,7 @@ void kc_reader_close(struct kc_reader *reader)
         free(reader->workers);
         free(reader->active);
         free(reader->pieces);
+        free(reader->marks);
         kc_stored_free(&reader->stored);
         kc_inputs_free(&reader->inputs);
         pthread_mutex_destroy(&reader->lock);

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, size_t n,
-                              struct kc_job *job, struct kc_error *err)
+enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, atomic_uint *marks,
+                              size_t n, struct kc_job *job, struct kc_error *err)
 {
         stored->names = names;
+        stored->marks = marks;
         stored->n = n;
         stored->job = job;
         stored->files = calloc(n, sizeof *stored->files);
@@ -107,6 +108,12 @@ static enum kc_status read_file(void *ctx, size_t file, uint64_t offset, void *t
                 KC_TRY(check_end(stored, file, got, err));
 out:
         return status;
+}
+
+static void mark(void *ctx, size_t file, unsigned marks)
+{
+        struct kc_stored *stored = ctx;
+        atomic_fetch_or(&stored->marks[file], marks);
 }
 
 static void report(void *ctx, const struct kc_stored_totals *totals)
@@ -209,6 +216,7 @@ bool kc_stored_source(struct kc_stored *stored, uint64_t part_nbytes,
                                              .parts = stored->parts,
                                              .nparts = stored->nparts,
                                              .read = read_file,
+                                             .mark = mark,
                                              .close = close_file,
                                              .report = report };
         return !stored->unfit;

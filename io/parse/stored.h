@@ -8,6 +8,7 @@
 #include "kmer/stored.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct kc_job;
 
@@ -22,15 +23,16 @@ struct kc_stored {
         size_t n;
         bool unfit; /* some input is of a kind that a device cannot read */
         struct kc_job *job;
+        atomic_uint *marks; /* [n] */
         struct kc_stored_totals totals;
         pthread_mutex_t opening;
         bool initialized;
 };
 
-/* For n inputs with these names, which the caller owns. job: advances by the bytes read; may be
+/* For n inputs, whose names and marks the caller owns. job: advances by the bytes read; may be
  * NULL. KC_ENOMEM. Free it even then. */
-enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, size_t n,
-                              struct kc_job *job, struct kc_error *err);
+enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, atomic_uint *marks,
+                              size_t n, struct kc_job *job, struct kc_error *err);
 void kc_stored_free(struct kc_stored *stored);
 
 /* Note what input i is: a regular file of this size; found: what detection found in it. */

@@ -1,5 +1,6 @@
 #include "io/parse/text.h"
 
+#include "io/input/damage.h"
 #include "io/input/foreign.h"
 
 #include <string.h>
@@ -104,8 +105,7 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         else if (first == '>' || first == ';')
                 text->format = KC_FORMAT_FASTA;
         else if (!text->any_text)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is empty: there is nothing in its compressed data", text->name);
+                return KC_OK; /* it is empty, or has nothing in its compressed data: there are no reads */
         else if (cut_bom)
                 return kc_foreign_refuse(text->name, KC_CONTAINER_PLAIN, (const uint8_t *)KC_BOM,
                                          text->nbom, err);
@@ -219,13 +219,41 @@ static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut
         kc_fasta_advance(&text->fasta, chunk, cut->tail, text->k);
 }
 
+/*
+ * BGZF ends without its end-of-file block. In FASTQ it may: if something is missing within a record,
+ * that is found, either because the file ends in it, or because another record begins in it. That
+ * would not be noticed within the line of a name.
+ *   in_line  whether the text before the end breaks off within a line
+ */
+static enum kc_status check_open_end(const struct kc_text *text, const struct kc_chunk *chunk,
+                                     bool in_line, struct kc_error *err)
+{
+        const struct kc_open_end *open = &chunk->open_end;
+        const bool goes_on = !chunk->last || open->nafter > 0;
+        if (text->format == KC_FORMAT_FASTQ && !(goes_on && in_line))
+                return KC_OK;
+        return kc_damage_no_end_block(text->name, open->offset, goes_on, "gzip -dc FILE", err);
+}
+
+static bool breaks_off_in_line(const struct kc_text *text, const struct kc_chunk *chunk)
+{
+        const size_t at = chunk->end - chunk->open_end.nafter;
+        return (at > chunk->text ? chunk->buffer[at - 1] : text->last_byte) != '\n';
+}
+
 static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
                             struct kc_error *err)
 {
+        const bool in_line = breaks_off_in_line(text, chunk);
         enum kc_status status;
         end_text(text, chunk, cut);
         if (text->format == KC_FORMAT_UNKNOWN) {
                 status = find_format(text, chunk, cut, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        if (chunk->open_end.found) {
+                status = check_open_end(text, chunk, in_line, err);
                 if (status != KC_OK)
                         return status;
         }

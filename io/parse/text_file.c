@@ -1,6 +1,7 @@
 #include "io/text_file.h"
 
 #include "io/inflate/source.h"
+#include "io/input/damage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static enum kc_status open_source(struct kc_text_file *file, struct kc_input *in
         struct kc_detected found;
         enum kc_status status;
         KC_TRY(kc_chunk_init(&file->chunk, CHUNK_NBYTES, err));
-        KC_TRY(kc_detect(in, true, &found, err));
+        KC_TRY(kc_detect(in, KC_ACCEPT_LINES | KC_ACCEPT_EMPTY, &found, err));
         if (found.container != KC_CONTAINER_ALIGNMENTS && !found.bam)
                 return kc_source_open(&file->source, in, found.container, CHUNK_NBYTES, 1, err);
         status = kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",
@@ -79,6 +80,9 @@ enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, s
                 kc_chunk_clear(chunk);
                 if (!kc_source_fill(file->source, chunk))
                         break;
+                if (chunk->open_end.found) /* lines do not show whether one is missing */
+                        kc_damage_no_end_block(file->source->input.name, chunk->open_end.offset,
+                                               !chunk->last, "gzip -dc FILE", &chunk->error);
                 if (chunk->error.status != KC_OK)
                         return kc_fail_as(err, &chunk->error);
                 if (!file->begun)

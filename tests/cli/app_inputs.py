@@ -7,6 +7,7 @@ behind. Every message names the file, the record or the offset, what was found a
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -18,7 +19,7 @@ import threading
 import zipfile
 
 from session import READS, SOURCE, Session, expect
-from tools import bgzf, bgzf_block, main
+from tools import bam_text, bgzf, bgzf_block, main
 
 READ = b"@read%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n"
 FASTQ = b"".join(READ % i for i in range(40))
@@ -84,7 +85,9 @@ BLANK_WITH_QUALITY = b"@b\nACGT \n+\nIIIII\n@c\nA\n+\nI\n"
 SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
 
 GZ, BGZ = gzip.compress(FASTQ, mtime=0), bgzf(FASTQ, 1000)
-OPEN_BGZ = BGZ[:-len(bgzf_block(b""))]
+END = len(bgzf_block(b""))
+OPEN_BGZ, OPEN_FASTA = BGZ[:-END], bgzf(FASTA, 30)[:-END]
+CUT_BGZ = bgzf(FASTQ[:-5], 1000)[:-END]
 TAR = packed(tar, "reads.fq")
 
 REFUSED = [
@@ -116,7 +119,6 @@ REFUSED = [
     (b"\xe9t\xe9\n", neither("the bytes e9 74 e9 0a")),
     # nothing
     (b"", "in is empty"),
-    (gzip.compress(b""), "in is empty: there is nothing in its compressed data"),
     (b"\n \n\t\n", "in holds no reads: all of its lines are blank"),
     (bytes(4096),
      "in begins with NUL bytes, like a file that was not written completely; copy or download "
@@ -132,8 +134,16 @@ REFUSED = [
      f"{len(GZ)}" + AGAIN),
     (BGZ + BGZ[:7],
      f"in is truncated: the BGZF block at byte {len(BGZ)} is not complete" + AGAIN),
-    (OPEN_BGZ, no_end_block(len(OPEN_BGZ))),
+    (OPEN_FASTA, no_end_block(len(OPEN_FASTA))),
+    (OPEN_FASTA + gzip.compress(FASTA),
+     no_end_block(len(OPEN_FASTA)).replace("it ends at", "its BGZF data ends at")),
+    (gzip.compress(FASTA, mtime=0) + OPEN_FASTA,
+     no_end_block(len(gzip.compress(FASTA, mtime=0)) + len(OPEN_FASTA))),
     (OPEN_BGZ + bytes(50), no_end_block(len(OPEN_BGZ))),
+    (GZ + OPEN_BGZ + bytes(50), no_end_block(len(GZ + OPEN_BGZ))),
+    (CUT_BGZ,
+     "in: record 40 is truncated: the file ends within it, with 24 bases but 20 quality letters"
+     + AGAIN),
     # records
     (FASTQ + BLANK_IN_SEQUENCE,
      "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or after its "
@@ -218,6 +228,90 @@ def test_large_joined():
     s.write("in", text.replace(b"\n>2\n", b">2\n"))
     for threads in (1, 2, 7):
         refuse(s, "in: record 2" + INNER, "in", "-k", 5, "-t", threads, *CPU)
+
+
+def test_no_end_block():
+    """BGZF without its end-of-file block: FASTQ is counted, with a warning, however it is joined."""
+    s = Session()
+    warning = ("kcount: warning: {} ends without BGZF's end-of-file block: it was counted, but "
+               "whole records may be missing at its end\n")
+    files = {"gz": GZ, "end": BGZ, "open": OPEN_BGZ}
+    for first in files:
+        for second in ("", *files):
+            s.write("all.fq", FASTQ * (2 if second else 1))
+            s.kcount("all.fq", "-k", 5, "--quiet", "--force")
+            want = s.kcount("dump", "all.kc")
+            s.write("in", files[first] + files.get(second, b""))
+            shows = (second or first) == "open" or (first, second) == ("open", "gz")
+            for threads in (1, 4):
+                report = json.loads(s.kcount("in", "-k", 5, "-t", threads, "--quiet", "--force",
+                                             "--json"))
+                what = f"{first} {second}, {threads} threads"
+                expect(s.said, warning.format("in") if shows else "", what)
+                expect(report["inputs_without_end_block"], ["in"] if shows else [], what)
+                expect(s.kcount("dump", "in.kc"), want, what)
+    with subprocess.Popen(["cat", s.path / "in"], stdout=subprocess.PIPE) as pipe:
+        s.kcount("-", "-k", 5, "--quiet", "-o", "in.kc", "--force", stdin=pipe.stdout)
+    expect(s.said, warning.format("standard input"), "a pipe")
+    for i in range(13):
+        s.write(f"{i:02}", OPEN_BGZ)
+    s.write("list", "".join(f"{i:02}\n" for i in range(13)))
+    s.kcount("hist", "@list", "-k", 5, "--quiet")
+    expect(s.said, "".join(warning.format(f"{i:02}") for i in range(10)) +
+           "kcount: warning: 3 more inputs end without BGZF's end-of-file block\n", "13 files")
+
+
+EMPTY_SAM = b"@HD\tVN:1.6\n@SQ\tSN:chr\tLN:9\n"
+
+
+def without_sequence():
+    """Whole files without any sequence, of every kind."""
+    yield gzip.compress(b"")
+    yield bgzf(b"")
+    yield gzip.compress(b"") * 3 + bgzf(b"")
+    yield bgzf(bam_text([]))
+    yield gzip.compress(bam_text([]))
+    yield bam_text([])
+    yield EMPTY_SAM
+    yield gzip.compress(EMPTY_SAM)
+    yield b">none\n>nor here\n"
+    yield gzip.compress(b">none\n")
+    yield b"@none\n\n+\n\n"
+    if shutil.which("zstd"):
+        yield subprocess.run(["zstd", "-qc"], input=b"", stdout=subprocess.PIPE, check=True).stdout
+    if shutil.which("samtools"):
+        yield subprocess.run(["samtools", "view", "-C", "--output-fmt-option", "no_ref=1", "-"],
+                             input=EMPTY_SAM, stdout=subprocess.PIPE, check=True).stdout
+
+
+def test_without_sequence():
+    s = Session()
+    s.write("plain.fq", FASTQ)
+    s.kcount("plain.fq", "-k", 5, "--quiet")
+    want = s.kcount("dump", "plain.kc")
+    warning = "kcount: warning: {} holds no sequence: no k-mer was counted in it\n"
+    for content in without_sequence():
+        s.write("in", content)
+        report = json.loads(s.kcount("in", "plain.fq", "-k", 5, "--quiet", "--force", "--json"))
+        expect(s.said, warning.format("in"), f"{content[:20]}, among others")
+        expect(report["inputs_without_sequence"], ["in"], "inputs_without_sequence")
+        expect(s.kcount("dump", "in.kc"), want, f"{content[:20]}")
+        s.kcount("in", "-k", "5,7", "--quiet", "--force")
+        expect(s.said, warning.format("in"), f"{content[:20]}, alone")
+        expect(s.kcount("dump", "in.k7.kc"), "", f"{content[:20]}, alone")
+        if not content.startswith(b"CRAM"):
+            with subprocess.Popen(["cat", s.path / "in"], stdout=subprocess.PIPE) as pipe:
+                s.kcount("-", "-k", 5, "--quiet", "-o", "in.kc", "--force", stdin=pipe.stdout)
+            expect(s.said, warning.format("standard input"), f"{content[:20]}, a pipe")
+    s.write("a", gzip.compress(b""))
+    s.kcount("a", "in", "-k", 5, "--quiet", "--force")
+    expect(s.said, warning.format("a") + warning.format("in") +
+           "kcount: warning: no k-mer was kept: no input holds a sequence\n", "two files")
+    s.write("empty", "")
+    refuse(s, "empty is empty", "empty", "plain.fq", "-k", 5, *CPU)
+    refuse(s, "standard input is empty", "-", "-k", 5, "-o", "out.kc", *CPU)
+    s.kcount("a", "-k", 5, "-o", "out.kc")
+    s.kcount("check", "out.kc")
 
 
 def test_large_gzip():
@@ -506,8 +600,8 @@ def test_no_qualities():
     s.kcount("hist", "x.fa", "-k", 3, "-q", 9, message=told)
 
 
-main([test_refused, test_standard_input, test_joined_zstd, test_large_joined, test_large_gzip,
-      test_accepted, test_lists, test_database_as_reads, test_query_files, test_cram, test_bam,
-      test_reads_named_like_headers, test_zstd_dictionary,
-      test_same_file, test_many_same_files, test_same_device,
-      test_no_qualities])
+main([test_refused, test_standard_input, test_no_end_block, test_without_sequence,
+      test_joined_zstd, test_large_joined, test_large_gzip, test_accepted, test_lists,
+      test_database_as_reads, test_query_files, test_cram, test_bam, test_bam_in_other_containers,
+      test_reads_named_like_headers, test_zstd_dictionary, test_same_file, test_many_same_files,
+      test_same_device, test_no_qualities])

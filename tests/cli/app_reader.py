@@ -22,7 +22,7 @@ if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
 HUMAN = (pathlib.Path(sys.argv[2]) / "data/human.bam").read_bytes()
 SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
 TOTALS = ("reads", "bases", "skipped_letters", "low_quality_bases", "input_bytes", "text_bytes",
-          "kmers", "distinct")
+          "kmers", "distinct", "inputs_without_sequence", "inputs_without_end_block")
 LEAST = ("--gpu-batch", 4096)  # the smallest rounds of text: half a megabyte
 
 
@@ -105,6 +105,8 @@ def test_clean_files():
         "large.fq.gz": bgzf(text, 65280),
         "tiny.fq.gz": bgzf(text[:text.index(b"@r99 ")], 37),
         "x.fa": fasta(MIXED, 60),
+        "noend.fq.gz": bgzf(text[:-1])[:-28],
+        "none.fa": b">none\n",
         "one.fa": one,
         "wrapped.fa": fasta([(one.split(b"\n")[1], b"")], 70),
         "x.fa.gz": bgzf(fasta(MIXED, 80), 30000),
@@ -113,7 +115,9 @@ def test_clean_files():
     }
     for name, content in files.items():
         s.write(name, content)
-    compare(s, "all files", list(files), *LEAST)
+    report = compare(s, "all files", list(files), *LEAST)
+    expect((report["inputs_without_end_block"], report["inputs_without_sequence"]),
+           (["noend.fq.gz"], ["none.fa"]), "warnings")
     compare(s, "FASTQ, large rounds, -q", ["x.fq.gz", "crlf.fq", "n.fq.gz"], "-q", 33)
     compare(s, "little device memory", ["x.fq.gz", "x.fa"], "--gpu-memory", "600M")
 
@@ -203,6 +207,9 @@ def test_left_to_the_host():
            f"{report['device_fallback_bytes']} bytes parsed before the device gave up")
     compare(s, "BGZF, then other gzip", ["members.fq.gz"], *LEAST, left="given up")
     compare(s, "one gzip stream", ["x.fq", "no.fq.gz"], *LEAST, left="host")
+    s.write("nothing.fq.gz", bgzf_block(b""))
+    report = compare(s, "nothing, compressed", ["x.fq", "nothing.fq.gz"], *LEAST, left="host")
+    expect(report["inputs_without_sequence"], ["nothing.fq.gz"], "nothing, compressed")
     s.kcount("count", "x.fq", "-k", "21,31", "--device", "cuda", "--reader", "device", "-o", "x.kc")
 
 
@@ -236,7 +243,7 @@ def test_bad_files():
         "indented.fa.gz": bgzf(fasta(MIXED, 60) + b" " + fasta(MIXED[:9], 60)),
         "escape.fq": text[:half] + b"@x\nACG\033T\n+\nIIIII\n" + text[half:],
         "empty.fq": b"",
-        "nothing.fq.gz": bgzf_block(b""),
+        "cut.fa.gz": bgzf(fasta(MIXED))[:-28],
     }
     s.write("x.fq", text)
     for name, content in files.items():

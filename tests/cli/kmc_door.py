@@ -216,6 +216,23 @@ def test_failures(f):
 
 
 @in_folder
+def test_without_sequence(f):
+    """Inputs that hold nothing are counted as no reads, as kmc counts them, with a warning."""
+    (f.path / "none.fq.gz").write_bytes(gzip.compress(b""))
+    (f.path / "none.fq").write_bytes(b"")
+    (f.path / "some").write_text("none.fq.gz\na.fq\nnone.fq\n")
+    for name in ("none.fq.gz", "none.fq"):
+        text = f.call("-ci1", "-okff", name, "none", "tmp", message=f"{name} holds no sequence")
+        if not re.search(r"Total no. of reads +: +0\n", text):
+            raise Failure(f"{name}: {text!r}")
+        f.call("-ci1", name, "none", "tmp", message=f"{name} holds no sequence")
+    wanted = f.call("-okff", "a.fq", "a", "tmp").split("Stats:")[1]
+    got = f.call("-okff", "@some", "some", "tmp", message="none.fq holds no sequence").split("Stats:")[1]
+    if got != wanted or (f.path / "some.kff").read_bytes() != (f.path / "a.kff").read_bytes():
+        raise Failure(f"@some: {got!r}, not {wanted!r}")
+
+
+@in_folder
 def test_summary(f):
     """A summary that cannot be written leaves the output as it was; "-" is a file, as for kmc."""
     for form in ("kmc", "kff"):
@@ -289,7 +306,7 @@ def test_like_kmc(f):
 if __name__ == "__main__":
     if len(sys.argv) < 4:
         main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals,
-              test_same_names, test_failures, test_summary, test_help])
+              test_same_names, test_failures, test_without_sequence, test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)

@@ -290,6 +290,43 @@ def test_another_program():
     expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "the same file")
 
 
+def test_ends():
+    """BGZF without its end-of-file block, and inputs that hold nothing: as one process finds them, whichever rank
+    reads them."""
+    s = Session()
+    some = reads(3000, 5)
+    s.write("open.fq.gz", bgzf(fastq(some), 5000)[:-28])
+    s.write("joined.fq.gz", bgzf(fastq(some), 5000)[:-28] + gzip_members(fastq(some[:9]), 1 << 20))
+    s.write("open.fa.gz", bgzf(fasta(some), 5000)[:-28])
+    s.write("none.fq.gz", bgzf_block(b""))
+    s.write("none.fa", b">none\n")
+    s.write("x.fq", fastq(some[:100]))
+    names = ["x.fq", "none.fq.gz", "open.fq.gz", "none.fa", "joined.fq.gz"]
+    compare(s, "open ends", names, "-k", 31)
+    for nranks in 2, 3, 4:
+        out, said = launch(s, nranks, "count", *names, "-k", 31, "-o", "x.kc", "--force", "--quiet", "--json")
+        report = json.loads(out)
+        expect(report["inputs_without_end_block"], ["open.fq.gz", "joined.fq.gz"], f"{nranks} ranks: open ends")
+        expect(report["inputs_without_sequence"], ["none.fq.gz", "none.fa"], f"{nranks} ranks: empty inputs")
+        expect([line.split()[2] for line in said], ["open.fq.gz", "joined.fq.gz", "none.fq.gz", "none.fa"], "warnings")
+        fails(s, nranks, "open.fa.gz is truncated", "count", "open.fa.gz", "-k", 31, "-o", "new.kc")
+        out, said = launch(s, nranks, "hist", "none.fa", "-k", 31, "--quiet")
+        expect((out, len(said)), ("", 1), "hist of nothing")
+
+
+def test_lists():
+    """A list is read by every rank, so it cannot be a pipe."""
+    s = Session()
+    make_inputs(s)
+    s.write("list", "x.fq\n")
+    os.mkfifo(s.path / "fifo")
+    compare(s, "a list", ["@list"], "-k", 31, nranks=(2,))
+    before = s.names()
+    said = launch(s, 2, "count", "@fifo", "-k", 31, "-o", "new.kc", code=1)[1]
+    expect(any("fifo is not a regular file: with several processes" in line for line in said), True, f"{said}")
+    expect(s.names(), before, "files")
+
+
 def fails_elsewhere(s, message):
     """The third rank works in another folder, finds another x.fq there or none, and says so; no other one does."""
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
@@ -390,6 +427,7 @@ def test_silent_rank():
 
 main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
-      test_report, test_failures, test_exit_codes, test_help, test_another_program, test_input_that_one_rank_cannot_see,
+      test_report, test_failures, test_ends, test_lists, test_exit_codes, test_help, test_another_program,
+      test_input_that_one_rank_cannot_see,
       test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])

@@ -22,6 +22,7 @@ enum { MAX_TEXT = 8 << 20 };
 
 struct text {
         bool good;
+        bool open; /* BGZF ends somewhere without its end-of-file block */
         uint64_t nbytes;
         XXH64_hash_t hash;
 };
@@ -43,6 +44,7 @@ static struct text read_source(int fd, enum kc_container container, size_t chunk
                 if (!kc_source_fill(source, &chunk))
                         break;
                 text.good = chunk.error.status == KC_OK;
+                text.open |= chunk.open_end.found;
                 text.nbytes += chunk.end - chunk.text;
                 XXH3_64bits_update(state, chunk.buffer + chunk.text, chunk.end - chunk.text);
         }
@@ -81,15 +83,25 @@ static struct text read_zlib(const uint8_t *data, size_t size)
         XXH3_state_t *state = XXH3_createState();
         XXH3_64bits_reset(state);
         size_t at = 0, used;
+        bool open = false; /* the last member is a BGZF block with text */
         while (text.good && at < size) {
+                struct kc_bgzf_header header;
+                const uint64_t before = text.nbytes;
                 if (at > 0 && data[at] == 0) {
-                        for (; at < size; at++)
+                        for (text.good = !open; at < size; at++)
                                 text.good &= data[at] == 0;
+                        open = false;
                         break;
                 }
+                const size_t nhead =
+                        size - at < KC_BGZF_LONGEST_NBYTES ? size - at : KC_BGZF_LONGEST_NBYTES;
+                const bool block = kc_bgzf_parse(data + at, nhead, &header);
+                text.open |= open && !block;
                 text.good = inflate_member(data + at, size - at, state, &used, &text.nbytes);
                 at += used;
+                open = block && text.nbytes > before;
         }
+        text.open |= open;
         text.hash = XXH3_64bits_digest(state);
         XXH3_freeState(state);
         return text;
@@ -105,7 +117,7 @@ static struct text read_zstd(const uint8_t *data, size_t size)
         size_t n = ZSTD_decompress(out, MAX_TEXT, data, size);
         struct text text = { .good = !ZSTD_isError(n) };
         if (text.good)
-                text = (struct text){ true, n, XXH3_64bits(out, n) };
+                text = (struct text){ .good = true, .nbytes = n, .hash = XXH3_64bits(out, n) };
         free(out);
         return text;
 }
@@ -237,10 +249,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         close(fd);
         REQUIRE(large.good == small.good);
         if (large.good)
-                REQUIRE(large.nbytes == small.nbytes && large.hash == small.hash);
+                REQUIRE(large.nbytes == small.nbytes && large.hash == small.hash &&
+                        large.open == small.open);
         struct text want = container == KC_CONTAINER_ZSTD ? read_zstd(file.data, file.n)
                                                           : read_zlib(file.data, file.n);
-        bool same = want.good && want.nbytes == large.nbytes && want.hash == large.hash;
+        bool same = want.good && want.nbytes == large.nbytes && want.hash == large.hash &&
+                    want.open == large.open;
         if (large.good && large.nbytes < MAX_TEXT)
                 REQUIRE(same);
         if (container == KC_CONTAINER_GZIP && large.nbytes < MAX_TEXT)

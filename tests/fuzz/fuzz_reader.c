@@ -33,6 +33,7 @@ struct result {
         struct kc_error error;
         struct kmer_sums kmers;
         struct kc_reader_totals totals;
+        uint8_t marks; /* of the input */
 };
 
 /* ---- the file ---- */
@@ -93,6 +94,7 @@ static void read_batches(struct result *result, struct kc_reader *reader, int mi
                 add_batch(&result->kmers, &batch, min_k, max_k);
         }
         kc_reader_totals(reader, &result->totals);
+        kc_reader_marks(reader, &result->marks);
         free(batch.words);
         free(batch.segments);
 }
@@ -125,6 +127,7 @@ static void require_same(const struct result *a, const struct result *b)
         REQUIRE(a->totals.nreads == b->totals.nreads && a->totals.nbases == b->totals.nbases);
         REQUIRE(a->totals.nskipped == b->totals.nskipped);
         REQUIRE(a->totals.nlow_quality == b->totals.nlow_quality);
+        REQUIRE(a->marks == b->marks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

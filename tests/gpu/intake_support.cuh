@@ -58,6 +58,7 @@ struct intake_reads {
         struct kc_reader_totals totals;
         std::vector<uint64_t> chunks; /* bases taken at a time */
         uint64_t most_bases;          /* that a chunk may have */
+        std::vector<uint8_t> marks;   /* of the inputs */
         bool accepted; /* otherwise the segments and the error are those of the same reader's batches */
         struct kc_error error;
 };
@@ -229,6 +230,7 @@ static struct intake_reads read_by_intake(const std::vector<const char *> &paths
         if (!reads.accepted)
                 read_batches(reader, &reads);
         kc_reader_totals(reader, &reads.totals);
+        reads.marks = marks_of(reader);
         assert_int_equal(reads.totals.stored.gave_up, offered && !reads.accepted);
         kc_reader_close(reader);
         return reads;
@@ -251,6 +253,8 @@ static void check_same(const struct intake_reads &got, const struct host_reads &
         const struct totals totals = { t->nreads, t->nbases, t->nskipped, t->nlow_quality };
         assert_string_equal(got.error.message, want.error.message);
         assert_int_equal(got.error.status, want.error.status);
+        if (got.error.status == KC_OK)
+                assert_true(got.marks == want.marks);
         check_segments(kmers, wanted);
         check_totals(&totals, &want.totals);
         assert_int_equal(t->stored.text_nbytes, got.accepted ? t->text_nbytes : 0);

@@ -94,8 +94,17 @@ static std::string file_of(const std::string &text, const struct rules *rules)
 struct host_reads {
         std::vector<std::string> segments;
         struct totals totals;
+        std::vector<uint8_t> marks; /* of the inputs */
         struct kc_error error;
 };
+
+static std::vector<uint8_t> marks_of(const struct kc_reader *reader)
+{
+        const char *const *names;
+        std::vector<uint8_t> marks(kc_reader_names(reader, &names));
+        kc_reader_marks(reader, marks.data());
+        return marks;
+}
 
 static void take_batches(struct kc_reader *reader, struct host_reads *reads)
 {
@@ -161,6 +170,7 @@ static struct host_reads read_paths_on_host(const std::vector<const char *> &pat
         struct kc_reader_totals totals;
         kc_reader_totals(reader, &totals);
         reads.totals = { totals.nreads, totals.nbases, totals.nskipped, totals.nlow_quality };
+        reads.marks = marks_of(reader);
         kc_reader_close(reader);
         return reads;
 }

@@ -227,6 +227,11 @@ static enum kc_status file_read(void *ctx, size_t number, uint64_t offset, void 
         return KC_OK;
 }
 
+static void file_mark(void *ctx, size_t file, unsigned marks)
+{
+        (void)ctx, (void)file, (void)marks;
+}
+
 static void file_close(void *ctx, size_t number)
 {
         (void)number;
@@ -282,6 +287,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
                                                  .parts = file.parts,
                                                  .nparts = NPARTS,
                                                  .read = file_read,
+                                                 .mark = file_mark,
                                                  .close = file_close,
                                                  .report = file_report };
         file.slow = reading->nothers > 0;
@@ -438,6 +444,7 @@ static void failing_files(void **state)
                                                          .parts = parts,
                                                          .nparts = NFILES,
                                                          .read = failing_read,
+                                                         .mark = file_mark,
                                                          .close = failing_close,
                                                          .report = file_report };
                 prepare_small(&work, true);

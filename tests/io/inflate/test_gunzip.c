@@ -9,9 +9,11 @@
 
 struct packing {
         int level, strategy, memory;
-        bool fields; /* all optional header fields */
+        unsigned fields; /* 0, all optional header fields, or those of a BGZF block */
         bool flushes;
 };
+
+enum { ALL_FIELDS = true, BLOCK_FIELDS };
 
 static void put_member(struct buffer *file, const uint8_t *text, size_t n, struct packing packing)
 {
@@ -21,6 +23,7 @@ static void put_member(struct buffer *file, const uint8_t *text, size_t n, struc
                              .extra_len = 5,
                              .comment = (Bytef *)"why",
                              .hcrc = 1 };
+        gz_header block = { .extra = (Bytef *)"BC\2\0\xff\xff", .extra_len = 6 };
         size_t room = 2 * n + 1000 + n / 50;
         uint8_t *packed = malloc(room);
         assert_non_null(packed);
@@ -28,7 +31,7 @@ static void put_member(struct buffer *file, const uint8_t *text, size_t n, struc
                 deflateInit2(&z, packing.level, Z_DEFLATED, 31, packing.memory, packing.strategy),
                 Z_OK);
         if (packing.fields)
-                deflateSetHeader(&z, &header);
+                deflateSetHeader(&z, packing.fields == BLOCK_FIELDS ? &block : &header);
         z.next_out = packed;
         z.avail_out = (uInt)room;
         for (size_t at = 0; packing.flushes && at + 9000 < n; at += 9000) {
@@ -82,8 +85,17 @@ struct outcome {
         bool good;
         struct buffer text;
         size_t nguesses, nright; /* guesses that found a block; that were accepted */
+        struct buffer open;      /* an 'x' for each member: BGZF ends after it without its end */
         struct kc_error error;
 };
+
+static void note_open_ends(const struct kc_piece *piece, struct buffer *open)
+{
+        if (piece->open_before > 0 && open->n > 0)
+                open->data[open->n - 1] = 'x';
+        for (size_t i = 0; i < piece->nends; i++)
+                put(open, piece->ends[i].open ? "x" : ".", 1);
+}
 
 /* Take the next piece in file order. Returns false after a failure. */
 static bool take_piece(struct kc_piece *piece, struct kc_gunzip *gunzip, const struct buffer *file,
@@ -101,6 +113,7 @@ static bool take_piece(struct kc_piece *piece, struct kc_gunzip *gunzip, const s
         free((void *)view.data);
         if (status != KC_OK)
                 return false;
+        note_open_ends(piece, &outcome->open);
         size_t n = piece->nsymbols + piece->nbytes;
         uint8_t *text = malloc(n + 1);
         assert_non_null(text);
@@ -148,6 +161,7 @@ static void assert_text(struct outcome *got, const struct buffer *want)
         if (want->n > 0)
                 assert_memory_equal(got->text.data, want->data, want->n);
         drop(&got->text);
+        drop(&got->open);
 }
 
 static void check_file(const struct buffer *text, const struct buffer *file)
@@ -210,6 +224,59 @@ static void test_packings(void **state)
         }
 }
 
+/* Members of several deflate blocks: 'g' is gzip, 'b' a BGZF block, 'e' BGZF's empty one. */
+static struct buffer pack_kinds(const char *kinds, const struct buffer *text)
+{
+        struct buffer file = { 0 };
+        for (const char *kind = kinds; *kind; kind++) {
+                const size_t n = *kind == 'e' ? 0 : 50000;
+                put_member(&file, text->data, n,
+                           (struct packing){ 6, 0, 2, *kind == 'g' ? 0 : BLOCK_FIELDS, false });
+        }
+        return file;
+}
+
+/* BGZF without its end-of-file block is noticed where it ends, whatever the pieces and guesses. */
+static void test_open_ends(void **state)
+{
+        (void)state;
+        static const char *const kinds[] = { "gb",    "gbe",   "ggg", "gbg",   "gbeg",
+                                             "ggbbg", "gbgbg", "bbg", "gebgg", "gbbegbgb" };
+        static const char *const wants[] = { ".x",
+                                             "...",
+                                             "...",
+                                             ".x.",
+                                             "....",
+                                             "...x.",
+                                             ".x.x.",
+                                             ".x.",
+                                             "..x..",
+                                             "....."
+                                             "x.x" };
+        static const struct setting settings[] = {
+                { 1 << 30, 1 << 30, 0, 0 }, { 700, 1 << 30, 0, 0 },   { 700, 1 << 30, 4, 0 },
+                { 6000, 1 << 30, 4, 0 },    { 40000, 1 << 30, 4, 0 }, { 40000, 20000, 2, 0 },
+                { 100, 100, 4, 0 },         { 1200, 1 << 30, 2, 0 },
+        };
+        struct buffer text = make_fastq(50000, 6);
+        size_t nright = 0;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+                struct buffer file = pack_kinds(kinds[i], &text);
+                for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+                        struct outcome got = gunzip_pieces(&file, settings[s]);
+                        assert_true(got.good);
+                        put(&got.open, "", 1);
+                        assert_string_equal((char *)got.open.data, wants[i]);
+                        nright += got.nright;
+                        drop(&got.text);
+                        drop(&got.open);
+                }
+                drop(&file);
+        }
+        assert_true(nright > 100);
+        drop(&text);
+}
+
 static void test_small_files(void **state)
 {
         (void)state;
@@ -237,6 +304,7 @@ static void test_truncated(void **state)
                         assert_false(got.good);
                         assert_non_null(strstr(got.error.message, "FILE is truncated"));
                         drop(&got.text);
+                        drop(&got.open);
                 }
         }
         drop(&file);
@@ -268,7 +336,9 @@ static void test_flipped_bits(void **state)
                         assert_string_equal(got.error.message, plain.error.message);
                 }
                 drop(&plain.text);
+                drop(&plain.open);
                 drop(&got.text);
+                drop(&got.open);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
         assert_true(ngood < 100); /* flips that do not matter: in the header's time or system */
@@ -281,7 +351,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_small_files),  cmocka_unit_test(test_guesses),
                 cmocka_unit_test(test_packings),     cmocka_unit_test(test_truncated),
-                cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_flipped_bits), cmocka_unit_test(test_open_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

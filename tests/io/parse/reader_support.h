@@ -103,6 +103,7 @@ struct outcome {
         char message[1200]; /* "MESSAGE", or "MESSAGE [FILTER]" */
         struct digest digest;
         struct kc_reader_totals totals;
+        uint8_t marks; /* of the first input */
         uint64_t done, total, expected_nbases;
 };
 
@@ -213,6 +214,11 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                         out.digest.sum += reading.digests[i].sum;
                 }
                 kc_reader_totals(reader, &out.totals);
+                const char *const *names;
+                uint8_t *marks = malloc(kc_reader_names(reader, &names));
+                kc_reader_marks(reader, marks);
+                out.marks = marks[0];
+                free(marks);
                 out.expected_nbases = kc_reader_expected_nbases(reader);
                 out.done = atomic_load(&job.done);
                 out.total = atomic_load(&job.total);
