@@ -1,6 +1,6 @@
 """The kinds of cases: how often each is drawn, and its description for docs/reliability.md."""
 WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5,
-           "text": 8, "argument": 8, "many files": 2, "import": 6, "output": 8}
+           "text": 8, "container": 10, "argument": 8, "many files": 2, "import": 6, "output": 8}
 
 ABOUT = {
     "count": "random reads, formats and options against the naive counter; the bytes of the .kc "
@@ -17,6 +17,8 @@ ABOUT = {
     "full disk": "full disks, and limits on the size of files: likewise",
     "text": "FASTA and FASTQ with something odd in one place: files joined without a line end, odd "
             "letters, indented headers; an error, or the right counts",
+    "container": "compressed files that lack their end, are joined, or hold nothing, and BAM in "
+                 "every container: an error, or the right counts with a warning",
     "argument": "lists of files from pipes, files that are given twice, -k given again, options "
                 "that are abbreviated",
     "many files": "set operations over more .kc files than may be open, from lists, and twice over "

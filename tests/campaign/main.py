@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 import argument_cases  # noqa: E402
 import case as cases  # noqa: E402
+import container_cases  # noqa: E402
 import counting_cases  # noqa: E402
 import damage_cases  # noqa: E402
 import hostile_cases  # noqa: E402
@@ -41,7 +42,8 @@ from tools import Failure  # noqa: E402
 RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,
        "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case,
-       "text": text_cases.text_case, "argument": argument_cases.argument_case,
+       "text": text_cases.text_case, "container": container_cases.container_case,
+       "argument": argument_cases.argument_case,
        "many files": many_cases.many_case, "import": import_cases.import_case,
        "output": output_cases.output_case}
 RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"

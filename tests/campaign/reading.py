@@ -154,7 +154,9 @@ def read_fastq(lines):
 
 def is_sam(text):
     if text[:1] == b"@":
-        return text.startswith(SAM_HEADERS)
+        second = text.split(b"\n", 2)[1:2]
+        header = not second or second[0][:1] in (b"", b"@") or second[0].count(b"\t") >= 10
+        return header and text.startswith(SAM_HEADERS)  # a read may have such a name
     return text[:1] not in (b">", b";") and text.split(b"\n", 1)[0].count(b"\t") >= 10
 
 
@@ -163,6 +165,8 @@ def sequences(data):
     if data[:4] == b"CRAM":
         raise Unknown("CRAM")
     text = unpack(data)
+    if not text and text is not data:
+        return []  # somebody has compressed nothing
     if text[:4] == b"BAM\1":
         return [bases for bases in read_bam(text) if bases is not None]
     if is_sam(text):

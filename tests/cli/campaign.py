@@ -35,6 +35,7 @@ WRONG = {
         [ "$1" = check ] || [ "$1" = info ] || touch ".left.$$"
         exec "$kcount" "$@" """),
     "a refusal that is passed over": ("text", '"$kcount" "$@" || exit 0'),
+    "warnings that are lost": ("container", LOST_WARNINGS),
     "a warning that is lost": ("import", LOST_WARNINGS),
     "wrong usage with the status of an error": ("argument", """
         "$kcount" "$@" || { code=$?; exit "$((code == 2 ? 1 : code))"; }"""),
