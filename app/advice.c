@@ -49,8 +49,7 @@ static const struct advice advices[] = {
         { KC_REMEDY_IMPORT, NULL,
           "it holds counts, not reads: 'kcount import FILE -o X.kc' converts it to a .kc file",
           NULL },
-        { KC_REMEDY_SAVE, NULL, "import it from a file on disk, not from a pipe or compressed",
-          NULL },
+        { KC_REMEDY_SAVE, NULL, "import it from an uncompressed file, not from a pipe", NULL },
         { KC_REMEDY_UNPACK, NULL, "unpack it", NULL },
         { KC_REMEDY_REFERENCE, NULL,
           "set REF_PATH or REF_CACHE to its place (it is fetched from the network only if REF_PATH "

@@ -80,8 +80,8 @@ static const struct option_spec export_options[] = {
           .argument = "NAME",
           .offset = FIELD(output),
           .required = true,
-          .help = "The file to write or, if the format has several, what their names begin with; "
-                  "an ending of theirs may follow." },
+          .help = "The file to write or, if the format has several files, the beginning of their "
+                  "names. An ending that the format adds may be included." },
         { .type = OPTION_FLAG,
           .name = "force",
           .offset = FIELD(force),

@@ -190,8 +190,8 @@ static const struct option_spec hist_options[] = {
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
         COUNTING_KMER(false,
-                      "Required for reads. There can be only one; -k may be given again with the "
-                      "same number."),
+                      "Required for reads. Only one k is possible, but -k may be repeated with "
+                      "the same number."),
         COUNTING_STRANDED,
         COUNTING_OPTIONS("the current folder"),
         MESSAGE_OPTIONS(COUNTING_FIELD(common)),

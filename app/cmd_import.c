@@ -312,11 +312,11 @@ const struct command command_import = {
                 "k-mers have that count, since they may have occurred more often. None of these "
                 "files records the numbers of reads, bases and skipped letters, which are 0 in the "
                 ".kc file. info shows where its counts came from.\n\n"
-                "If FILE is seen to be damaged or truncated, import fails and writes no output. "
-                "In Jellyfish's own files and in text, nothing states how many k-mers there are. "
-                "So if their end is missing, import can only suspect it: it warns if the last "
-                "record of a Jellyfish file is far from the end of the hash table, or if the last "
-                "line of text lacks its line end.",
+                "If import finds that FILE is damaged or truncated, it fails and writes no output. "
+                "Jellyfish's own files and text do not state how many k-mers they hold, so import "
+                "can only suspect that their end is missing: it warns if the last record of a "
+                "Jellyfish file is far from the end of the hash table, or if the last line of text "
+                "has no line end.",
         .examples = "  jellyfish dump -c sample.jf | kcount import - -o sample.kc\n"
                     "  kcount import sample.kmc_pre -o sample.kc\n"
                     "  kcount import sample.kff -o sample.kc\n"

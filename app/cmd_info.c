@@ -17,7 +17,7 @@ static void put_number(struct text_out *out, const char *label, uint64_t number)
         text_out_printf(out, "%-22s %s\n", label, format_number(number, text));
 }
 
-/* A bound of the filter. mixed: that of some k-mers was stricter. */
+/* A bound of the filter. mixed: for some of the counts, it was stricter. */
 static void put_bound(struct text_out *out, const char *label, const char *mixed_as, bool mixed,
                       uint64_t bound)
 {

@@ -85,7 +85,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         "without what was removed from it. The result has one run.\n\n" \
         "@LIST is a file that names one .kc file per line; blank lines and lines that begin with # " \
         "are skipped. If there are more files than the system lets a process keep open (ulimit -n), " \
-        "some are opened anew for each read, with the same result."
+        "some are opened again for each read, with the same result."
 
 static const struct option_spec merge_options[] = { OUTPUT_OPTION, COMMON_OPTIONS, { 0 } };
 

@@ -108,7 +108,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         if (c->stores == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(open_all(c, err));
-        /* with any other rule, a file counts once */
+        /* with any other rule, naming a file again changes nothing */
         if (plan->rule == KC_RULE_SUM || plan->rule == KC_RULE_DIFFERENCE)
                 same_files_warn(plan->inputs, plan->ninputs, "counted");
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };

@@ -19,8 +19,7 @@ struct combine_settings {
 struct combine_plan {
         const char *const *inputs;
         size_t ninputs;
-        const struct kc_inputs
-                *listed; /* the same, with the lists that name them; NULL: none does */
+        const struct kc_inputs *listed; /* the same, with the lists that name them, or NULL */
         enum kc_set_operation operation;
         enum kc_count_rule rule;
         const char *output;

@@ -66,8 +66,8 @@ enum kc_status count_check_operands(const struct count *count, struct kc_error *
 /* The same for all inputs, those in an @LIST and references included, once the reader is open. */
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
 
-/* Warn on standard error if an input is given more than once, once the reader is open. Only rank 0
- * does. */
+/* Warn on standard error, on rank 0, if an input is given more than once. The reader must be open.
+ * */
 void count_warn_of_same_inputs(const struct count *count);
 
 /* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
@@ -98,15 +98,16 @@ enum {
 };
 size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES]);
 
-/* Find out before anything is read whether the exports can be written. Fails like exporting_check. */
+/* Find out before anything is read whether the exports can be written. Fails like exporting_check.
+ * */
 enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
 
 /* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
  * output_check and kc_store_create. */
 enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
 
-/* Say on standard error what is counted into which file if -k is given more than once: the user may
- * have meant the last one to replace the others. Only rank 0 does. */
+/* If -k is given more than once, print on standard error which k is counted into which file: the
+ * user may have meant the last one to replace the others. Only rank 0 prints it. */
 void count_warn_of_lengths(const struct count *count);
 
 /* Give new files their names, all or none; or commit the run that was added; or take the rows of
@@ -161,8 +162,8 @@ void count_add_first_rank(struct count *count);
 
 /* ---- app/count_report.c: reporting to the user ---- */
 
-/* Warn on standard error about inputs that hold no sequence or do not show that they are whole, about
- * each k for which there was no k-mer, and if there was no quality for -q. */
+/* Warn on standard error about inputs that hold no sequence or do not show that they are whole,
+ * about each k for which no k-mer was kept, and about -q if no input has qualities. */
 void count_warn(const struct count *count);
 
 /* Print the summary of all outputs; with --reader-only, of what was read. */

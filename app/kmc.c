@@ -66,7 +66,7 @@ static char *name_counts(const struct kmc_settings *s)
                        : path;
 }
 
-/* The files that will be written, but the temporary one. */
+/* The files that will be written, except for the temporary one. */
 struct kmc_files {
         char *output;     /* as the format takes it */
         const char *json; /* as in kmc, "-" is the name of a file; NULL: none */

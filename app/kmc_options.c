@@ -23,7 +23,7 @@ struct kmc_option {
         const char *words;    /* for KMC_TEXT: allowed arguments, each between spaces; or NULL */
         uint64_t min, max;
         size_t offset;    /* of the field in the settings */
-        bool once;        /* for KMC_NUMBER: another value, given later, is an error */
+        bool once;        /* for KMC_NUMBER: two different values are an error */
         const char *help; /* for KMC_REFUSED: why, or what to do instead */
 };
 
@@ -51,7 +51,8 @@ static const struct kmc_option kmc_option_table[] = {
           .max = KC_MAX_K,
           .offset = FIELD(k),
           .once = true,
-          .help = "length of the k-mers, from 1 to 255; default: 25. Two different ones are an error" },
+          .help = "length of the k-mers, from 1 to 255; default: 25; two different ones are an "
+                  "error" },
         NUMBER("-m", "<size>", 1, 1024, memory_gb,
                "bound on the memory in GB, from 1 to 1024; default: 12. It is always kept; three "
                "quarters of the free memory are the bound if that is less"),
@@ -133,7 +134,7 @@ static bool has_word(const char *words, const char *word)
         return false;
 }
 
-/* kmc takes the last of several numbers, and so do most options here. */
+/* Like kmc, most options take the last of several numbers. */
 static enum kc_status set_number(const struct kmc_option *o, const char *argument, uint64_t *field,
                                  struct kc_error *err)
 {

@@ -23,8 +23,8 @@ uint64_t machine_peak_nbytes(void);
 double machine_user_seconds(void);
 double machine_system_seconds(void);
 
-/* Raise the limit on the files that this process may have open as far as it may (ulimit -n), and
- * return it. */
+/* Raise this process's limit on open files (ulimit -n) as far as the system allows. Returns the
+ * limit. */
 uint64_t machine_raise_open_files(void);
 
 #endif

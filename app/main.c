@@ -186,8 +186,8 @@ static int choose(int argc, char **argv, struct invocation *call)
         return dispatch(&command_count, argc, argv, call);
 }
 
-/* Whether the user says that there are no other processes. This must be known before any is looked
- * for, and so before the command line is parsed. */
+/* Whether the user says that there are no other processes. This must be known before kcount looks
+ * for any, which it does before it parses the command line. */
 static bool is_alone(int argc, char **argv)
 {
         for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)

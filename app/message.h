@@ -1,7 +1,7 @@
 /*
- * Text for people. What it quotes (names of files, arguments, names in a .kc file from somebody
- * else) may hold any byte, but the terminal must not obey it: a name could clear the screen, set
- * the clipboard, or forge a line.
+ * Text for people. What it quotes (names of files, arguments, names in somebody else's .kc file)
+ * may hold any byte, but the terminal must not obey it: a name could clear the screen, set the
+ * clipboard, or forge a line.
  *
  * All of the program's text is formatted here: messages by message_print, reports and answers by
  * text_out_printf. JSON has escapes of its own.
@@ -12,10 +12,10 @@
 #include <stdarg.h>
 
 /*
- * Format like vasprintf; then show what a terminal would obey as text: control characters, the ones
- * that change the direction of writing, and bytes that are not UTF-8 (\x1b, \u202e, \xff). Tabs
- * stay, and so do the line ends of the format: an argument that contains one gives a single line,
- * in which only the last line end of the format remains.
+ * Format like vasprintf, but show as text what a terminal would obey: control characters,
+ * characters that change the direction of writing, and bytes that are not UTF-8 (\x1b, \u202e,
+ * \xff). Tabs stay, and so do the line ends of the format. But if an argument contains a line end,
+ * only a line end at the end of the format stays, so that the text is a single line.
  * The caller frees the text; NULL when out of memory.
  */
 char *message_format(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
@@ -23,8 +23,8 @@ char *message_format(const char *format, va_list args) __attribute__((format(pri
 /* Print a line on standard error. The format ends it. */
 void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on, show what libraries print on stdio's stderr, too: htslib quotes names that it finds in
- * files. Call it before starting any thread. */
+/* From now on, treat what libraries print on stdio's stderr in the same way, because htslib quotes
+ * names that it finds in files. Call it before starting any thread. */
 void message_guard_libraries(void);
 
 #endif

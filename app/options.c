@@ -107,7 +107,7 @@ static enum kc_status parse_list(const struct option_spec *spec, const char *tex
         return status;
 }
 
-/* An option given again adds to its numbers. It may repeat some of them, as a list may not. */
+/* An option given again adds to its numbers. Unlike a list, it may repeat some of them. */
 static enum kc_status set_numbers(const struct option_spec *spec, const char *text,
                                   struct option_numbers *numbers, struct kc_error *err)
 {
@@ -238,8 +238,8 @@ static enum kc_status take_letters(struct invocation *call, const char *text, st
         return status;
 }
 
-/* getopt_long would take an abbreviation of a name, and --min for --min-quality where there is no
- * --min. */
+/* This is not left to getopt_long, because that accepts abbreviated names: where there is no --min,
+ * it would take --min for --min-quality. */
 static enum kc_status parse_arguments(struct invocation *call, int argc, char **argv,
                                       struct kc_error *err)
 {

@@ -20,8 +20,8 @@ enum option_type {
         OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,    /* const char * */
         OPTION_OUTPUT,  /* const char *, the name of a file to write */
-        /* An error: the command has no such option, and help says which commands do. For options that
-         * users look for here. */
+        /* An error: the command has no such option, although users look for it here; `help` says
+         * which commands do. */
         OPTION_ELSEWHERE,
 };
 
@@ -153,8 +153,8 @@ struct invocation {
 
 /*
  * Parse argv[1..] by call->command's table into call->settings and call->operands. Options and
- * operands may come in any order; "--" ends the options. Names cannot be
- * abbreviated. KC_EUSAGE, KC_ENOMEM. Free with invocation_free, even on failure.
+ * operands may come in any order; "--" ends the options. Names cannot be abbreviated. KC_EUSAGE,
+ * KC_ENOMEM. Free with invocation_free, even on failure.
  */
 enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err);

@@ -56,7 +56,7 @@ enum kc_status output_check(const char *path, bool force, struct kc_error *err)
 struct place {
         dev_t device;
         ino_t inode; /* of the file or, if there is none, of its folder; 0: unknown */
-        char *path;  /* of that file, links followed; NULL: it exists */
+        char *path;  /* of the missing file, with links followed; NULL: it exists */
 };
 
 static bool is_stdin(const char *input)

@@ -8,7 +8,8 @@
 
 /*
  * The first input's name without folder and without its sequence and compression endings, plus
- * ".kc"; stdin.kc for "-" and for names of open descriptors, such as /dev/fd/63. The caller frees it; NULL when out of memory.
+ * ".kc"; stdin.kc for "-" and for names of open descriptors, such as /dev/fd/63. The caller frees
+ * it; NULL when out of memory.
  */
 char *output_name(const char *input);
 

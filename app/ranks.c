@@ -92,7 +92,7 @@ static bool warn_of_wait(void *ctx)
         return false;
 }
 
-/* With no signal for the threads that are started. */
+/* Join such that the threads that MPI starts receive no signals. */
 static enum kc_status join_undisturbed(struct ranks **ranks, const char *line, struct kc_error *err)
 {
         sigset_t all, before;

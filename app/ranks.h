@@ -22,7 +22,7 @@ struct ranks {
         int nlocal;                   /* ranks on this host */
         int local;                    /* this rank's number among them, from 0 */
         bool failed;                  /* ranks_agree has failed */
-        enum kc_status verdict;       /* then: what the rank to blame has reported, if any has */
+        enum kc_status verdict;       /* then: the failure of the rank to blame, if there is one */
 };
 
 /*
@@ -30,8 +30,8 @@ struct ranks {
  * their command lines differ. Then each process runs on its own, as in
  * srun sh -c 'kcount lane$SLURM_PROCID.fq ...'. Threads that this starts, including those of MPI,
  * receive no signals.
- *   alone  do not look for others, as with KCOUNT_MPI=off: if some of them run another program, MPI
- *          would wait for them. If it takes long, a warning says so.
+ *   alone  do not look for others, as with KCOUNT_MPI=off. Otherwise MPI waits for all of them,
+ *          even if some run another program; if that takes long, a warning says so.
  * KC_EUSAGE if KCOUNT_MPI is neither on nor off.
  */
 enum kc_status ranks_join(struct ranks **ranks, const char *line, bool alone, struct kc_error *err);
@@ -75,8 +75,8 @@ uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
  */
 enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err);
 
-/* The failure by which this rank ends, for its exit code, if ranks_agree has returned this status: the
- * same on all ranks, because the launcher ends with the code of any one. */
+/* The failure that determines this rank's exit code after ranks_agree has returned `status`. It is
+ * the same on all ranks, because the launcher may end with the exit code of any of them. */
 enum kc_status ranks_verdict(const struct ranks *ranks, enum kc_status status);
 
 #endif

@@ -57,7 +57,8 @@ static enum kc_status check_header(sam_hdr_t *header, const char *const *outputs
         return status;
 }
 
-/* fd: an input, at its beginning. htslib opens it under another name: it takes some for addresses. */
+/* fd: an input, at its beginning. htslib opens it by its descriptor, because it takes some names
+ * for URLs. */
 static enum kc_status check_cram(int fd, const char *const *outputs, size_t noutputs,
                                  struct kc_error *err)
 {
@@ -90,7 +91,7 @@ static int open_cram(const char *input)
         return -1;
 }
 
-/* Without one, no reference can be an output, and no input needs to be opened. */
+/* If no output exists yet, none can be a reference, and no input needs to be opened. */
 static bool some_exist(const char *const *outputs, size_t noutputs)
 {
         for (size_t i = 0; i < noutputs; i++)

@@ -16,7 +16,7 @@
 void references_set_up(void);
 
 /* KC_EUSAGE if an output is a file that a CRAM input names as its reference, which htslib may read.
- * Whatever is wrong with an input is left to the reader. */
+ * If anything is wrong with an input, the reader will report it. */
 enum kc_status references_check(const char *const *outputs, size_t noutputs,
                                 const char *const *inputs, size_t ninputs, struct kc_error *err);
 

@@ -33,7 +33,7 @@ static bool are_same(const struct named_file *a, const struct named_file *b)
         return a->device == b->device && a->inode == b->inode;
 }
 
-/* Names of one file are neighbours, in their order. */
+/* Sort names of the same file next to each other, in the order in which they were given. */
 static int compare(const void *a, const void *b)
 {
         const struct named_file *x = a, *y = b;

@@ -196,7 +196,7 @@ enum kc_status sequences_next(struct sequences *s, const char **text, size_t *le
                 KC_TRY(next_line(s, &found, err));
                 if (!found)
                         goto out;
-                if (s->kind == 0 || s->kind == 'l') /* count skips those before the first header */
+                if (s->kind == 0 || s->kind == 'l') /* as count does before the first header */
                         skip_blanks(&s->line);
         } while (s->line.length == 0);
         char first = s->line.data[0];

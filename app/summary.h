@@ -37,7 +37,8 @@ struct summary {
         int number;                      /* of the k, from 0 on */
 };
 
-/* One for each k; they differ in output, exports, device, gpu, counted, stored, rows and nunique. */
+/* One for each k; they differ in output, exports, device, gpu, counted, stored, rows and nunique.
+ * */
 struct summaries {
         const struct summary *items;
         size_t n; /* at least 1 */

@@ -8,8 +8,8 @@
 
 struct ticker;
 
-/* Call tick every `seconds`, for the first time when they have passed, until it returns false. Returns
- * NULL if no thread can be started. ctx must outlive the ticker. */
+/* Call tick every `seconds`, first after that time, until it returns false. Returns NULL if no
+ * thread can be started. ctx must outlive the ticker. */
 struct ticker *ticker_start(double seconds, bool (*tick)(void *ctx), void *ctx);
 
 /* No tick is running or begins once this has returned. NULL is fine. */

@@ -20,7 +20,7 @@ static bool is_held_elsewhere(int fd, int operation)
         return flock(fd, operation | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/* Lock unless another process holds a lock for longer than a reader does. */
+/* Lock, unless another process holds a lock for longer than readers do. */
 static bool lock_soon(int fd)
 {
         enum { NATTEMPTS = 10 };

@@ -364,8 +364,8 @@ static enum kc_status replace(struct kc_new_file *file, bool keeps_old, struct k
         bool exists;
         for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
                 KC_TRY(lock_again(file, &exists, err));
-                KC_TRY(take_over_mode(file, err)); /* the one that it has now */
-                if (exists && !file->must_last) {  /* it was not there at the beginning */
+                KC_TRY(take_over_mode(file, err)); /* it may have changed */
+                if (exists && !file->must_last) {  /* it has appeared meanwhile */
                         file->must_last = true;
                         KC_TRY(flush(file, err));
                 }

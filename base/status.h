@@ -56,7 +56,7 @@ enum kc_remedy {
         KC_REMEDY_RESCUE = 1 << 20,       /* copy what is sound in it */
         KC_REMEDY_COUNT = 1 << 26, /* it is not a .kc file; if it holds reads, count their k-mers */
         KC_REMEDY_IMPORT = 1 << 27, /* it holds counts: convert it to a .kc file */
-        KC_REMEDY_SAVE = 1 << 28,   /* convert it, too, but only from a regular, plain file */
+        KC_REMEDY_SAVE = 1 << 28,   /* likewise, but only an uncompressed regular file can be */
         /* of inputs */
         KC_REMEDY_UNPACK = 1 << 21,
         KC_REMEDY_REFERENCE = 1 << 22,    /* tell htslib where the reference sequence is */

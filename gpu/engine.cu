@@ -527,8 +527,8 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
         return KC_OK;
 }
 
-/* Work on a device can use the memory of another one: after a failure, wait for all devices before
- * the first pool is destroyed. */
+/* Work on a device can use the memory of another one. So after a failure, wait for all devices
+ * before the first pool is destroyed. */
 static void settle_devices(const struct gpu_input *in)
 {
         for (int i = 0; i <= in->gpu_params->nothers; i++) {

@@ -17,8 +17,8 @@
 struct kc_store_writer;
 struct kc_store_written; /* defined after kc_store_info */
 
-/* What a filter bound does not say: the counts were summed up from inputs that were filtered
- * before, and differently. */
+/* What a filter bound alone does not say: counts were added up that had been filtered with
+ * different bounds. */
 enum kc_mixed {
         KC_MIXED_MIN = 1, /* the lower bound of some inputs was higher */
         KC_MIXED_MAX = 2, /* some inputs had an upper bound, and it was lower */
@@ -219,8 +219,8 @@ void kc_store_close(struct kc_store *store);
 
 /*
  * Close the file of an open store, for callers that open more files than a process may have open
- * at a time. From now on, each read opens it, and closes it again; a read fails with KC_EIO if its
- * name leads to another file by then. kc_store_check needs a store that is not detached.
+ * at a time. From now on, each read opens it, and closes it again; a read fails with KC_EIO if the
+ * name then leads to another file. kc_store_check needs a store that is not detached.
  */
 void kc_store_detach(struct kc_store *store);
 

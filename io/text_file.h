@@ -24,8 +24,8 @@ struct kc_text_file;
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,
                                  struct kc_error *err);
 
-/* Likewise for an open input of which nothing has been read. It moves into the file (also on
- * failure); only its name stays the caller's, as long as the file is open. */
+/* Likewise for an open input of which nothing has been read. It moves into the file, even on
+ * failure; only its name remains the caller's, and must stay valid while the file is open. */
 enum kc_status kc_text_file_open_input(struct kc_text_file **file, struct kc_input *in,
                                        struct kc_error *err);
 

@@ -15,8 +15,8 @@ int kc_ranks_nlaunched(void);
 
 /*
  * Join the other processes, of which there are some if kc_ranks_nlaunched() > 1. This waits for all
- * of them: for ever, if one of them never starts MPI. *ranks = NULL, with KC_OK: MPI knows no others.
- * KC_EIO, KC_ENOMEM. Call it once.
+ * of them: for ever, if one of them never starts MPI. *ranks = NULL, with KC_OK: MPI knows of no
+ * others. KC_EIO, KC_ENOMEM. Call it once.
  */
 enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err);
 

@@ -8,9 +8,9 @@
 #       scripts/test_device.sh BUILD --tool TOOL        the tests of kernels, on small inputs, under
 #                                                       compute-sanitizer's TOOL: memcheck, racecheck
 #
-# Prints a line for each program and, below it, the tests that took a second or more; the output of
-# those that fail. A program that runs longer than KC_TEST_LIMIT seconds (default: 600) has failed.
-# Ends with 1 if one failed.
+# Prints a line for each program and, below it, the tests that took a second or more. If a program
+# fails, prints the end of its output. A program that runs longer than KC_TEST_LIMIT seconds
+# (default: 600) fails. Exits with 1 if one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build} mode=${2:-}
@@ -21,8 +21,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 npassed=0 nfailed=0 nskipped=0
 
-# From the output of a program as it appears, its tests that took a second or more. cmocka says when a
-# test begins and ends; tests/cli/tools.py, how long it took.
+# Read the output of a program as it appears, and print which of its tests took a second or more.
+# cmocka says when a test begins and ends, and tests/cli/tools.py how long it took.
 long_tests() {
         local line begin=0 ms
         while IFS= read -r line; do
@@ -49,7 +49,7 @@ test_one() {
         case $code in
         0) npassed=$((npassed + 1)) verdict=passed ;;
         "$SKIPPED") nskipped=$((nskipped + 1)) verdict=skipped ;;
-        "$TIMED_OUT") failed=yes verdict="FAILED: it has not ended within $limit s" ;;
+        "$TIMED_OUT") failed=yes verdict="FAILED: it did not end within $limit s" ;;
         *) failed=yes verdict="FAILED with exit code $code" ;;
         esac
         printf '%-36s %4d s  %s\n' "$name" $((SECONDS - start)) "$verdict"

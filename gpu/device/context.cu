@@ -42,8 +42,8 @@ static __global__ void any_kernel(void)
 {
 }
 
-/* Whether the error says that the program has no usable code for the device, and not that the device
- * has failed: every call returns the failure of an earlier kernel or copy. */
+/* Whether the error says that the program has no usable code for the device. Otherwise the device
+ * has failed: after a failed kernel or copy, every call returns its error. */
 static bool is_missing_image(cudaError_t code)
 {
         switch (code) {

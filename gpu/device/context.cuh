@@ -27,8 +27,8 @@ struct kc_gpu_spare {
 };
 
 /*
- * Devices, by number. A device from number 64 on is never in a set: copies between it and others go
- * through host memory.
+ * Devices, by number. A device whose number is 64 or more is never in a set: copies between it and
+ * others go through host memory.
  */
 struct kc_gpu_set {
         uint64_t bits;
@@ -92,27 +92,28 @@ enum kc_status kc_gpu_wake(int device, struct kc_error *err);
  *   limit_nbytes  bounds the memory allocated with kc_gpu_alloc; 0, or more than nine tenths of the
  *                 memory that is free now, means nine tenths
  *   users         the devices whose kernels and copies may access that memory, if they are peers
- *                 (kc_gpu_reaches tells); the device itself may be among them
- * Access is granted here and nowhere else: granting it later would change how the memory of the pool
- * is mapped while others copy it, and a copy engine then faults. Each allocation is mapped on all
- * users, so name no more than there are.
- * KC_EDEVICE, also if this build has no code for the device. Call kc_gpu_close even if this fails; a
- * zeroed kc_gpu may be closed, too. Before closing, free all memory of the device, and wait for the
- * users' work on it.
+ *                 (see kc_gpu_reaches); the device itself may be among them
+ * Access is granted here and nowhere else: granting it later would change how the memory of the
+ * pool is mapped while others copy it, and then a copy engine can fault. Each allocation is mapped
+ * on all users, so name only devices that are in use.
+ *
+ * KC_EDEVICE, also if this build has no code for the device. Call kc_gpu_close even if this fails;
+ * a zeroed kc_gpu may be closed, too. Before closing, free all memory of the device, and wait for
+ * the users' work on it.
  */
 enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                            struct kc_gpu_set users, struct kc_error *err);
 void kc_gpu_close(struct kc_gpu *gpu);
 
-/* For no device but itself. */
+/* Likewise, with access for no other device. */
 static inline enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                                          struct kc_error *err)
 {
         return kc_gpu_open(gpu, device, limit_nbytes, {}, err);
 }
 
-/* Whether the kernels and copies of `gpu` can access the memory that `other` allocates. Both must be
- * open; they may be on the same device. */
+/* Whether the kernels and copies of `gpu` can access the memory that `other` allocates. Both must
+ * be open; they may be on the same device. */
 static inline bool kc_gpu_reaches(const struct kc_gpu *gpu, const struct kc_gpu *other)
 {
         return gpu->device == other->device || kc_gpu_set_has(&other->reached_by, gpu->device);

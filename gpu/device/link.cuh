@@ -1,6 +1,6 @@
 /*
- * Copies from one device's memory to another's: directly if the receiver reaches the sender's memory
- * (kc_gpu_reaches), otherwise through pinned host memory.
+ * Copies from one device's memory to another's: directly if the receiver reaches the sender's
+ * memory (kc_gpu_reaches), otherwise through pinned host memory.
  */
 #ifndef KC_GPU_DEVICE_LINK_CUH
 #define KC_GPU_DEVICE_LINK_CUH

@@ -23,7 +23,8 @@ static __device__ uint32_t added_line(const struct text_view &t, uint32_t at)
         return 1u << (t.end - at);
 }
 
-/* Both halves are loaded at once: they share a sector, which may have left the caches later. */
+/* Both halves are loaded together: they share a sector, which the caches may have dropped by the
+ * time of a later load. */
 static __device__ void load_bytes(const struct text_view &t, uint32_t at, uint32_t (&x)[8])
 {
         const uint4 *from = (const uint4 *)(t.bytes + at);

@@ -23,7 +23,7 @@ struct kc_text_classes {
 enum kc_text_extra {
         KC_TEXT_NO_EXTRA,
         KC_TEXT_QUALITY, /* bytes of at least the lowest accepted quality */
-        KC_TEXT_RARE,    /* what ends lines or is odd: up to ' ', '>', and from 0x7f on */
+        KC_TEXT_RARE,    /* bytes that end lines or are odd: up to ' ', '>', and from 0x7f on */
 };
 
 enum : uint32_t { KC_TEXT_TOPS = 0x80808080, KC_TEXT_ONES = 0x01010101 };
@@ -50,8 +50,8 @@ static __device__ __forceinline__ uint32_t kc_text_equal(uint32_t x, uint8_t let
         return ~kc_text_nonzero(x ^ letter * KC_TEXT_ONES) & KC_TEXT_TOPS;
 }
 
-/* Flags of the bytes up to ' ', of '>', and of those from 0x7f on: adding 1 to 0x7f sets the top
- * bit. */
+/* Flags of the bytes up to ' ', of '>', and of those from 0x7f on (adding 1 to 0x7f sets the top
+ * bit). */
 static __device__ __forceinline__ uint32_t kc_text_rare(uint32_t x)
 {
         const uint32_t small = ~((x | KC_TEXT_TOPS) - (' ' + 1) * KC_TEXT_ONES);

@@ -192,8 +192,9 @@ static __device__ inline uint32_t text_letters_end(const uint8_t *bytes, uint32_
         return to;
 }
 
-/* The first of these bytes of a word, in the line of a sequence, that is odd: see io/parse/sequence.h;
- * UINT32_MAX: none. A carriage return at the end of the text may be followed by a line feed. */
+/* The first of these bytes of a word, in a line of a sequence, that is odd (see
+ * io/parse/sequence.h); UINT32_MAX: none is. A line feed may follow a carriage return at the end of
+ * the text. */
 static __device__ inline uint32_t text_find_odd(const struct text_view &t, uint32_t word,
                                                 uint32_t left)
 {

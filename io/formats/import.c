@@ -309,9 +309,9 @@ static enum kc_status check_unique(const struct kc_import *import, uint64_t npai
 }
 
 /*
- * The places of n records are as if drawn at random from (0, 1]. So no place in a whole file is
- * above x with a probability of x^n, and if that is tiny, the file has probably lost its end. One
- * record is not taken into account: the place of AAA...A is not random.
+ * The places of n records are as if drawn at random from (0, 1]. So the probability that no place
+ * in a whole file is above x is x^n. If that is tiny, the file has probably lost its end. One
+ * record is not taken into account, because the place of AAA...A is not random.
  */
 static void check_end(struct kc_import *import, uint64_t nrecords)
 {

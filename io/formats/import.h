@@ -49,8 +49,8 @@ struct kc_import_totals {
 enum kc_status kc_import_open(struct kc_import **import, const char *path, int nworkers,
                               enum kc_import_strands strands, struct kc_error *err);
 
-/* The names of the files that it reads, which remain its own: of a database or a table, all of them.
- * Returns how many. */
+/* The names of all files that the import reads, such as those of a database. They belong to the
+ * import. Returns how many there are. */
 size_t kc_import_paths(const struct kc_import *import, const char *const **paths);
 
 /* The pairs. next() fails with KC_EINPUT and names the file if that is damaged or truncated;

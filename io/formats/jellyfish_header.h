@@ -16,11 +16,11 @@
 /* The value of a member of the outermost object, and what follows; NULL if it is missing. */
 const char *kc_jellyfish_member(const char *json, const char *name);
 
-/* Its value as a number, at most UINT64_MAX; false if it is missing or no number. */
+/* Its value as a number, at most UINT64_MAX; false if it is missing or not a number. */
 bool kc_jellyfish_number(const char *json, const char *name, uint64_t *number);
 
 struct kc_jellyfish_hash {
-        int nrows;                      /* the hash has so many bits */
+        int nrows;                      /* bits of a hash */
         uint64_t columns[2 * KC_MAX_K]; /* [2k]; the first one belongs to the highest bit */
 };
 

@@ -60,7 +60,7 @@ struct kc_import {
         struct kc_import_worker *workers; /* [nworkers] */
         int nworkers;
         double last_place; /* of the last record in the order of hashes: above 0, and 1 for the last
-                              hash; 0 if the order is another one, or there is no record */
+                              hash; 0 if records are in another order, or there are none */
         struct kc_error warning;
         pthread_mutex_t lock; /* guards what threads share in state, and warning */
 };

@@ -321,7 +321,8 @@ out:
         return status;
 }
 
-/* The whole file. Other files of counts, which were not recognized, are in a pipe or compressed. */
+/* Open the whole file as text. Counts in another format were not recognized only if they come from
+ * a pipe or are compressed. */
 static enum kc_status open_file(struct kc_import *import, struct text_state *t,
                                 struct kc_error *err)
 {

@@ -19,7 +19,7 @@ enum {
         KC_FORMAT_SLACK = 8,              /* bytes that a record may scribble over after its end */
 };
 
-/* The name of a file: DIR/BASE with `before` between them, and `after`. */
+/* The name of a file: DIR/, `before`, BASE, `after`, where DIR/BASE is the path that was given. */
 struct kc_format_file {
         const char *before, *after;
 };

@@ -65,7 +65,7 @@ static enum kc_status window_too_large(const struct zstd_source *z, struct kc_er
                               z->base.input.name, 1 << (z->window_log - 20));
 }
 
-/* Why the library does not go on, and whether the file is damaged. */
+/* Report why the library cannot go on. */
 static enum kc_status explain(const struct zstd_source *z, size_t code, struct kc_error *err)
 {
         const struct kc_input *in = &z->base.input;

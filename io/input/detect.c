@@ -4,8 +4,8 @@
  *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
  *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
  *      "CRAM" and its version
- *      in the text:    "BAM\1"; "@HD\t" and the like, unless a FASTQ record begins so, or a line of
- *                      11 fields: SAM; '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may
+ *      in the text:    "BAM\1"; "@HD\t" and the like (unless it begins a FASTQ record) or a line
+ *                      of 11 fields: SAM; '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may
  *                      come first
  *
  * Anything else is refused, with its name and a remedy if they are known (io/input/foreign.h).
@@ -85,8 +85,9 @@ static bool is_header_line(const char *text, size_t n)
         return false;
 }
 
-/* Whether the first line of a text is the name of a read: lines of its sequence follow, and one that
- * begins with '+'. In SAM, each line begins with '@', or has a tab after at most MAX_NAME letters. */
+/* Whether the first line of a text is the name of a read: lines of its sequence follow, and one
+ * that begins with '+'. In SAM, each line begins with '@', or has a tab after at most MAX_NAME
+ * letters. */
 static bool is_read_name(const char *text, size_t n)
 {
         enum { MAX_NAME = 254 };
@@ -143,7 +144,8 @@ struct look {
         struct kc_detected *found;
 };
 
-/* A block of zstd can be longer than what is seen of a file in advance, and then shows nothing. */
+/* Refused, because it cannot always be recognized: a block of zstd can be longer than what is read
+ * in advance, and then nothing is known of its text. */
 static enum kc_status refuse_in_zstd(const struct look *look, const char *format,
                                      struct kc_error *err)
 {

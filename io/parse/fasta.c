@@ -174,8 +174,8 @@ static enum kc_status take_header(struct scan *s, size_t line, size_t n, bool fr
         return status;
 }
 
-/* Take the line at *at, or what the text has of it, and go to the next one. place: where it begins
- * in the file. */
+/* Take the line at *at, or the part of it that the text has, and move *at to the next one. place:
+ * where *at is in the file. */
 static enum kc_status take_line(struct scan *s, enum kc_fasta_place place, size_t end, size_t *at,
                                 struct kc_error *err)
 {

@@ -254,7 +254,7 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
                  (unsigned)*text);
 }
 
-/* Check that a record's bytes are text, and that its sequence may have those that it has. */
+/* Check that a record is text, and that no byte of its sequence is odd. */
 static enum outcome check_bytes(const struct kc_kernels *kernels, const uint8_t *buffer,
                                 const struct extent *x, struct kc_problem *problem)
 {

@@ -48,7 +48,7 @@ bool kc_file_is_serial(const struct kc_file *file);
 /* Whether chunks are inflated from compressed data; false if htslib inflates them. */
 bool kc_file_inflates(const struct kc_file *file);
 
-/* Whether the file is of a format that has qualities; false as long as no text of it was parsed. */
+/* Whether the file's format has qualities; false until some of its text has been parsed. */
 bool kc_file_has_qualities(const struct kc_file *file);
 
 /* See kc_text_parse. */

@@ -23,12 +23,13 @@ struct kc_kernels {
          */
         size_t (*pack)(const uint8_t *seq, size_t n, uint64_t *words);
 
-        /* Number of line ends in text; *binary: set to true if there is a byte under 9, which no
+        /* Number of line ends in text. Sets *binary to true if there is a byte under 9, which no
          * text has. */
         size_t (*count_lines)(const uint8_t *text, size_t n, bool *binary);
 
         /*
-         * How many bytes come before the first one that is not from '@' to '~': all letters are.
+         * How many bytes come before the first one outside '@' to '~', a range that includes all
+         * letters.
          *   text  64 bytes after its end may be read
          */
         size_t (*skip_letters)(const uint8_t *text, size_t n);

@@ -19,7 +19,7 @@ struct kc_problem {
 /* Report a carriage return within a line. */
 void kc_problem_set_return(struct kc_problem *problem);
 
-/* Report a byte in a sequence that no sequence has (io/parse/sequence.h). */
+/* Report an odd byte in a sequence (io/parse/sequence.h). */
 void kc_problem_set_letter(struct kc_problem *problem, uint8_t letter);
 
 /* Report that a sequence of nbases is longer than may be held; bases_per_byte: how many of them a

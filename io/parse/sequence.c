@@ -15,7 +15,7 @@ size_t kc_sequence_line_from(const struct kc_kernels *kernels, const uint8_t *te
 {
         while (at < n && breaks_kmers(text, at, n)) {
                 at++;
-                if (at < n && text[at] >= '@') /* not so between blanks, or after a return */
+                if (at < n && text[at] >= '@') /* not between blanks, or after a return */
                         at += kernels->skip_letters(text + at, n - at);
         }
         return at;

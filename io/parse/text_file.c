@@ -14,7 +14,7 @@ struct kc_text_file {
         bool begun;
 };
 
-/* in: closed on failure, unless the source has it, which closes it */
+/* On failure, `in` is closed, unless the source has it and will close it. */
 static enum kc_status open_source(struct kc_text_file *file, struct kc_input *in,
                                   struct kc_error *err)
 {

@@ -186,7 +186,8 @@ out:
         return status;
 }
 
-/* Whether another process was appending when the file was opened. If so, it may still be at it. */
+/* Whether another process was appending when the file was opened. If so, it may not have finished
+ * yet. */
 static enum kc_status find_append(struct kc_store *store, struct kc_error *err)
 {
         bool same = false;

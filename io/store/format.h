@@ -102,8 +102,8 @@ struct kc_run_record {
         uint64_t min_count;
         uint32_t max_count;
         uint32_t
-                mixed; /* of enum kc_mixed. Earlier versions read it as the upper half of max_count,
-                           which is then still above all counts */
+                mixed; /* of enum kc_mixed. Earlier versions read max_count and mixed as one number,
+                           which no count exceeds either */
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;
         uint64_t nsaturated;

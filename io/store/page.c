@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Open the file of a store that is detached: it must be the one that was opened at first. */
+/* Open the file of a detached store again. It must still be the same file. */
 static enum kc_status open_again(const struct kc_store *store, int *fd, struct kc_error *err)
 {
         struct stat st;

@@ -25,9 +25,7 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode))
                 return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
-                                      "%s is not a regular file; a .kc file can be read only from "
-                                      "one",
-                                      path);
+                                      "%s is not a regular file, but a .kc file must be one", path);
         store->nbytes = (uint64_t)st.st_size;
         store->device = st.st_dev;
         store->inode = st.st_ino;

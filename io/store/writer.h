@@ -73,8 +73,8 @@ struct kc_store_writer {
         size_t nrows;
 };
 
-/* Before the first pairs of a run: give it the kind and bounds of another one in place of the
- * writer's. Sinks that were made before keep the old bounds. */
+/* Before the first pairs of a run: give it the kind and the bounds of the run `like`, in place of
+ * the writer's. Sinks that were made earlier keep the old bounds. */
 void kc_writer_set_run(struct kc_store_writer *writer, const struct kc_run *like);
 
 /* The filter of sinks for the current run. */

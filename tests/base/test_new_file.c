@@ -256,7 +256,7 @@ static void test_modes(void **state)
                 make("a", &instead);
                 assert_int_equal(stat("a", &st), 0);
                 assert_int_equal(st.st_mode & 07777, 0604);
-                /* a file that appears, or whose mode changes, while the new one is written */
+                /* a file appears, or its mode changes, while the new one is written */
                 struct kc_new_file file;
                 struct kc_error err;
                 for (int exists = 1; exists >= 0; exists--) {

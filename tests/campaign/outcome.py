@@ -42,13 +42,13 @@ def check_said(said, wanted, what):
 
 def give(case, contents):
     """
-    Write the inputs, of which one may come through standard input; returns their names and how to
-    run kcount.
+    Write the inputs. One of them may come from standard input. Returns their names and how to run
+    kcount.
     """
     rng, names, how = case.rng, [f"input-{i}" for i in range(len(contents))], {}
     paths = [case.write(name, content) for name, content in zip(names, contents)]
     i = rng.randrange(len(names))
-    if rng.random() < 0.4 and contents[i][:4] != b"CRAM":  # which is read from files only
+    if rng.random() < 0.4 and contents[i][:4] != b"CRAM":  # CRAM is read only from files
         names[i], how = "-", rng.choice(({"feed": contents[i]}, {"stdin": paths[i]}))
     return names, how
 

@@ -67,7 +67,7 @@ def modes(case, stored):
 # ---- outputs that are inputs ----
 
 def derived(case, stored):
-    """Commands that would replace one of their inputs, under a name that they derive, and it."""
+    """Commands that would replace an input, under a name that they derive; and that input."""
     count, reads = stored.count(), stored.reads
     k = stored.files.k
     return case.rng.choice((

@@ -1,6 +1,7 @@
 """
 FASTA and FASTQ with something odd in one place, which must be an error or must not matter: files
-joined by cat of which one lacks its last line end, letters that no sequence has, indented headers.
+that were joined by cat although one of them has no last line end, letters that no sequence has,
+indented headers.
 """
 import checks
 import containers

@@ -107,8 +107,8 @@ def test_store_in_a_pipe():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     for options, message in (
-            ((), "/dev/stdin is not a regular file; a .kc file can be read only from one; to count "
-                 "the k-mers of reads, add -k K"),
+            ((), "/dev/stdin is not a regular file, but a .kc file must be one; to count the "
+                 "k-mers of reads, add -k K"),
             (("-k", 3), "/dev/stdin is a .kc file, which holds counts already; to print its "
                         "histogram, save it as a file and leave out -k")):
         with subprocess.Popen(["cat", s.path / "a.kc"], stdout=subprocess.PIPE) as pipe:

@@ -578,14 +578,14 @@ def test_many_same_files():
 
 
 def test_same_device():
-    """What is no regular file is not read twice."""
+    """A file that is not regular is not read twice."""
     s = Session()
     s.kcount("a.fq", "/dev/null", "/dev/null", "-k", 3, *CPU, code=None)
     expect("same file" in s.said, False, "a warning about a device")
 
 
 def test_no_qualities():
-    """-q without qualities is not passed over in silence, whoever reads the input."""
+    """If no input has qualities, -q leads to a warning, whatever the container."""
     s = Session()
     s.write("x.fa", FASTA)
     s.write("x.fa.gz", gzip.compress(FASTA))

@@ -64,8 +64,8 @@ def keeps_out(s):
 
 
 def test_check_while_another_process_appends():
-    """Bytes after the footer are nothing to repair as long as a process that appends holds the
-    lock. Afterwards they are."""
+    """Bytes after the footer need no repair as long as a process that appends holds the lock.
+    Afterwards they do."""
     s = prepare()
     ok = s.kcount("check", "db.kc")
     report = json.loads(s.kcount("check", "db.kc", "--json"))

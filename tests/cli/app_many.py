@@ -21,8 +21,7 @@ CPU = ("--device", "cpu")  # no message about a missing device
 
 
 def allow(soft, hard):
-    """Arguments with which a command may have only so many files open: soft, which it can raise to
-    hard."""
+    """Arguments that limit the open files of a command to `soft`, which it can raise to `hard`."""
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
 
 
@@ -77,7 +76,7 @@ def test_operations():
 
 
 def test_too_many():
-    """The limit of the merge itself is named."""
+    """The message names the limit of the merge itself."""
     s, names = with_stores(4)
     s.write("list", "0.kc\n1.kc\n" * 2049)
     s.kcount("union", "@list", "--counts", "max", "-o", "out.kc", code=2,

@@ -239,7 +239,7 @@ def test_options_anywhere():
 
 
 def test_without_mpi():
-    """Every build and command accepts --no-mpi, which changes nothing for a process that is alone."""
+    """Every command of every build accepts --no-mpi, which changes nothing for a lone process."""
     s = Session()
     s.kcount("a.fq", "--no-mpi", "-k", 3, "-o", "a.kc", "--quiet")
     s.kcount("count", "a.fq", "-k", 3, "-o", "b.kc", env=dict(os.environ, KCOUNT_MPI="off"))

@@ -150,7 +150,7 @@ def test_names():
 def test_pipes_and_compression():
     """Only text can come like this; the advice is not to do what the user is doing."""
     s, names = unpacked()
-    advice = "; import it from a file on disk, not from a pipe or compressed"
+    advice = "; import it from an uncompressed file, not from a pipe"
     for name, what in (("kff-k41.kff", "a KFF file"), ("jellyfish-k31.jf", "a Jellyfish file"),
                        ("kmc-k31.kmc_pre", "part of a KMC database"),
                        ("kmc-k31.kmc_suf", "part of a KMC database"),
@@ -195,7 +195,7 @@ def after_header(content):
 
 
 def cut_files(content, record):
-    """The file without some of its last records; as a full disk leaves it, in whole records only."""
+    """The file without some of its last records, as a full disk leaves it: whole records only."""
     begin = after_header(content)
     n = (len(content) - begin) // record
     for kept in n // 40, n // 3, n // 2, n - n // 10:

@@ -272,7 +272,7 @@ def beside_another_program(s, *arguments, **settings):
 
 
 def test_another_program():
-    """MPI waits for a program that never joins. kcount says so, and can be told that it is alone."""
+    """MPI waits for a program that never joins. kcount says so; --no-mpi makes it run alone."""
     s = Session()
     soon = {"KC_LONG_WAIT_MS": "300"}
     code, said = beside_another_program(s, **soon)

@@ -1,7 +1,7 @@
 /*
- * Mappings that change while others copy: a device copies from the pool of another one, whose thread
- * meanwhile makes that pool grow and shrink, and opens and closes further pools. Both are on the same
- * device if there is only one.
+ * Mappings that change during copies: a device copies from the pool of another one, whose thread
+ * meanwhile makes that pool grow and shrink, and opens and closes further pools. If there is only
+ * one device, it plays both roles.
  */
 #include "gpu/device/link.cuh"
 #include "tests/gpu/maps/map_support.cuh"

@@ -19,7 +19,7 @@ NAME = re.compile(r'\.name = "([\w-]+)"')
 LETTER = re.compile(r"\.letter = '(\w)'")
 OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
                     r"|zstd)(?: \w+)? -[^|;]*")
-# Ways to print that do not lead through app/message.c.
+# Ways to print that bypass app/message.c.
 PRINTS = re.compile(r"\b(?:std(?:out|err)|perror|v?printf(?=\()|v[fd]printf|dprintf|vasprintf"
                     r"|puts(?=\())\b")
 PRINTER = "app/message.c"

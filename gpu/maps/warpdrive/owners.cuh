@@ -34,8 +34,8 @@ enum : uint32_t {
         KC_WD_OWNERS_AHEAD = 4, /* keys that a thread loads at once to count them */
 };
 
-/* Where a run is staged that goes to the elements of an array from `from` on: at the first place
- * from `end` on that is as far from a multiple of KC_WD_RUN_UNIT. */
+/* Where to stage a run that goes to an array's elements from `from` on: at the first place from
+ * `end` on that leaves the same remainder as `from` when divided by KC_WD_RUN_UNIT. */
 static constexpr __host__ __device__ uint32_t kc_wd_stage_at(uint32_t end, uint32_t from)
 {
         return end + (from - end) % KC_WD_RUN_UNIT;
@@ -51,7 +51,7 @@ static constexpr uint32_t kc_wd_widest_gap()
         return widest;
 }
 
-/* Keys of a tile, and room for the gaps, of which there is one before each owner's run. */
+/* The keys of a tile, and room for the gap before each owner's run. */
 template <class Key> struct kc_wd_outbox_size {
         enum : uint32_t {
                 NKEYS = kc_wd_tile<Key>::NKEYS,

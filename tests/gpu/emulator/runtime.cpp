@@ -227,8 +227,8 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
         return cudaSuccess;
 }
 
-/* A device also accepts this when the pool has memory; but then a copy engine of a peer that is using
- * the pool can fault. So it is refused here. */
+/* A real device accepts this even if the pool has memory, but then a copy engine of a peer that is
+ * using the pool can fault. So the emulator refuses it. */
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *accesses, size_t n)
 {
         std::lock_guard<std::mutex> held(memory_of_devices.lock);

@@ -38,8 +38,8 @@ void kc_emulator_devices(int n, int nusable);
 /* Whether devices can be given access to the memory of others; forgets what was enabled. */
 void kc_emulator_peers(int possible);
 
-/* From now on, a question about a kernel is answered with this cudaError_t: the program has no code
- * for the device, or the device has failed. 0: all is well. */
+/* From now on, answer queries about kernels with this cudaError_t, as if the program had no code
+ * for the device, or the device had failed. 0: all is well. */
 void kc_emulator_kernels(int code);
 
 /* n NUMA nodes: device i is next to node i % n, and from now on, all host memory is on the node

@@ -1,5 +1,5 @@
 /*
- * Opening devices: which others can access their memory, and what is said of one that cannot be used.
+ * Opening devices: which others can access their memory, and the message if one cannot be used.
  */
 #include "scarcity.h"
 

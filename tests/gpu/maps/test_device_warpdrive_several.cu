@@ -241,8 +241,8 @@ static void all_ways(void **state)
                         operations<kc_wd_near64>(nmembers, way, nmembers == 3 ? 3 : 0);
 }
 
-/* As many members as there can be, and full tiles: the gaps between the parts of a tile take the most
- * memory then. */
+/* As many members as there can be, and full tiles, so that the gaps between the parts of a tile
+ * take the most memory. */
 template <class Layout> static void full_tiles(uint64_t seed)
 {
         setting<Layout> t;

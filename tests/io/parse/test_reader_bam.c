@@ -291,7 +291,7 @@ static bool ends_with_record(const struct buffer *raw, size_t n)
         return at == n;
 }
 
-/* Of every cut copy of such a file: it is refused, unless it is not compressed and ends with a
+/* Every truncated copy of such a file is refused, unless it is uncompressed and ends with a
  * record. */
 static void check_cut_copies(const struct buffer *raw, enum packing packing)
 {

@@ -80,7 +80,7 @@ out:
         return status;
 }
 
-/* A detached store reads the same, and no other file that has taken its name. */
+/* A detached store reads the same, but not another file that has taken its name. */
 static void test_detached(void **state)
 {
         (void)state;

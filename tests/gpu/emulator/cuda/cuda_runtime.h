@@ -58,7 +58,8 @@ typedef struct kc_emulated_pool *cudaMemPool_t;
 
 namespace emulator
 {
-/* What every question about a kernel is answered: cudaSuccess, or see kc_emulator_kernels. */
+/* The answer to every query about a kernel: cudaSuccess, unless kc_emulator_kernels has set
+ * another. */
 cudaError_t kernel_state(void);
 } // namespace emulator
 
