@@ -153,8 +153,8 @@ enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
 /* This rank has written everything that it writes to rank 0's files. KC_EIO. */
 enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 
-/* After counting: collect what is known of the inputs and, on rank 0, what the others know of the
- * count. KC_ENOMEM; or another rank is lost. */
+/* After counting: collect what all ranks know about the inputs and, on rank 0, what the others
+ * report about the count. KC_ENOMEM; or another rank is lost. */
 enum kc_status count_gather(struct count *count, struct kc_error *err);
 
 /* Only on rank 0, after count_commit: report that it has written what the others have not. */

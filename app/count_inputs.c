@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Several processes read a list: from a pipe, only one of them would get it. */
+/* Each of several processes reads the list, but only one of them could read it from a pipe. */
 static enum kc_status check_list(const struct count *count, const char *list, struct kc_error *err)
 {
         struct stat found;

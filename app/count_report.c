@@ -55,16 +55,16 @@ void count_report(const struct count *count)
                                                                   .nobjects = all.n });
 }
 
-enum { MOST_WARNINGS = 10 }; /* of a kind, that name an input each */
+enum { MOST_WARNINGS = 10 }; /* of each kind, for one input each */
 
 static const char *shown(const char *name)
 {
         return strcmp(name, "-") == 0 ? "standard input" : name;
 }
 
-/* Warn about each input whose marks, as far as mask goes, are these.
- *   what   of such an input
- *   other  of several that are not named */
+/* Warn about each input whose marks among those in `mask` are `marks`.
+ *   what   the message about one input, after its name
+ *   other  the message about inputs that are not named, after their number */
 static void warn_of_inputs(const struct count *count, unsigned mask, unsigned marks,
                            const char *what, const char *other)
 {
@@ -87,7 +87,8 @@ static void warn_of_k(const struct count *count, const struct count_output *o)
                 message_print(WRITING_ALL_DROPPED, o->k);
 }
 
-/* Of a single input, the warning that it holds no sequence says that nothing was counted. */
+/* For a single input, the warning that it holds no sequence already says that nothing was counted.
+ * */
 static void warn_of_nothing(const struct count *count)
 {
         const struct kc_reader_totals read = count_read_totals(count);

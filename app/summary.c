@@ -265,7 +265,7 @@ static void put_json_exports(struct json *json, const struct exporting_files *ex
         json_end(json, ']');
 }
 
-/* Elements and end of an array: the inputs whose marks, as far as mask goes, are these. */
+/* The elements and the end of an array: inputs whose marks among those in `mask` are `marks`. */
 static void put_json_inputs(struct json *json, const struct summary *s, unsigned mask,
                             unsigned marks)
 {

@@ -345,8 +345,8 @@ out:
 
 /* At the end of a part: whether all its blocks are there, and nothing is left. The last block of a
  * file must be the empty one that marks the end, except in FASTQ, which must then end with a whole
- * record; that of any other part must have the text that belongs to the part, and what it has beyond
- * that is dropped. */
+ * record; that of any other part must have the text that belongs to the part, and what it has
+ * beyond that is dropped. */
 static bool end_blocks(const struct kc_gpu_intake *intake, struct intake_round *round,
                        size_t nblocks, enum kc_bgzf_stop stop)
 {

@@ -389,8 +389,9 @@ static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *er
         return walk->marked ? leave_marks(walk, 0, err) : KC_OK;
 }
 
-/* What follows the last member is known, a header or the end of the file: if that was a BGZF block
- * with text, BGZF ends there without its end-of-file block, unless another block follows. */
+/* Once it is known what follows a member, another header or the end of the file: if the member was
+ * a BGZF block with text and no other block follows, BGZF ends there without its end-of-file block.
+ * */
 static void settle_end(struct member_walk *walk)
 {
         struct kc_gunzip_place *place = walk->place;
@@ -558,7 +559,7 @@ static enum kc_status put_window(struct kc_piece *piece, const struct kc_gunzip 
         return KC_OK;
 }
 
-/* The guess is right. Its first member has begun before it, and is no BGZF block. */
+/* The guess is right, but its first member, which begins before it, is not a BGZF block. */
 static void correct_guess(struct kc_piece *piece)
 {
         if (piece->nends == 0)

@@ -82,7 +82,7 @@ struct kc_piece {
         size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
-        uint64_t open_before; /* so does BGZF at this byte of the file, before the piece; or 0 */
+        uint64_t open_before; /* BGZF ends so at this byte of the file, before the piece; 0: no */
 };
 
 /* The state that is passed on from piece to piece in the file's order. */

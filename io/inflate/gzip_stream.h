@@ -19,8 +19,8 @@ enum kc_status kc_gzip_open(struct kc_gzip_stream **stream, struct kc_input *in,
                             size_t buffer_nbytes, const uint8_t *head, size_t nhead,
                             struct kc_error *err);
 
-/* Fill the chunk up to nbytes of text, or to an open end of BGZF; sets chunk->last at the end of the
- * input. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+/* Fill the chunk up to nbytes of text, or to an open end of BGZF; sets chunk->last at the end of
+ * the input. KC_EINPUT, KC_EIO, KC_ENOMEM. */
 enum kc_status kc_gzip_fill(struct kc_gzip_stream *stream, struct kc_chunk *chunk, size_t nbytes,
                             struct kc_error *err);
 

@@ -70,8 +70,8 @@ out:
         return status;
 }
 
-/* Whether the last block, before this offset, has text. Otherwise it is the mark that nothing is
- * missing. */
+/* Whether the last block, before this offset, has text. Otherwise it is the end-of-file block,
+ * which shows that nothing is missing. */
 static enum kc_status is_open(const struct bgzf_source *bgzf, uint64_t offset, bool *open,
                               struct kc_error *err)
 {
@@ -90,7 +90,7 @@ static enum kc_status is_open(const struct bgzf_source *bgzf, uint64_t offset, b
         return KC_OK;
 }
 
-/* The blocks end with those that the chunk has. */
+/* No blocks follow those that the chunk has: note whether the end-of-file block is missing. */
 static enum kc_status end_blocks(const struct bgzf_source *bgzf, struct kc_chunk *chunk,
                                  struct kc_error *err)
 {

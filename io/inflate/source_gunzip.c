@@ -355,8 +355,8 @@ static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_
         return filled || chunk->last;
 }
 
-/* Note where BGZF ends without its end-of-file block: rather within a line, if there are several such
- * places. Of the one before the piece, that is not known here.
+/* Note where BGZF ends without its end-of-file block. If there are several such places, prefer one
+ * within a line; whether the one before the piece is within a line is not known here.
  *   text  of the piece, [n] */
 static void note_open_ends(const struct kc_piece *piece, const uint8_t *text, size_t n,
                            struct kc_open_end *open)

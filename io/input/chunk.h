@@ -60,8 +60,8 @@ struct kc_chunk {
         bool last;                   /* the file's last chunk; may be empty */
         uint64_t input_nbytes;       /* bytes of the file that it consumed */
         struct kc_error error;       /* why it could not be filled */
-        struct kc_open_end open_end; /* one such place; if the text before any of them ends within
-                                        a line, that one */
+        struct kc_open_end open_end; /* such a place; if there are several, one where the text
+                                        breaks off within a line, if any */
 
         struct kc_record *records;
         size_t nrecords, records_cap;

@@ -25,7 +25,7 @@ struct kc_detected {
 #define KC_BOM "\xef\xbb\xbf"
 enum { KC_BOM_NBYTES = 3 };
 
-/* What is accepted, too. */
+/* What is accepted in addition. */
 enum kc_accepted {
         KC_ACCEPT_EMPTY = 1 << 0, /* input of 0 bytes */
         KC_ACCEPT_LINES = 1 << 1, /* lines of sequence that are neither FASTQ nor FASTA */

@@ -105,7 +105,7 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         else if (first == '>' || first == ';')
                 text->format = KC_FORMAT_FASTA;
         else if (!text->any_text)
-                return KC_OK; /* it is empty, or has nothing in its compressed data: there are no reads */
+                return KC_OK; /* empty, or nothing was compressed: there are no reads */
         else if (cut_bom)
                 return kc_foreign_refuse(text->name, KC_CONTAINER_PLAIN, (const uint8_t *)KC_BOM,
                                          text->nbom, err);
@@ -220,9 +220,9 @@ static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut
 }
 
 /*
- * BGZF ends without its end-of-file block. In FASTQ it may: if something is missing within a record,
- * that is found, either because the file ends in it, or because another record begins in it. That
- * would not be noticed within the line of a name.
+ * BGZF ends without its end-of-file block. In FASTQ it may: if a part of a record is missing, this
+ * shows in any case, because the file ends or another record begins within the record. The
+ * exception is a name whose line breaks off before other text.
  *   in_line  whether the text before the end breaks off within a line
  */
 static enum kc_status check_open_end(const struct kc_text *text, const struct kc_chunk *chunk,

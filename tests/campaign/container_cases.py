@@ -51,7 +51,7 @@ def open_ends(names, parts):
 
 
 def without_mark(case, counting):
-    """In FASTQ, whole records show that nothing is missing, but not within a line."""
+    """FASTQ that ends with a whole record is accepted, FASTA is not."""
     rng, form = case.rng, case.rng.choice(("fastq", "fastq", "fastq", "fasta"))
     text = containers.text_of(rng, text_cases.draw_reads(rng, counting.k), form)
     if rng.random() < 0.2:
@@ -94,7 +94,7 @@ def no_reads(case, counting):
 
 
 def no_bytes(case, counting):
-    """Not even a container: somebody has failed to write this."""
+    """Not even a container: some program failed to write this."""
     contents = [fasta(text_cases.draw_reads(case.rng, counting.k))] * case.rng.choice((0, 1))
     contents.insert(case.rng.randrange(len(contents) + 1), b"")
     return contents, outcome.Wanted(None, ["empty"])

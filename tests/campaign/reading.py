@@ -166,7 +166,7 @@ def sequences(data):
         raise Unknown("CRAM")
     text = unpack(data)
     if not text and text is not data:
-        return []  # somebody has compressed nothing
+        return []  # nothing was compressed
     if text[:4] == b"BAM\1":
         return [bases for bases in read_bam(text) if bases is not None]
     if is_sam(text):

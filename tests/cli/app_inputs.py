@@ -231,7 +231,7 @@ def test_large_joined():
 
 
 def test_no_end_block():
-    """BGZF without its end-of-file block: FASTQ is counted, with a warning, however it is joined."""
+    """FASTQ in BGZF without the end-of-file block is counted, with a warning, however it is joined."""
     s = Session()
     warning = ("kcount: warning: {} ends without BGZF's end-of-file block: it was counted, but "
                "whole records may be missing at its end\n")

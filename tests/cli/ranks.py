@@ -291,8 +291,8 @@ def test_another_program():
 
 
 def test_ends():
-    """BGZF without its end-of-file block, and inputs that hold nothing: as one process finds them, whichever rank
-    reads them."""
+    """BGZF without its end-of-file block, and inputs that hold nothing: the same warnings as from
+    one process, no matter which rank reads them."""
     s = Session()
     some = reads(3000, 5)
     s.write("open.fq.gz", bgzf(fastq(some), 5000)[:-28])

@@ -157,8 +157,8 @@ static std::string small_text(bool fasta)
         return fasta ? fasta_file(&seed, 3, 80, "\n") : any_file(&seed, 3, 80, "\n");
 }
 
-/* A file that ends anywhere. BGZF is refused, except FASTQ that ends with a whole record, between two
- * blocks; text may end after some line. */
+/* A file that ends anywhere. BGZF is refused, except FASTQ that ends with a whole record, between
+ * two blocks; text may end after some line. */
 static void truncations(void **)
 {
         for (bool fasta : { false, true }) {

@@ -20,7 +20,7 @@ struct part {
         struct buffer text, packed;
 };
 
-/* Blocks of text whose ends have nothing to do with those of records. */
+/* Blocks of text that end anywhere in records. */
 static void put_blocks(struct buffer *packed, const struct buffer *text, size_t nbytes)
 {
         for (size_t at = 0, n; at < text->n; at += n) {
@@ -79,7 +79,7 @@ static struct joined join(const struct part *parts, const enum part_kind *kinds,
         return joined;
 }
 
-/* Whether it shows that a part lacks its end-of-file block: if other blocks follow, it does not. */
+/* Whether it shows that a part lacks its end-of-file block. It does not if other blocks follow. */
 static bool is_open(const struct joined *joined)
 {
         bool open = false;
@@ -117,7 +117,7 @@ static void fail_joined(const struct joined *joined, const struct setting *setti
         fail();
 }
 
-/* Read in all ways. want: its status is all that matters if it is no success. */
+/* Read in all ways. want: on failure, only its status matters. */
 static void check(const struct joined *joined, const struct outcome *want)
 {
         for (int t = 1; t <= 5; t += 2)
@@ -181,8 +181,8 @@ static void test_joined(void **state)
         }
 }
 
-/* A part that is cut within a record is refused, wherever that shows: in a name that blocks of
- * another part follow, it does not. */
+/* A part that is cut within a record is refused if anything shows it. In a name that blocks of
+ * another part follow, nothing does. */
 static void test_cut(void **state)
 {
         (void)state;
@@ -206,8 +206,8 @@ static void test_cut(void **state)
         }
 }
 
-/* Zeros are padding only after the end-of-file block: a file whose end was never written may also end
- * with zeros. */
+/* Zeros are padding only after the end-of-file block: a file whose end was never written may also
+ * end with zeros. */
 static void test_zeros(void **state)
 {
         (void)state;
