@@ -177,7 +177,7 @@ def test_output_is_a_reference():
                          message="r.fa is an input and the output as well")
         expect(s.contents() == before, True, f"{reference} leaves all as it was")
     s.write("a.cram", cram_of("http://localhost/r.fa"))
-    s.kcount("a.cram", "-k", 3, "-o", "r.fa", "--force", message="no k-mer was kept")
+    s.kcount("a.cram", "-k", 3, "-o", "r.fa", "--force", message="a.cram holds no sequence")
 
 
 def test_two_outputs_are_one():
