@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-        TEXT_NBYTES = 0xff00, /* most text in a block, as in bgzip: stored, it still fits */
+        TEXT_NBYTES =
+                0xfeff, /* most text in a block, less than in bgzip by the byte that may move */
         HEAD_NBYTES = KC_BGZF_USUAL_NBYTES - 2, /* before the block's size */
 };
 
@@ -50,8 +51,9 @@ size_t bgzf_deflate(struct libdeflate_compressor *compressor, const char *text, 
                     uint8_t *out)
 {
         size_t nblocks = count_blocks(n), nbytes = 0;
-        for (size_t i = 0; i < nblocks; i++) {
-                size_t begin = n * i / nblocks, end = n * (i + 1) / nblocks;
+        for (size_t i = 0, begin = 0, end; i < nblocks; i++, begin = end) {
+                end = n * (i + 1) / nblocks;
+                end -= i + 1 < nblocks && text[end - 1] == '\n';
                 size_t got = deflate_block(compressor, text + begin, end - begin, out + nbytes);
                 if (got == 0)
                         return 0;

@@ -21,8 +21,8 @@ extern const uint8_t BGZF_END[BGZF_END_NBYTES];
 size_t bgzf_room_nbytes(size_t n);
 
 /*
- * Write text as blocks of nearly equal size. The bytes depend on the text and on the compressor's
- * level alone.
+ * Write text as blocks of nearly equal size, of which only the last one may end with a line. The
+ * bytes depend on the text and on the compressor's level alone.
  *   out      [bgzf_room_nbytes(n)]
  * Returns the bytes written: 0 if n is 0, or if a block does not fit, which libdeflate rules out.
  */

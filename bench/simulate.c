@@ -316,7 +316,7 @@ static size_t record_nbytes(const struct settings *set)
 static enum kc_status desk_open(const struct simulation *sim, struct desk *desk,
                                 struct kc_error *err)
 {
-        size_t text_nbytes = sim->reads_per_block * record_nbytes(&sim->set);
+        size_t text_nbytes = sim->reads_per_block * record_nbytes(&sim->set) + 1;
         desk->scratch = malloc(2 * sim->set.length);
         desk->text = malloc(text_nbytes);
         bool enough = desk->scratch != NULL && desk->text != NULL;
@@ -337,14 +337,23 @@ static void desk_close(struct desk *desk)
         free(desk->scratch);
 }
 
-/* Make a block of reads. Returns the bytes of its text, or 0 after the last read. */
-static size_t put_block(const struct simulation *sim, uint64_t block, struct desk *desk)
+/* Make a block of reads. The first byte of a block's reads, which is the same for all reads, goes with
+ * the block before: if BGZF is cut between blocks, the cut is then within a record, and is noticed.
+ * Returns the bytes of the text, or 0 after the last read. */
+static size_t put_block(const struct simulation *sim, uint64_t block, struct desk *desk,
+                        const char **text)
 {
-        uint64_t first = block * sim->reads_per_block;
-        char *end = desk->text;
-        for (uint64_t i = first; i < first + sim->reads_per_block && i < sim->set.nreads; i++)
-                end = put_read(sim, i, desk->scratch, end);
-        return (size_t)(end - desk->text);
+        const uint64_t first = block * sim->reads_per_block, end = first + sim->reads_per_block;
+        const uint64_t last = end < sim->set.nreads ? end : sim->set.nreads;
+        char *to = desk->text;
+        *text = desk->text + (block > 0);
+        for (uint64_t i = first; i < last; i++)
+                to = put_read(sim, i, desk->scratch, to);
+        if (first >= last)
+                return 0;
+        if (last < sim->set.nreads)
+                *to++ = *desk->text;
+        return (size_t)(to - *text);
 }
 
 static enum kc_status read_worker(void *ctx, int worker, struct kc_error *err)
@@ -356,12 +365,13 @@ static enum kc_status read_worker(void *ctx, int worker, struct kc_error *err)
         KC_TRY(desk_open(sim, &desk, err));
         for (;;) {
                 uint64_t block = take_block(sim);
-                const void *bytes = desk.text;
-                size_t n = put_block(sim, block, &desk);
+                const char *text;
+                size_t n = put_block(sim, block, &desk, &text);
+                const void *bytes = text;
                 if (n == 0)
                         break;
                 if (sim->set.bgzf) {
-                        n = bgzf_deflate(desk.compressor, desk.text, n, desk.packed);
+                        n = bgzf_deflate(desk.compressor, text, n, desk.packed);
                         bytes = desk.packed;
                         if (n == 0)
                                 KC_TRY(kc_fail(err, KC_EIO, "a block of BGZF does not fit"));
