@@ -24,7 +24,8 @@ struct sequences {
         struct text line, sequence;
         bool has_line; /* line has been read but not used */
         uint64_t line_number;
-        char kind; /* '>', '@', 'l' for lines, or 0: not known yet */
+        char kind;               /* '>', '@', 'l' for lines, or 0: not known yet */
+        struct kc_error failure; /* of a read; every later one fails in the same way */
 };
 
 enum kc_status sequences_open(struct sequences **sequences, const char *path, struct kc_error *err)
@@ -185,8 +186,8 @@ out:
         return status;
 }
 
-enum kc_status sequences_next(struct sequences *s, const char **text, size_t *length,
-                              struct kc_error *err)
+static enum kc_status read_next(struct sequences *s, const char **text, size_t *length,
+                                struct kc_error *err)
 {
         enum kc_status status;
         bool found;
@@ -208,6 +209,14 @@ enum kc_status sequences_next(struct sequences *s, const char **text, size_t *le
         *length = s->sequence.length;
 out:
         return status;
+}
+
+enum kc_status sequences_next(struct sequences *s, const char **text, size_t *length,
+                              struct kc_error *err)
+{
+        if (s->failure.status == KC_OK && read_next(s, text, length, &s->failure) == KC_OK)
+                return KC_OK;
+        return kc_fail_as(err, &s->failure);
 }
 
 void sequences_close(struct sequences *s)

@@ -19,7 +19,8 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
 /*
  * Get the next sequence; of a plain line, the first field. *text [*length] remains the reader's and
  * is valid until the next call; *text = NULL: end. KC_EINPUT, with file and line, if it is not a
- * sequence or the file is damaged; KC_ENOMEM. One thread at a time.
+ * sequence or the file is damaged; KC_ENOMEM. After a failure, every call
+ * fails in the same way. One thread at a time.
  */
 enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
                               struct kc_error *err);

@@ -16,6 +16,16 @@ struct result {
         uint64_t nsequences, hash;
 };
 
+/* Another thread may ask again after a failure: it gets the same one. */
+static void require_failure_stays(struct sequences *sequences, const struct kc_error *failure)
+{
+        struct kc_error again = { 0 };
+        const char *text;
+        size_t length;
+        REQUIRE(sequences_next(sequences, &text, &length, &again) == failure->status);
+        REQUIRE(strcmp(again.message, failure->message) == 0);
+}
+
 static struct result read_sequences(int fd)
 {
         struct result result = { 0 };
@@ -32,6 +42,8 @@ static struct result read_sequences(int fd)
                 result.hash = XXH3_64bits_withSeed(text, length, result.hash + length);
         }
         REQUIRE(result.status == KC_OK || err.message[0] != '\0');
+        if (result.status != KC_OK)
+                require_failure_stays(sequences, &err);
         sequences_close(sequences);
         return result;
 }
