@@ -87,7 +87,7 @@ def read_bam(data):
 
 
 def read_sam(text):
-    for line in text.splitlines():
+    for line in text.replace(b"\r\n", b"\n").split(b"\n"):  # to htslib, any other return is an N
         if not line or line.startswith(b"@"):
             continue
         fields = line.split(b"\t")
