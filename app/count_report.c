@@ -4,8 +4,7 @@
 #include "app/message.h"
 #include "app/summary.h"
 #include "base/clock.h"
-
-#include <string.h>
+#include "io/input/input.h"
 
 /* What is the same for each k. */
 static struct summary summary_of(const struct count *count)
@@ -57,11 +56,6 @@ void count_report(const struct count *count)
 
 enum { MOST_WARNINGS = 10 }; /* of each kind, for one input each */
 
-static const char *shown(const char *name)
-{
-        return strcmp(name, "-") == 0 ? "standard input" : name;
-}
-
 /* Warn about each input whose marks among those in `mask` are `marks`.
  *   what   the message about one input, after its name
  *   other  the message about inputs that are not named, after their number */
@@ -73,7 +67,7 @@ static void warn_of_inputs(const struct count *count, unsigned mask, unsigned ma
         size_t nfound = 0;
         for (size_t i = 0; i < n; i++)
                 if ((count->marks[i] & mask) == marks && ++nfound <= MOST_WARNINGS)
-                        message_print("kcount: warning: %s %s\n", shown(names[i]), what);
+                        message_print("kcount: warning: %s %s\n", kc_input_name(names[i]), what);
         if (nfound > MOST_WARNINGS)
                 message_print("kcount: warning: %zu more inputs %s\n", nfound - MOST_WARNINGS,
                               other);

@@ -1,6 +1,7 @@
 #include "app/same_files.h"
 
 #include "app/message.h"
+#include "io/input/input.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,11 +45,6 @@ static int compare(const void *a, const void *b)
         return x->number < y->number ? -1 : 1;
 }
 
-static const char *shown(const char *name)
-{
-        return strcmp(name, "-") == 0 ? "standard input" : name;
-}
-
 /* files: ntimes names of one file. */
 static void warn(const char *const *names, const struct named_file *files, size_t ntimes,
                  const char *fate)
@@ -57,7 +53,8 @@ static void warn(const char *const *names, const struct named_file *files, size_
         if (ntimes > 2)
                 snprintf(times, sizeof times, "%zu times", ntimes);
         message_print("kcount: warning: %s and %s are the same file, which is %s %s\n",
-                      shown(names[files[0].number]), shown(names[files[1].number]), fate, times);
+                      kc_input_name(names[files[0].number]), kc_input_name(names[files[1].number]),
+                      fate, times);
 }
 
 /* files: [n], sorted. */
