@@ -10,6 +10,7 @@
 #include "app/sequences.h"
 #include "app/stores.h"
 #include "base/parallel.h"
+#include "io/input/input.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
 
@@ -136,8 +137,7 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 KC_TRY(ask_sequence(q, text, length, err));
         }
         if (is_empty)
-                message_print("kcount: warning: %s has no sequences\n",
-                              strcmp(path, "-") == 0 ? "standard input" : path);
+                message_print("kcount: warning: %s has no sequences\n", kc_input_name(path));
 out:
         sequences_close(sequences);
         return status;

@@ -66,8 +66,7 @@ enum kc_status count_check_operands(const struct count *count, struct kc_error *
 /* The same for all inputs, those in an @LIST and references included, once the reader is open. */
 enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
 
-/* Warn on standard error, on rank 0, if an input is given more than once. The reader must be open.
- * */
+/* Warn on rank 0 if an input is given more than once. The reader must be open. */
 void count_warn_of_same_inputs(const struct count *count);
 
 /* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
@@ -98,8 +97,7 @@ enum {
 };
 size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES]);
 
-/* Find out before anything is read whether the exports can be written. Fails like exporting_check.
- * */
+/* Find out before reading whether the exports can be written. Fails like exporting_check. */
 enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
 
 /* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like

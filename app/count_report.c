@@ -81,8 +81,7 @@ static void warn_of_k(const struct count *count, const struct count_output *o)
                 message_print(WRITING_ALL_DROPPED, o->k);
 }
 
-/* For a single input, the warning that it holds no sequence already says that nothing was counted.
- * */
+/* For a single input, the warning that it holds no sequence says that nothing was counted. */
 static void warn_of_nothing(const struct count *count)
 {
         const struct kc_reader_totals read = count_read_totals(count);

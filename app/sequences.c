@@ -1,6 +1,7 @@
 #include "app/sequences.h"
 
 #include "app/message.h"
+#include "io/input/input.h"
 #include "io/text_file.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
         struct sequences *s = calloc(1, sizeof *s);
         if (s == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        s->path = strcmp(path, "-") == 0 ? "standard input" : path;
+        s->path = kc_input_name(path);
         enum kc_status status = kc_text_file_open(&s->file, path, err);
         if (status == KC_OK)
                 *sequences = s;

@@ -79,8 +79,7 @@ static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew, struct kc_gpu
         crew->gpu = &session->gpu;
 }
 
-/* Open one of the devices of params for the calling thread, so that all of them can use its memory.
- * */
+/* Open one of the devices of params for the calling thread; all of them can use its memory. */
 static inline enum kc_status kc_gpu_open_for(const struct kc_gpu_params *params, struct kc_gpu *gpu,
                                              int device, struct kc_error *err)
 {
