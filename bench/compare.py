@@ -62,14 +62,19 @@ def reader(run):
     return f"{kcount(run)} --reader-only"
 
 
-def kmc(run, mode=""):
+def kmc(run, mode="", memory=None):
     kind = "-fq" if ".fq" in run.reads or ".fastq" in run.reads else "-fm"
-    return f"kmc -k{run.k} -t{run.threads} -m{run.memory} {mode}-ci1 -cs4294967295 {kind} " \
-           f"{run.reads} out tmp"
+    return f"kmc -k{run.k} -t{run.threads} -m{memory or run.memory} {mode}-ci1 -cs4294967295 " \
+           f"{kind} {run.reads} out tmp"
 
 
 def kmc_ram(run):
     return kmc(run, "-r ")
+
+
+def kmc_small(run):
+    """With less memory: KMC takes most of what it is allowed."""
+    return kmc(run, memory=4)
 
 
 def jellyfish(run):
@@ -101,6 +106,7 @@ TOOLS = {
     "reader": ("kcount", reader, "kcount --version"),
     "kmc": ("kmc", kmc, "kmc --version"),
     "kmc -r": ("kmc", kmc_ram, "kmc --version"),
+    "kmc -m4": ("kmc", kmc_small, "kmc --version"),
     "jellyfish": ("jellyfish", jellyfish, "jellyfish --version"),
     "gerbil": ("gerbil", gerbil, "gerbil -v"),
     "FastK": ("FastK", fastk, ""),
