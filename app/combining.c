@@ -187,7 +187,7 @@ static enum kc_status run_set(struct combining *c, struct kc_error *err)
 }
 
 /* A device takes a quarter of a second to start; in that time a thread merges NKMERS_PER_THREAD
- * k-mers (docs/notes/gpu.md). More than MOST_NTHREADS threads do not make the CPU faster. */
+ * k-mers (docs/dev/notes/gpu.md). More than MOST_NTHREADS threads do not make the CPU faster. */
 static bool is_worth_a_device(const struct combining *c)
 {
         enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };

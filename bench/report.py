@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/,
-and docs/papers-results.md and docs/papers/*.svg from those of bench/tables.py.
+and docs/dev/papers-results.md and docs/dev/papers/*.svg from those of bench/tables.py.
 """
 import html
 import json
@@ -117,7 +117,7 @@ def write(docs):
     if timelines:
         (docs / "benchmarks-timeline.svg").write_text(report_gpu.plot_timelines(timelines))
     report_tables.write(load_lines(RESULTS / "tables.jsonl"),
-                        load_lines(RESULTS / "tables-public.jsonl"), docs)
+                        load_lines(RESULTS / "tables-public.jsonl"), docs / "dev")
 
 
 if __name__ == "__main__":

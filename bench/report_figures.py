@@ -1,4 +1,4 @@
-"""The papers' figures, redrawn as SVG: docs/papers/*.svg."""
+"""The papers' figures, redrawn as SVG: docs/dev/papers/*.svg."""
 import collections
 
 from report_basis import by_sheet
@@ -7,7 +7,7 @@ from report_rows import grouped, name_of, stat_of
 
 PER_GB = "M operations/s per GB/s (data sheets)"
 
-# A picture is docs/papers/PAPER-NAME.svg. A part has the figures whose rows it
+# A picture is docs/dev/papers/PAPER-NAME.svg. A part has the figures whose rows it
 # shows, its x axis, and what y is.
 Picture = collections.namedtuple("Picture", "paper name title note parts")
 Part = collections.namedtuple("Part", "title figures x y_title y_log y_field x_field",

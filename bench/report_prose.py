@@ -1,4 +1,4 @@
-"""The prose of docs/benchmarks.md and docs/papers-results.md."""
+"""The prose of docs/benchmarks.md and docs/dev/papers-results.md."""
 
 NOTES = {
     "warpdrive": """\
@@ -55,7 +55,7 @@ HEADER = """\
 # The five papers: results
 
 Made by `bench/report.py` from the rows in
-[bench/results/tables.jsonl](../bench/results/tables.jsonl), which `bench/tables.py` wrote; every
+[bench/results/tables.jsonl](../../bench/results/tables.jsonl), which `bench/tables.py` wrote; every
 row has its command, machine and commit. What is built, and why, is in [papers.md](papers.md).
 
 How to read the tables:
@@ -103,7 +103,7 @@ commit. Times are seconds of wall clock. The number of *runs* is given for each 
 run the figure is that run, with two it is their mean, with more their median.
 [How it was measured](#how-it-was-measured) describes the reads and the rules. The GPU's hash
 tables and LSM by themselves, beside the papers that they follow, are in
-[papers-results.md](papers-results.md).
+[papers-results.md](dev/papers-results.md).
 """
 
 QUESTIONS = """\

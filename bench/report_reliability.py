@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Make docs/reliability.md from the lines that scripts/campaign.sh has appended to
+Make docs/safety.md from the lines that scripts/campaign.sh has appended to
 bench/results/campaign.jsonl, and from the files kept by hand in bench/reliability/.
 """
 import json
@@ -162,7 +162,7 @@ def made_now():
 
 
 def main():
-    (ROOT / "docs" / "reliability.md").write_text(made_now())
+    (ROOT / "docs" / "safety.md").write_text(made_now())
 
 
 if __name__ == "__main__":

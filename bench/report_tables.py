@@ -1,4 +1,4 @@
-"""docs/papers-results.md: the papers' evaluations next to ours."""
+"""docs/dev/papers-results.md: the papers' evaluations next to ours."""
 import sys
 
 from report_basis import (MIB, by_copy, by_sheet, bytes_a_key, cached, data_text, device_of,
@@ -406,13 +406,13 @@ def by_paper(records):
 
 
 def write(records, public, docs):
-    """Write docs/papers-results.md and docs/papers/*.svg; report plots without rows on stderr.
+    """Write papers-results.md and papers/*.svg into docs/dev; report plots without rows on stderr.
     public: rows of bench/results/tables-public.jsonl."""
     papers = by_paper(records)
     if not papers:
         return
     lines = header(papers)
-    (docs / "papers").mkdir(exist_ok=True)
+    (docs / "papers").mkdir(parents=True, exist_ok=True)
     for paper, rows in papers.items():
         lines += paper_lines(paper, rows, [record for record in public if record["paper"] == paper])
     for spec in PICTURES:

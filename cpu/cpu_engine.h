@@ -26,7 +26,7 @@
  *
  * The run depends only on the multiset of segments, k and stranded. KC_EUSAGE for k out of range,
  * KC_ENOMEM, KC_EIO for temporary files, KC_ECANCELED, and errors of source and sink.
- * Method: docs/design.md, "The CPU engine".
+ * Method: docs/dev/design.md, "The CPU engine".
  */
 enum kc_status kc_cpu_count(const struct kc_count_params *params,
                             const struct kc_batch_source *source, const struct kc_run_sink *sink,

@@ -15,7 +15,7 @@
 #include "gpu/followers.cuh"
 
 /* With fewer devices, sending all reads should cost less. This is predicted, not measured;
- * docs/notes/gpu.md says how to measure it. */
+ * docs/dev/notes/gpu.md says how to measure it. */
 enum { DISPATCH_LEAST_DEVICES = 5 };
 
 static bool may_dispatch(const struct kc_gpu_params *params)

@@ -42,7 +42,7 @@ struct kc_gpu_device {
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 
-/* The tables that count a bin (docs/design.md, "The CUDA engine"). */
+/* The tables that count a bin (docs/dev/design.md, "The CUDA engine"). */
 enum kc_gpu_table {
         KC_TABLE_WARPDRIVE, /* open addressing, cooperative groups probe windows */
         KC_TABLE_SLAB,      /* chains of 128-byte slabs, warp-cooperative */

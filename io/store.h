@@ -1,5 +1,5 @@
 /*
- * The store: one .kc file of sorted runs of (k-mer, count). docs/format.md describes it byte by
+ * The store: one .kc file of sorted runs of (k-mer, count). docs/kc-file.md describes it byte by
  * byte.
  */
 #ifndef KC_STORE_H

@@ -1,6 +1,6 @@
 /*
- * Counting on several devices, each of which has some of the reads of W1 (docs/notes/gpu.md), in
- * both of the engine's ways, from the reads to sorted runs on each device:
+ * Counting on several devices, each of which has some of the reads of W1 (docs/dev/notes/gpu.md),
+ * in both of the engine's ways, from the reads to sorted runs on each device:
  *
  *      reads         each member gets all reads, and finds the super-k-mers of its share in them
  *      super-k-mers  each member finds those of its own reads, and sends them to their owners

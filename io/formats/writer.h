@@ -1,6 +1,6 @@
 /*
  * Writing the files of other programs: one writer for all formats, which takes sorted k-mers with
- * their counts. docs/formats.md lists the formats and their limits.
+ * their counts. docs/other-programs.md lists the formats and their limits.
  *
  * A format may have several files. They appear under their names only when all are complete, and
  * together (kc_new_files_commit).

@@ -212,8 +212,8 @@ def test_counts():
                  "| g.fq, k = 31, 16 threads (gpu-5G) | gerbil 1 | 12 | 2.00 | 1 |",
                  "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 "
                  "| 1.50 |",
-                 "`bench/compare.py` also runs kmc -r, jellyfish, FastK and yak; there are no "
-                 "recorded runs of them."):
+                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there are "
+                 "no recorded runs of them."):
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
 
 

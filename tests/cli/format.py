@@ -1,5 +1,5 @@
 """
-docs/format.md against the program: a reader written from that page alone prints what `kcount dump`
+docs/kc-file.md against the program: a reader written from that page alone prints what `kcount dump`
 prints, and finds every checksum right and where it belongs.
 
     format.py KCOUNT DATA

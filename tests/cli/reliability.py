@@ -1,5 +1,5 @@
 """
-docs/reliability.md is what bench/report_reliability.py makes from the results, its sums are right,
+docs/safety.md is what bench/report_reliability.py makes from the results, its sums are right,
 and the tests that it names exist.
 
     reliability.py SOURCE
@@ -52,8 +52,8 @@ def test_page():
 
 
 def test_up_to_date():
-    same_text((SOURCE / "docs/reliability.md").read_text(), report_reliability.made_now(),
-              "docs/reliability.md (run bench/report_reliability.py)")
+    same_text((SOURCE / "docs/safety.md").read_text(), report_reliability.made_now(),
+              "docs/safety.md (run bench/report_reliability.py)")
 
 
 def test_guards():

@@ -1,5 +1,5 @@
 """
-Check the includes against the table of rooms in docs/design.md.
+Check the includes against the table of rooms in docs/dev/design.md.
 
     rooms.py SOURCE
 
@@ -13,7 +13,7 @@ import sys
 from sources import files
 
 SOURCE = pathlib.Path(sys.argv[1])
-PAGE = SOURCE / "docs/design.md"
+PAGE = SOURCE / "docs/dev/design.md"
 ROW = re.compile(r"^\| `([\w/]+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 

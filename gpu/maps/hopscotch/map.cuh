@@ -10,7 +10,7 @@
  * operation that collided with others too often is left for another round, and the last round runs
  * in a single warp. So a call ends, however the device schedules its threads.
  *
- * Source: Zhang and Sun, GLHT; for the differences see docs/papers.md.
+ * Source: Zhang and Sun, GLHT; for the differences see docs/dev/papers.md.
  *
  * Example:
  *

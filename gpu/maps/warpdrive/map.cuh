@@ -16,7 +16,7 @@
  * call returns KC_ENOMEM. No key is lost or stored twice, whatever tombstones there were.
  *
  * Source: Juenger et al., WarpDrive (2018), sections II to V; for the differences see
- * docs/papers.md.
+ * docs/dev/papers.md.
  *
  * Example:
  *
