@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """
-Make docs/safety.md from the lines that scripts/campaign.sh has appended to
-bench/results/campaign.jsonl, and from the files kept by hand in bench/reliability/.
+Make docs/dev/reliability.md from the lines that scripts/campaign.sh has appended to
+bench/results/campaign.jsonl, and from the files kept by hand in bench/reliability/; and bring the
+paragraph of docs/safety.md that has their totals up to date.
 """
 import json
 import pathlib
+import re
 import sys
 
 from report_gpu import load_lines
@@ -66,7 +68,7 @@ def sum_lines(records):
     return [f"So far: **{number(sums['cases'])} cases**, {number(sums['runs'])} runs of kcount, "
             f"**{number(sums['kmers'])} k-mers compared**, {number(sums['peer_runs'])} comparisons "
             f"with jellyfish or KMC, in {hours(cpu)} hours of CPU time. Faults found: "
-            f"**{number(faults)}**; they are listed below.", ""]
+            f"{number(faults)}.", ""]
 
 
 def machine_lines(records):
@@ -161,8 +163,16 @@ def made_now():
     return page(load_lines(RESULTS), stories_kept(), (HAND_KEPT / "intro.md").read_text())
 
 
+def with_totals(text, records):
+    """A page whose paragraph that begins with "So far:" has the totals of the records."""
+    return re.sub(r"(?m)^So far: .*$", lambda _: sum_lines(records)[0], text)
+
+
 def main():
-    (ROOT / "docs" / "safety.md").write_text(made_now())
+    docs = ROOT / "docs"
+    (docs / "dev" / "reliability.md").write_text(made_now())
+    safety = docs / "safety.md"
+    safety.write_text(with_totals(safety.read_text(), load_lines(RESULTS)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The kinds of cases: how often each is drawn, and its description for docs/safety.md."""
+"""The kinds of cases: how often each is drawn, and its description for docs/dev/reliability.md."""
 WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5,
            "text": 8, "container": 10, "argument": 8, "many files": 2, "import": 6, "output": 8}
 

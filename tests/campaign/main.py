@@ -5,7 +5,8 @@ Run random cases until the time is up, check what kcount does with each, and kee
 
 See tests/campaign/kinds.py for the kinds of cases. A case depends only on the seed and its number:
 --seed N --only-case M repeats one. The totals are appended to --results as a line of JSON, from
-which bench/report_reliability.py makes docs/safety.md. The exit status is 1 if a case failed.
+which bench/report_reliability.py makes docs/dev/reliability.md. The exit status is 1 if a case
+failed.
 """
 import argparse
 import concurrent.futures

@@ -1,26 +1,28 @@
 """
-The recipes for other programs in docs/usage.md: kcount's commands run as they are printed there.
+The recipes in docs/other-programs.md, and some of docs/usage.md: kcount's commands run as they are
+printed there.
 
     cookbook.py KCOUNT SOURCE
 """
 import gzip
 import os
 import random
+import re
 import subprocess
 
 from session import KCOUNT, SOURCE, Session, expect
 from tools import Failure, main, same_text
 
-PAGE = (SOURCE / "docs/usage.md").read_text()
+PAGE = (SOURCE / "docs/other-programs.md").read_text()
+# What a workflow puts in place of the names in its command.
+VALUES = {"{input}": "reads.fq.gz", "{output}": "sample.kc", "{threads}": "2",
+          "{resources.mem_mb}": "300", "$reads": "reads_1.fq.gz", "$task.cpus": "2",
+          "${task.memory.mega}": "300"}
 
 
-def section(heading):
-    """The text below a heading, up to the next heading of the same or a higher level."""
-    level = heading.split()[0]
-    lines = PAGE[PAGE.index(f"\n{heading}\n") + len(heading) + 2:].split("\n")
-    ends = [number for number, line in enumerate(lines)
-            if line.startswith("#") and len(line.split()[0]) <= len(level)]
-    return "\n".join(lines[:ends[0]])
+def section(heading, page=PAGE):
+    """The text below a heading, up to the next heading."""
+    return page.partition(f"\n{heading}\n")[2].partition("\n#")[0]
 
 
 def calls(heading):
@@ -63,13 +65,26 @@ def test_recipes():
     check_recipe("### Genotypes from a pangenome: PanGenie", "sample.jf")
     check_recipe("### A pangenome for one sample: vg haplotype sampling", "sample.kff")
     check_recipe("### Genome size, heterozygosity, repeats: GenomeScope 2", "histogram.txt")
+    check_recipe("### Python: pandas and pyarrow", "reads.arrow")
 
 
 def test_several_k():
     s = with_reads()
-    shell(s, calls("## For other programs")[0])
+    shell(s, calls("## Recipes")[0])
     for k in 21, 29, 31:
         s.kcount("check", f"sample.k{k}.kc")
+
+
+def test_workflows():
+    s = with_reads()
+    commands = re.findall(r'"(kcount [^"]*)"', section("### Workflows"))
+    expect(len(commands), 2, "commands of workflows")
+    for command in commands:
+        for name, value in VALUES.items():
+            command = command.replace(name, value)
+        shell(s, command)
+    s.kcount("check", "sample.kc")
+    s.kcount("check", "reads_1.kc")
 
 
 def test_multiqc():
@@ -89,7 +104,7 @@ def test_imports():
                      ("sample", "fastk")):
         s.kcount("export", "reads.kc", "--to", to, "-o", name)
     s.write("counts.tsv.gz", gzip.compress(wanted.encode()))
-    found = calls("## From other programs")
+    found = calls("## Import")
     expect(len(found), 5, "number of imports")
     for call in found:
         shell(s, call)
@@ -97,4 +112,15 @@ def test_imports():
         os.unlink(s.path / "sample.kc")
 
 
-main([test_recipes, test_several_k, test_multiqc, test_imports])
+def test_comparison():
+    """A .kc file has the names of its inputs; the comparison of docs/usage.md disregards them."""
+    s = with_reads()
+    s.kcount("reads.fq.gz", "-k", 21, "-o", "a.kc")
+    s.kcount("./reads.fq.gz", "-k", 21, "-o", "b.kc")
+    a, b = ((s.path / name).read_bytes() for name in ("a.kc", "b.kc"))
+    expect(a == b, False, "the same bytes")
+    text = section("### Are two files the same?", (SOURCE / "docs/usage.md").read_text())
+    shell(s, re.search(r"(?m)^    (cmp .*)$", text)[1])
+
+
+main([test_recipes, test_several_k, test_workflows, test_multiqc, test_imports, test_comparison])

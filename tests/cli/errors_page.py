@@ -1,9 +1,10 @@
 """
-The messages that docs/errors.md explains are those of the program: the fixed parts of each, between
-the dots, occur in this order in one message of the source.
+The messages that docs/errors.md and docs/cluster.md explain are those of the program: the fixed
+parts of each, between the dots, occur in this order in one message of the source.
 
     errors_page.py KCOUNT SOURCE
 """
+import itertools
 import re
 import sys
 
@@ -29,14 +30,15 @@ def is_in(parts, text):
 def test_messages():
     page = (SOURCE / "docs/errors.md").read_text().partition("## Messages")[2]
     page = re.sub(r"(?s)#### Inputs that are refused.*?(?=\n### )", "", page)
-    messages = re.findall(r"(?m)^\| `([^`]+)`", page)
-    if len(messages) < 40:
-        raise Failure(f"only {len(messages)} messages are found on docs/errors.md")
+    messages = [re.findall(r"(?m)^\| `([^`]+)`", text)
+                for text in (page, (SOURCE / "docs/cluster.md").read_text())]
+    if len(messages[0]) < 40 or len(messages[1]) < 5:
+        raise Failure(f"{[len(found) for found in messages]} messages are found on the pages")
     source = [text for path in sources.files(SOURCE) for text in sources.literals(path)]
-    for message in messages:
+    for message in itertools.chain(*messages):
         parts = [part.strip() for part in message.replace(SYSTEM, "").split("...")]
         if not any(is_in([part for part in parts if part], text) for text in source):
-            raise Failure(f"no message of the source is {message!r}, as docs/errors.md says")
+            raise Failure(f"no message of the source is {message!r}, as the pages say")
 
 
 def test_exit_codes():

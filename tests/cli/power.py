@@ -1,6 +1,6 @@
 """
 Power loss during every command that writes: in each state in which the disk may be left (see
-disk.py), the files are what docs/usage.md promises.
+disk.py), the files are what docs/safety.md promises.
 
     power.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
         FAULT: the library built from tests/fault; power_look is in the same folder

@@ -1,6 +1,6 @@
 """
-docs/safety.md is what bench/report_reliability.py makes from the results, its sums are right,
-and the tests that it names exist.
+docs/dev/reliability.md, and the totals in docs/safety.md, are what bench/report_reliability.py
+makes from the results; its sums are right, and the tests that it names exist.
 
     reliability.py SOURCE
 """
@@ -34,7 +34,7 @@ RECORDS = [record("A", "cpu", {"count": kind(1000, 0), "store": kind(10, 0)}),
 STORIES = [{"fault": "it fell over", "found": "a look", "guards": ["tests/naive.c"]}]
 LINES = (
     "So far: **1,511 cases**, 4,533 runs of kcount, **1,511,000 k-mers compared**, 4 comparisons "
-    "with jellyfish or KMC, in 6.00 hours of CPU time. Faults found: **1**; they are listed below.",
+    "with jellyfish or KMC, in 6.00 hours of CPU time. Faults found: 1.",
     "| A, 2 cores | cpu | 2 | 2.00 | 4.00 | 1,510 | 4,530 | 1,510 | 1,510,000 | 1 |",
     "| B, 2 cores | cuda | 1 | 1.00 | 2.00 | 1 | 3 | 1 | 1,000 | 0 |",
     "| power loss | 1 | 12,345 | 0 | 2000-01-01, abc |",
@@ -47,13 +47,19 @@ def test_page():
     for line in LINES:
         if line not in lines:
             raise Failure(f"no line {line!r} in\n" + "\n".join(lines))
+    totals = report_reliability.sum_lines(RECORDS)[0]
+    same_text(report_reliability.with_totals("a\nSo far: 1.\nb\n", RECORDS), f"a\n{totals}\nb\n",
+              "the paragraph with the totals")
     if "No campaign yet." not in report_reliability.page([], STORIES, "# Intro\n"):
         raise Failure("a page without campaigns")
 
 
 def test_up_to_date():
-    same_text((SOURCE / "docs/safety.md").read_text(), report_reliability.made_now(),
-              "docs/safety.md (run bench/report_reliability.py)")
+    same_text((SOURCE / "docs/dev/reliability.md").read_text(), report_reliability.made_now(),
+              "docs/dev/reliability.md (run bench/report_reliability.py)")
+    totals = report_reliability.sum_lines(report_reliability.load_lines(report_reliability.RESULTS))
+    if totals[0] not in (SOURCE / "docs/safety.md").read_text().splitlines():
+        raise Failure("docs/safety.md has other totals (run bench/report_reliability.py)")
 
 
 def test_guards():
