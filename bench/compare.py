@@ -6,9 +6,10 @@ Time kcount and other k-mer counters side by side on the same reads.
 
 Every tool gets the same threads and memory and keeps every k-mer with its full count. The tools
 take turns, so that slow phases of the machine affect all of them. Each run is one JSON line in
-bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md from
-these lines. Tools that are not on the PATH are left out; a tool that fails is not run again with
-the same reads and k.
+bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md and
+docs/dev/measurements.md from these lines. Tools that are not on the PATH are left out; a tool that
+fails is not run again with the same reads and k. The label front-page is for the figures at the
+top of README.md.
 
 On a machine with a CUDA device, beside the CPU engine, the reader alone and other programs:
 

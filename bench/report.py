@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """
-Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/,
-and docs/dev/papers-results.md and docs/dev/papers/*.svg from those of bench/tables.py.
+Make docs/benchmarks.md, docs/dev/measurements.md and their pictures from the raw lines in
+bench/results/, docs/dev/papers-results.md and docs/dev/papers/*.svg from those of bench/tables.py,
+and the marked regions of README.md.
 """
-import html
 import json
 import pathlib
 
+import report_benchmarks
+import report_front
 import report_gpu
 import report_gunzip
 import report_human
@@ -15,16 +17,16 @@ import report_multi
 import report_ranks
 import report_reader
 import report_tables
+from report_bars import COLOURS, LINE, bar, heading
 from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
-                           memory_lines, sections, short_table, title)
+                           sections, title)
 from report_gpu import load_lines
-from report_prose import BENCHMARKS, MEASURED, QUESTIONS, STAGES
+from report_plots import svg
+from report_prose import MEASUREMENTS, STAGES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-COLOURS = {"kcount cuda": "#9b1d33", "kcount slab": "#b5485b", "reader": "#edae49",
-           "kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4", "jellyfish": "#8d9f87",
-           "gerbil": "#b08ea2", "FastK": "#c9a66b", "yak": "#7a7a7a"}
+
 
 def load():
     """{(label, reads, k, threads, machine): {tool: [records]}}, in the order of the page."""
@@ -55,70 +57,75 @@ def stages_section(records):
     return [*lines, "", machine_line(records), ""]
 
 
-def page(groups):
+def named(name):
+    return load_lines(RESULTS / f"{name}.jsonl")
+
+
+def measurements(groups):
+    """docs/dev/measurements.md."""
     inflated = [record for path in sorted(RESULTS.glob("gunzip*.jsonl"))
                 for record in load_lines(path)]
-    human = load_lines(RESULTS / "human.jsonl")
-    questions = QUESTIONS.replace("- [How much", f"{report_human.LINK}- [How much") if human \
-        else QUESTIONS
-    lines = [BENCHMARKS, *short_table(groups), questions, *sections(groups)]
-    lines += report_human.section(human)
-    lines += ["## How much memory", "", *memory_lines(groups)]
-    lines += report_memory.section(load_lines(RESULTS / "memory.jsonl"))
-    lines += against_lines(groups)
-    lines += ["![wall times](benchmarks.svg)", ""]
-    lines += report_gunzip.section(inflated)
-    lines += report_reader.section(load_lines(RESULTS / "gpu-reader.jsonl"))
-    lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
-    lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
-    lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))
-    lines += report_multi.section(load_lines(RESULTS / "multi.jsonl"))
-    lines += report_ranks.section(load_lines(RESULTS / "ranks.jsonl"))
-    return "\n".join([*lines, MEASURED])
-
-
-def bar(x, y, width, tool, seconds):
-    return [f'<text x="{x - 6}" y="{y + 12}" text-anchor="end">{html.escape(tool)}</text>',
-            f'<rect x="{x}" y="{y}" width="{width:.1f}" height="15" fill="{COLOURS.get(tool, "#999")}"/>',
-            f'<text x="{x + width + 5:.1f}" y="{y + 12}">{seconds:.1f} s</text>']
+    return "\n".join([
+        MEASUREMENTS, *sections(groups), *report_human.section(named("human")),
+        *report_memory.section(named("memory")), *against_lines(groups),
+        "![wall times](measurements.svg)", "", *report_gunzip.section(inflated),
+        *report_reader.section(named("gpu-reader")), *stages_section(named("stages")),
+        *report_gpu.stages_section(named("gpu-stages")),
+        *report_gpu.timeline_section(named("gpu-timeline")), *report_multi.section(named("multi")),
+        *report_ranks.section(named("ranks"))])
 
 
 def plot(groups):
     """A panel of bars for each setting except those by threads, all on one scale of seconds."""
-    left, width, line = 120, 560, 20
-    longest = max(median(records, "wall") for tools in groups.values() for records in tools.values())
+    left, width = 120, 560
+    longest = max(median(records, "wall") for tools in groups.values()
+                  for records in tools.values())
     body, y = [], 10
     for key, tools in groups.items():
         if is_scaling(key):
             continue
-        body.append(f'<text x="10" y="{y + 14}" font-weight="bold">{html.escape(title(key))}</text>')
-        y += line + 2
+        body.append(heading(y, title(key)))
+        y += LINE + 2
         for tool, records in by_wall(tools):
             wall = median(records, "wall")
-            body += bar(left, y, max(wall / longest * width, 1), tool, wall)
-            y += line
-        y += line // 2
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{y}" '
-                      'font-family="sans-serif" font-size="12">',
-                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
+            body += bar(left, y, wall / longest * width, tool, COLOURS[tool], f"{wall:.1f} s")
+            y += LINE
+        y += LINE // 2
+    return svg(left + width + 80, y, body)
+
+
+def pictures(groups):
+    """{path in docs/: picture}; those without lines are left out."""
+    made = {"dev/measurements.svg": plot(groups)}
+    if report_front.setting(groups):
+        made[report_front.PICTURE] = report_front.picture(groups)
+    for name, draw in (("gpu-stages", report_gpu.plot_stages),
+                       ("gpu-timeline", report_gpu.plot_timelines)):
+        if named(name):
+            made[f"dev/{name}.svg"] = draw(named(name))
+    return made
 
 
 def write(docs):
-    """Write the pages and plots into a folder."""
+    """Write the pages and pictures into a folder."""
     groups = load()
     if not groups:
         raise SystemExit("no results in bench/results; run bench/compare.py first")
-    (docs / "benchmarks.md").write_text(page(groups))
-    (docs / "benchmarks.svg").write_text(plot(groups))
-    stages = load_lines(RESULTS / "gpu-stages.jsonl")
-    timelines = load_lines(RESULTS / "gpu-timeline.jsonl")
-    if stages:
-        (docs / "benchmarks-gpu.svg").write_text(report_gpu.plot_stages(stages))
-    if timelines:
-        (docs / "benchmarks-timeline.svg").write_text(report_gpu.plot_timelines(timelines))
-    report_tables.write(load_lines(RESULTS / "tables.jsonl"),
-                        load_lines(RESULTS / "tables-public.jsonl"), docs / "dev")
+    (docs / "dev").mkdir(exist_ok=True)
+    (docs / "benchmarks.md").write_text(
+        report_benchmarks.page(groups, named("human"), named("memory")))
+    (docs / "dev/measurements.md").write_text(measurements(groups))
+    for path, picture in pictures(groups).items():
+        (docs / path).write_text(picture)
+    report_tables.write(named("tables"), named("tables-public"), docs / "dev")
+
+
+def main():
+    write(ROOT / "docs")
+    readme = ROOT / "README.md"
+    readme.write_text(report_front.filled(readme.read_text(),
+                                          report_front.regions(load(), named("human"))))
 
 
 if __name__ == "__main__":
-    write(ROOT / "docs")
+    main()

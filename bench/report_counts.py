@@ -1,7 +1,8 @@
 """
-Whole counts, by bench/compare.py: how fast on which machine, in how much memory, compared with
-which programs. Sections of docs/benchmarks.md, and the sentences of README.md that quote them.
+Whole counts, by bench/compare.py: the sections of docs/dev/measurements.md on how fast they are on
+which machine, and beside which programs.
 """
+import re
 import statistics
 
 from compare import TOOLS
@@ -10,15 +11,11 @@ OURS = ("kcount cuda", "kcount")            # others are compared with the first
 VARIANTS = ("kcount slab", "kcount cuda 1G", "reader")
 FEW_CORES = 4                               # machines with more are servers
 # Labels in the order of their sections; labels that are not listed come last.
-ORDER = ("simulated-1.2G", "simulated-1.2G-compressed", "simulated-1.2G-jellyfish",
+ORDER = ("front-page", "simulated-1.2G", "simulated-1.2G-compressed", "simulated-1.2G-jellyfish",
          "simulated-1.2G-1GB", "real", "sixteen-cores-4G", "sixteen-cores-4G-1GB", "gpu-5G",
          "gpu-5G-bgzf", "gpu-20G", "gpu-10MB", "gpu-5G-other")
-# Settings of the short table: label, reads, k.
-SHORT = (("simulated-1.2G", "w.fq", 31), ("simulated-1.2G-compressed", "w.fq.gz", 31),
-         ("simulated-1.2G-jellyfish", "w.fq", 31), ("sixteen-cores-4G", "r.fq", 31),
-         ("gpu-5G", "g.fq", 31))
-NAMES = {"kmc": "KMC", "kmc -r": "KMC -r (in memory)", "gerbil": "Gerbil",
-         "jellyfish": "Jellyfish", "kcount": "kcount", "kcount cuda": "kcount on the GPU"}
+# What a command says about how much memory it may take.
+LIMIT = re.compile(r"(?:kcount|kmc) .*-m *(\d+)|gerbil .*-e (\d+)|FastK .*-M(\d+)")
 
 
 # ---- records ----
@@ -46,6 +43,20 @@ def gib(records):
     return median(records, "peak_bytes") / 2**30
 
 
+def allowed(records):
+    """How much memory the program was allowed."""
+    found = LIMIT.search(records[-1]["command"])
+    return f"{next(filter(None, found.groups()))} GB" if found else "no limit"
+
+
+def device_gib(records):
+    return median(records, "device_peak_memory_bytes") / 2**30
+
+
+def bases_text(bases):
+    return f"{bases * 1e-9:.1f} Gbases" if bases >= 1e9 else f"{bases * 1e-6:.1f} Mbases"
+
+
 def by_wall(tools):
     return sorted(tools.items(), key=lambda item: median(item[1], "wall"))
 
@@ -66,12 +77,16 @@ def title(key):
     return f"{reads}, k = {k}, {threads} thread{'s' if threads > 1 else ''} ({label})"
 
 
+def machine_text(record):
+    about = record["machine"]
+    gpu = f"; {about['gpu']}" if "gpu" in about else ""
+    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB{gpu}"
+
+
 def machine_line(records, with_commit=True):
     """The machine of the last of these records and, by default, the commit."""
-    about, commit = records[-1]["machine"], f"commit {records[-1]['commit']}, " * with_commit
-    gpu = f"{about['gpu']}; " if "gpu" in about else ""
-    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; {gpu}{commit}" \
-           f"{records[-1]['date']}."
+    commit = f"commit {records[-1]['commit']}, " * with_commit
+    return f"{machine_text(records[-1])}; {commit}{records[-1]['date']}."
 
 
 def tools_table(tools):
@@ -79,14 +94,14 @@ def tools_table(tools):
     ours = tools.get(name)
     bases = ours[0]["bases"] if ours else 0
     lines = [f"| program | wall s | runs | times {name or ''} | Mbases/s | CPU s | memory GiB "
-             "| output MB |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+             "| allowed | output MB |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for tool, records in by_wall(tools):
         wall = median(records, "wall")
         ratio = f"{wall / median(ours, 'wall'):.2f}" if ours else ""
         rate = f"{bases / wall * 1e-6:.0f}" if bases else ""
         lines.append(f"| {tool} {records[-1]['version']} | {wall:.2f} | {len(records)} | {ratio} "
                      f"| {rate} | {median(records, 'user', 'system'):.1f} | {gib(records):.2f} "
-                     f"| {median(records, 'output_bytes') / 1e6:.0f} |")
+                     f"| {allowed(records)} | {median(records, 'output_bytes') / 1e6:.0f} |")
     return [*lines, ""]
 
 
@@ -117,10 +132,9 @@ def device_line(tools):
         return []
     read, count, order = (statistics.median(record["seconds"][name] for record in records)
                           for name in ("partition", "count", "order"))
-    device = median(records, "device_peak_memory_bytes") / 2**30
     return [f"`kcount cuda` had read the last base after {read:.2f} s and counted it {count:.2f} s "
-            f"later; merging and writing took {order:.2f} s more. It used {device:.1f} GiB of "
-            "device memory.", ""]
+            f"later; merging and writing took {order:.2f} s more. It used "
+            f"{device_gib(records):.1f} GiB of device memory.", ""]
 
 
 def setting(key, tools):
@@ -153,59 +167,32 @@ def in_order(groups):
     return {key: groups[key] for key in sorted(groups, key=place)}
 
 
-def scaling_lines(groups):
-    """One row for each number of threads, of the same program on the same reads."""
-    rows = [(key, tools["kcount"]) for key, tools in groups.items()
-            if is_scaling(key) and "kcount" in tools]
-    if not rows:
-        return []
-    rows.sort(key=lambda row: row[0][3])
-    first = median(rows[0][1], "wall")
-    lines = [f"### By number of threads: {rows[0][0][1]}, k = {rows[0][0][2]}", "",
-             "| threads | wall s | runs | speed-up | Mbases/s | CPU s | memory GiB |",
-             "|---:|---:|---:|---:|---:|---:|---:|"]
-    for key, records in rows:
-        wall = median(records, "wall")
-        lines.append(f"| {key[3]} | {wall:.2f} | {len(records)} | {first / wall:.1f} "
-                     f"| {records[0]['bases'] / wall * 1e-6:.0f} "
-                     f"| {median(records, 'user', 'system'):.1f} | {gib(records):.2f} |")
-    return [*lines, "", machine_line(rows[-1][1]), ""]
+# The settings of each kind of machine.
+LAPTOP, SERVER, GPU = PARTS = (
+    ("How fast on a laptop: two cores, no GPU",
+     lambda tools: is_small(tools) and not has_device(tools)),
+    ("How fast on a server: 16 cores, no GPU",
+     lambda tools: not is_small(tools) and not has_device(tools) and "kcount slab" not in tools),
+    ("How fast on a GPU", has_device))
+
+
+def in_part(groups, part):
+    _, wanted = part
+    return {key: tools for key, tools in groups.items() if wanted(tools) and not is_scaling(key)}
 
 
 def sections(groups):
     """How fast kcount is, by machine; groups: in order."""
-    parts = (("How fast on a laptop: two cores, no GPU",
-              lambda tools: is_small(tools) and not has_device(tools), []),
-             ("How fast on a server: 16 cores, no GPU",
-              lambda tools: not is_small(tools) and not has_device(tools)
-              and "kcount slab" not in tools, scaling_lines(groups)),
-             ("How fast on a GPU", has_device, []))
     lines = []
-    for head, wanted, more in parts:
-        found = [line for key, tools in groups.items() if wanted(tools) and not is_scaling(key)
+    for part in PARTS:
+        found = [line for key, tools in in_part(groups, part).items()
                  for line in setting(key, tools)]
-        if found or more:
-            lines += [f"## {head}", "", *found, *more]
+        if found:
+            lines += [f"## {part[0]}", "", *found]
     return lines
 
 
-# ---- memory, and other programs ----
-
-def memory_lines(groups):
-    """Peak memory, next to that of other programs; groups: in order."""
-    rows = []
-    for key, tools in groups.items():
-        if not rivals(tools):
-            continue
-        ours = [(name, tools[name]) for name in OURS if name in tools]
-        for name, records in ours + rivals(tools):
-            rows.append(f"| {title(key)} | {name} {records[-1]['version']} "
-                        f"| {records[0]['memory_gb']} | {gib(records):.2f} | {len(records)} |")
-    return ["Peak memory beside that of other programs, with the same bound for each (`-m`; "
-            "Jellyfish has none, and gets a table with room for all distinct k-mers):", "",
-            "| setting | program | bound, GB | peak, GiB | runs |", "|---|---|---:|---:|---:|",
-            *rows, ""] if rows else []
-
+# ---- other programs ----
 
 def names(words):
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
@@ -237,48 +224,3 @@ def against_lines(groups):
         lines += [f"`bench/compare.py` also runs {names(absent)}; there are no recorded "
                   "runs of them.", ""]
     return lines
-
-
-# ---- in short ----
-
-def short_groups(groups):
-    """(key, tools) of the settings in SHORT."""
-    found = []
-    for wanted in SHORT:
-        found += [(key, tools) for key, tools in groups.items() if key[:3] == wanted
-                  and reference(tools)]
-    return found
-
-
-def quick_cell(records):
-    return f"{median(records, 'wall'):.2f} s, {gib(records):.2f} GiB ({runs_text(records)})"
-
-
-def short_table(groups):
-    found = short_groups(groups)
-    if not found:
-        return []
-    lines = ["| machine | reads | k | kcount | others |", "|---|---|---:|---|---|"]
-    for key, tools in found:
-        name = reference(tools)
-        where = f"{key[3]} cores" + (" and an H200" if name == "kcount cuda" else "")
-        bases = f"{tools[name][0]['bases'] * 1e-9:.1f} Gbases, {key[1]}"
-        others = "; ".join(f"{NAMES.get(rival, rival)} {quick_cell(records)}"
-                           for rival, records in rivals(tools) if rival != "kmc -r")
-        lines.append(f"| {where} | {bases} | {key[2]} | {quick_cell(tools[name])} | {others} |")
-    return [*lines, ""]
-
-
-def readme_claims(groups):
-    """What README.md says about speed, word for word."""
-    found = {key[:3]: tools for key, tools in short_groups(groups)}
-    two, device = found[SHORT[0]], found[SHORT[-1]]
-    ours, kmc = two["kcount"], two["kmc"]
-    cuda, gerbil, kmc16 = device["kcount cuda"], device["gerbil"], device["kmc"]
-    return (f"{ours[0]['bases'] * 1e-9:.1f} Gbases in {median(ours, 'wall'):.1f} s "
-            f"with {gib(ours):.2f} GiB of memory, where KMC 3 takes {median(kmc, 'wall'):.1f} s and "
-            f"{gib(kmc):.2f} GiB ({runs_text(ours)} each)",
-            f"{cuda[0]['bases'] * 1e-9:.1f} Gbases of FASTQ in {median(cuda, 'wall'):.1f} s with "
-            f"{cuda[0]['threads']} cores and an H200 ({runs_text(cuda)}), where KMC takes "
-            f"{median(kmc16, 'wall'):.0f} s ({runs_text(kmc16)}) and Gerbil "
-            f"{median(gerbil, 'wall'):.0f} s ({runs_text(gerbil)})")

@@ -1,7 +1,10 @@
-"""The CUDA engine's part of docs/benchmarks.md: stages on the device, and timelines of counts."""
+"""The CUDA engine's part of docs/dev/measurements.md: stages on the device, and timelines of counts."""
 import html
 import json
 import statistics
+
+from report_bars import LINE, bar, heading
+from report_plots import svg
 
 LANE = 26
 COLOURS = ["#d1495b", "#30638e", "#edae49", "#00798c", "#8d6a9f", "#7a9e7e", "#c9a66b", "#6b6b6b"]
@@ -60,7 +63,7 @@ def stages_section(records):
             "time, and the next column is its share of a copy within the device in the same run (bytes",
             "read and written). `up` and `down` cross the bus from and to pinned memory, in pieces of",
             "the size given; `encode` writes blocks of a .kc file to pinned host memory.", "",
-            "![rates](benchmarks-gpu.svg)", "", *stages_lines(records)]
+            "![rates](gpu-stages.svg)", "", *stages_lines(records)]
 
 
 # ---- the timeline ----
@@ -110,7 +113,7 @@ def timeline_section(records):
     lines = ["## What overlaps", "",
              "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of a single count,",
              "from CUDA events and, for the host's stages, its clock. Where intervals of a stage overlap,",
-             "as those of several threads do, the time counts once.", "", "![timeline](benchmarks-timeline.svg)", ""]
+             "as those of several threads do, the time counts once.", "", "![timeline](gpu-timeline.svg)", ""]
     for record in latest(records, "label"):
         lines += timeline_lines(record)
     return lines
@@ -128,7 +131,7 @@ def draw_timeline(record, top, left, width):
     end = max(end for spans in found.values() for _, end in spans)
     scale = width / end
     title = f"{record['label']}: k = {record['k']}, {record['wall']:.2f} s"
-    body = [f'<text x="10" y="{top + 14}" font-weight="bold">{html.escape(title)}</text>']
+    body = [heading(top, title)]
     y = top + LANE
     for lane, (stage, spans) in enumerate(found.items()):
         colour = COLOURS[lane % len(COLOURS)]
@@ -149,27 +152,20 @@ def plot_timelines(records):
     for record in latest(records, "label"):
         panel, y = draw_timeline(record, y, left, width)
         body += panel
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 50}" height="{y}" '
-                      'font-family="sans-serif" font-size="12">',
-                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
+    return svg(left + width + 50, y, body)
 
 
 def plot_stages(records):
     """A bar for each stage: 10^9 of its units a second."""
     shown = [record for record in latest(records, "gpu", "stage", "table", "k") if record["k"]]
     fastest = max(record["g_per_s"] for record in shown)
-    left, width, line, y, body = 230, 480, 20, 34, []
-    body.append(f'<text x="10" y="20" font-weight="bold">{html.escape(shown[-1]["gpu"])}: '
-                '10^9 k-mers or pairs a second</text>')
+    left, width, y = 230, 480, 34
+    body = [heading(6, f"{shown[-1]['gpu']}: 10^9 k-mers or pairs a second")]
     for record in shown:
         name = f"{record['stage']}{', ' + record['table'] if record['table'] else ''}, k = {record['k']}"
-        long = max(record["g_per_s"] / fastest * width, 1)
-        colour = COLOURS[0] if record["stage"] == "count" else COLOURS[1]
         share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
-        body += [f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{html.escape(name)}</text>',
-                 f'<rect x="{left}" y="{y}" width="{long:.1f}" height="15" fill="{colour}"/>',
-                 f'<text x="{left + long + 5:.1f}" y="{y + 12}">{record["g_per_s"]:.1f}{share}</text>']
-        y += line
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 150}" '
-                      f'height="{y + 10}" font-family="sans-serif" font-size="12">',
-                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
+        body += bar(left, y, record["g_per_s"] / fastest * width, name,
+                    COLOURS[0] if record["stage"] == "count" else COLOURS[1],
+                    f"{record['g_per_s']:.1f}{share}")
+        y += LINE
+    return svg(left + width + 150, y + 10, body)

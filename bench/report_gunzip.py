@@ -1,4 +1,4 @@
-"""Inflating one gzip file: its part of docs/benchmarks.md, by bench/compare_gunzip.py."""
+"""Inflating one gzip file: its part of docs/dev/measurements.md, by bench/compare_gunzip.py."""
 from report_counts import machine_line, median, of_each
 from report_prose import GUNZIP
 

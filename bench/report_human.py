@@ -1,9 +1,8 @@
-"""What a human genome costs: the section of docs/benchmarks.md on the runs of bench/human.py."""
+"""What a human genome costs, by bench/human.py: a short section for users and a long one."""
 from report_counts import machine_line, median, of_each
-from report_prose import HUMAN
+from report_prose import HUMAN, HUMAN_SHORT
 
 HEAD = "What a human genome costs"
-LINK = f"- [{HEAD}](#{HEAD.lower().replace(' ', '-')})\n"
 WAYS = ("make", "reader", "file", "cat", "pipe", "kmc")  # in the order of the rows
 NAMES = {"make": "`simulate` writes the file", "reader": "the host's reader alone, from the file",
          "file": "kcount, from the file", "cat": "`simulate` into `cat`",
@@ -61,12 +60,17 @@ def time_cells(records, walls):
     return [f"{wall:.1f}", beside(first, wall, walls), f"{first['bases'] / wall * 1e-6:.0f}"]
 
 
+def sizes_of(records, *names):
+    """Memory in GiB and files in GB; nothing for the device if none was used."""
+    cells = []
+    for name in names:
+        size = median(records, f"{name}_bytes") / (1e9 if name in ("tmp", "output") else 2**30)
+        cells.append(f"{size:.1f}" if size or name != "device" else "")
+    return cells
+
+
 def row(records, walls):
-    sizes = [f"{median(records, field) / unit:.1f}" for field, unit in
-             (("peak_bytes", 2**30), ("machine_bytes", 2**30), ("device_bytes", 2**30),
-              ("tmp_bytes", 1e9), ("output_bytes", 1e9))]
-    on_device = any(record["device_bytes"] for record in records)
-    sizes[2] = sizes[2] if on_device else ""
+    sizes = sizes_of(records, "peak", "machine", "device", "tmp", "output")
     cells = [name(records[0]), records[-1]["commit"], *time_cells(records, walls)]
     cells.insert(5, f"{median(records, 'user', 'system'):.0f}")
     return f"| {' | '.join([*cells, *sizes, str(len(records))])} |"
@@ -92,12 +96,43 @@ def table(records):
             *(row(mine, walls) for mine in rows.values()), ""]
 
 
+def tables(records):
+    """The flat lines of each table."""
+    return of_each(map(flat, records), "on", "threads", "genome", "full_coverage", "repeats", "k",
+                   "min").values()
+
+
 def section(records):
     if not records:
         return []
     lines = [f"## {HEAD}", "", HUMAN]
-    for mine in of_each(map(flat, records), "on", "threads", "genome", "full_coverage", "repeats",
-                        "k", "min").values():
+    for mine in tables(records):
         lines += [title(mine[0]), "", *table(mine),
                   f"{mine[-1]['threads']} threads. {machine_line(mine, with_commit=False)}", ""]
     return lines
+
+
+def short_row(records):
+    first = records[0]
+    sizes = sizes_of(records, "peak", "device", "tmp", "output")
+    gbases = float(first["genome"][:-1]) * first["coverage"]
+    repeats = f"{100 * first['repeats']:g}% repeats" if first["repeats"] else "no repeats"
+    cells = [f"{gbases:.1f} Gbases, {repeats}", name(first), f"{median(records, 'wall'):.1f}",
+             str(len(records)), *sizes]
+    return f"| {' | '.join(cells)} |"
+
+
+def short(records):
+    """The counts that succeeded."""
+    found = []
+    for mine in tables(records):
+        counts = [record for record in shown(mine) if record["status"] == "done"
+                  and record["way"] in ("file", "pipe", "kmc")]
+        rows = of_each(counts, "way", "gpu_memory", "share").values()
+        found += sorted(rows, key=lambda row: WAYS.index(row[0]["way"]))
+    if not found:
+        return []
+    return [f"## {HEAD}", "", HUMAN_SHORT,
+            "| reads | what | time, s | runs | memory, GiB | GPU memory, GiB | temporary files, GB "
+            "| output, GB |", "|---|---|" + "---:|" * 6, *map(short_row, found), "",
+            f"{found[-1][-1]['threads']} threads. {machine_line(found[-1], with_commit=False)}", ""]

@@ -1,6 +1,6 @@
-"""Peak memory compared with the bound: a part of docs/benchmarks.md, by bench/memory.py."""
-from report_counts import machine_line, median, of_each
-from report_prose import MEMORY
+"""Peak memory beside the bound of -m, by bench/memory.py: a short section for users and a long one."""
+from report_counts import bases_text, machine_line, median, of_each
+from report_prose import MEMORY, MEMORY_SHORT
 
 
 def section(records):
@@ -19,3 +19,26 @@ def section(records):
                          f"| {median(runs, 'wall'):.1f} | {len(runs)} |")
         lines += ["", f"{mine[-1]['threads']} threads. {machine_line(mine, with_commit=False)}", ""]
     return lines
+
+
+def short_row(bases, bound, records):
+    """The last run on each device."""
+    cells = [bases_text(bases), f"{bound / 2**20:.0f}"]
+    for device in ("cpu", "cuda"):
+        mine = [record for record in records if record["asked"] == device]
+        cells += [f"{mine[-1]['peak_bytes'] / 2**20:.0f}", f"{mine[-1]['wall']:.1f}"] if mine \
+            else ["", ""]
+    return f"| {' | '.join(cells)} |"
+
+
+def short(records):
+    """A row for each bound; runs of earlier versions are left out."""
+    mine = [record for record in records if record["name"] == "kcount"]
+    if not mine:
+        return []
+    return [MEMORY_SHORT, "| reads | -m, MiB | CPU: peak, MiB | CPU: time, s | GPU: peak, MiB "
+            "| GPU: time, s |", "|---|" + "---:|" * 5,
+            *(short_row(*setting, found) for setting, found in
+              of_each(mine, "bases", "bound_bytes").items()), "",
+            f"1 run each, {mine[-1]['threads']} threads. "
+            f"{machine_line(mine, with_commit=False)}", ""]

@@ -1,4 +1,4 @@
-"""Several devices, by bench_multi and bench_gpu -d: their section of docs/benchmarks.md."""
+"""Several devices, by bench_multi and bench_gpu -d: their section of docs/dev/measurements.md."""
 from report_counts import machine_line, of_each
 
 MULTI = """## Several devices

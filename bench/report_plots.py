@@ -165,6 +165,13 @@ def draw_legend(entries, top, width):
     return body, top + -(-len(entries) // columns) * LINE
 
 
+def svg(width, height, body):
+    """A whole picture, whose page and ink follow the reader's light or dark theme."""
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+                      f'height="{height}" font-family="sans-serif" font-size="12">', STYLE,
+                      '<rect class="page" width="100%" height="100%"/>', *body, "</svg>", ""])
+
+
 def page(title, note, panels, legend):
     """The whole picture: panels in two columns, and the legend."""
     wide, high, head = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, 42
@@ -175,6 +182,4 @@ def page(title, note, panels, legend):
     for i, panel in enumerate(panels):
         body += draw_panel(panel, i % columns * wide, head + i // columns * high)
     lines, bottom = draw_legend(legend, head + -(-len(panels) // columns) * high + 14, width)
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 6}" width="{width}" '
-                      f'height="{bottom + 6}" font-family="sans-serif" font-size="12">', STYLE,
-                      '<rect class="page" width="100%" height="100%"/>', *body, *lines, "</svg>", ""])
+    return svg(width, bottom + 6, [*body, *lines])

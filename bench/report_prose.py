@@ -1,4 +1,4 @@
-"""The prose of docs/benchmarks.md and docs/dev/papers-results.md."""
+"""The prose of docs/benchmarks.md, docs/dev/measurements.md and docs/dev/papers-results.md."""
 
 NOTES = {
     "warpdrive": """\
@@ -97,22 +97,50 @@ at reduced size (`-s`) are kept but not shown.
 BENCHMARKS = """\
 # Benchmarks
 
-How fast kcount is, in how much memory, and beside which programs. Made by `bench/report.py` from
-the raw runs in [bench/results/](../bench/results/); every line there has its command, machine and
-commit. Times are seconds of wall clock. The number of *runs* is given for each figure: with one
-run the figure is that run, with two it is their mean, with more their median.
-[How it was measured](#how-it-was-measured) describes the reads and the rules. The GPU's hash
-tables and LSM by themselves, beside the papers that they follow, are in
-[papers-results.md](dev/papers-results.md).
+How long kcount takes and how much memory it needs, beside other programs on the same machine with
+the same reads. `bench/report.py` makes this page from the recorded runs in
+[bench/results/](../bench/results/); every line there has its command, machine and commit. Times
+are seconds of wall clock, and memory is the largest resident set of a process. The number of runs
+is given for each figure: with one run the figure is that run, with two it is their mean, with more
+their median. *allowed* is the memory that the program was allowed to use; KMC takes more if it is
+allowed more. [How it was measured](#how-it-was-measured) has the rules.
+
+[Measurements](dev/measurements.md) has the rest: CPU time, stages, gzip files, several devices and
+processes.
 """
 
-QUESTIONS = """\
-- How fast [on a laptop](#how-fast-on-a-laptop-two-cores-no-gpu),
-  [on a server](#how-fast-on-a-server-16-cores-no-gpu), [on a GPU](#how-fast-on-a-gpu)
-- [How much memory](#how-much-memory)
-- [Against whom](#against-whom)
-- In detail: [one gzip file](#one-gzip-file), [stages on the CPU](#stages-on-the-cpu),
-  [stages on the device](#stages-on-the-device), [what overlaps](#what-overlaps)
+MEASUREMENTS = """\
+# Measurements
+
+The figures behind [Benchmarks](../benchmarks.md), with the commit of each, and those that tell a
+developer where the time goes. `bench/report.py` makes this page from the recorded runs in
+[bench/results/](../../bench/results/). Times are seconds of wall clock. The number of runs is given
+for each figure: with one run the figure is that run, with two it is their mean, with more their
+median. The rules are [those of the benchmarks](../benchmarks.md#how-it-was-measured). The GPU's
+hash tables and LSM by themselves, beside the papers that they follow, are in
+[papers-results.md](papers-results.md).
+
+`kcount` is the CPU engine, `kcount cuda` is `--device cuda`, `kcount slab` the same with `--table
+slab`, `kcount cuda 1G` with `--gpu-memory 1G`. `reader` is kcount's reader alone: it reads and
+parses the input without counting, so no device can make a run faster than that. `reads.fq.gz` is
+`simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`, one gzip stream, and `usr.tar.gz`
+the first gigabyte of a tar of /usr, compressed in the same way. Under "What overlaps",
+`g.bgz.fq.gz` was made by `bgzip`.
+"""
+
+HUMAN_SHORT = """\
+Simulated reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, counted with
+k = 31 and `--min 2`. The file is one BGZF file in a RAM disk, as the output is. A pipe comes from
+the program that makes the reads, which has three quarters of the cores and takes most of the time.
+"""
+
+MEMORY_SHORT = """\
+## How much memory
+
+`-m` is a hard limit: kcount takes less if it can, and writes to temporary files what does not fit.
+Simulated reads of a genome that is read once, so that most k-mers are distinct, k = 31. On a
+GPU, `-m` bounds what kcount allocates itself; the CUDA driver and its libraries come on top, and
+are most of what the small input takes there.
 """
 
 HUMAN = """\
@@ -126,7 +154,7 @@ had available during the run: it includes pinned memory and what the run wrote t
 """
 
 MEMORY = """\
-### The peak beside the bound
+## The peak beside the bound
 
 By `bench/memory.py`: the largest resident set of a count with k = 31, as a share of `-m`. With a
 device, `-m` bounds what kcount allocates itself, pinned memory included; the resident set also
@@ -160,28 +188,23 @@ the file and inflate it; super-k-mers: find minimizers and append to bins; sort,
 distinct k-mers in order, encode and write them.
 """
 
-MEASURED = """\
+RULES = """\
 ## How it was measured
 
-By `bench/compare.py`. All programs keep every k-mer (`-ci1`) with counts up to 2^32-1 where they
-can, use the same threads, and may use the same memory. They take turns. CPU is user and system
-time; memory is the largest resident set of a process. `kcount` is the CPU engine, `kcount cuda` is
-`--device cuda`, `kcount slab` the same with `--table slab`, `kcount cuda 1G` with
-`--gpu-memory 1G`; a setting whose name ends in 1GB ran with `-m 1G`, the others with 12 or 64 GB.
-`reader` is kcount's reader alone: it reads and parses the input without counting, so no device
-can make a run faster than that. "Two cores" are two cores of a server's processor, the size of a small laptop.
+By `bench/compare.py`. All programs count both strands as one, keep every k-mer (`-ci1` of KMC)
+with counts up to 2^32-1 where they can, use the same threads, and are allowed the same memory,
+except where the table says otherwise: Jellyfish takes no limit, and gets a table with room for all
+distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC. They take turns, and the
+numbers of distinct k-mers that they report must agree. "Two cores" are two cores of a server's
+processor, the size of a small laptop. To repeat it: `bench/compare.py --help`.
 
 | reads | what |
 |---|---|
 | `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
 | `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` through `pigz -6`, and through `bgzip` |
 | `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
-| `g.fq` | the same with `--genome 128M` (5.1 Gbases) |
-| `g.bgz.fq.gz` | `g.fq` as BGZF, by `simulate --bgzf`; under "What overlaps", through `bgzip` |
-| `g20.fq` | the same with `--genome 512M` (20.5 Gbases) |
-| `t.fq` | the same with `--genome 120K` (10 MB) |
-| `reads.fq.gz` | `simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`: one stream |
-| `usr.tar.gz` | the first gigabyte of a tar of /usr, compressed in the same way |
+| `g.fq`, `g20.fq`, `t.fq` | the same with `--genome 128M`, `512M` and `120K` |
+| `g.bgz.fq.gz` | `g.fq` as BGZF, by `simulate --bgzf` |
 | `SRR059298.fq` | 100,000 real Illumina reads of 72 bases, from Debian's gasic-examples |
 
 `r.fq`, `g.fq`, `g.bgz.fq.gz`, `g20.fq` and `t.fq` were in a RAM disk, with the outputs.

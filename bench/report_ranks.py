@@ -1,4 +1,4 @@
-"""Several processes, by bench/ranks.py: their section of docs/benchmarks.md."""
+"""Several processes, by bench/ranks.py: their section of docs/dev/measurements.md."""
 import statistics
 
 from report_counts import machine_line, median, of_each
@@ -12,7 +12,7 @@ By `bench/ranks.py`: medians of whole runs to a .kc file, wall time, on one mach
 of a row share the same threads and the same bound on memory equally, and write the same file.
 *ratio* is the time over that of one process. *a process* is the largest resident set of any
 process, and *all* the sum of the largest of each. With `--gather`, and before that option existed,
-rank 0 writes the file alone. [cluster.md](cluster.md) says how the processes work together.
+rank 0 writes the file alone. [cluster.md](../cluster.md) says how the processes work together.
 """
 
 MODEL = """\

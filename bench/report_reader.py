@@ -1,4 +1,4 @@
-"""The readers of FASTQ and FASTA, by bench/gpu_reader.py: their section of docs/benchmarks.md."""
+"""The readers of FASTQ and FASTA, by bench/gpu_reader.py: their section of docs/dev/measurements.md."""
 from report_counts import machine_line, median, of_each
 from report_prose import READER
 

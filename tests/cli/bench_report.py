@@ -1,7 +1,7 @@
 """
 bench/tables.py keeps what a program prints; bench/report.py makes the right tables and plots from
-made-up rows; the pages in docs/ are what it makes from bench/results, and README.md quotes the same
-figures.
+made-up rows; the pages in docs/ and the marked regions of README.md are what it makes from
+bench/results.
 
     bench_report.py SOURCE
 """
@@ -22,7 +22,9 @@ import compare  # noqa: E402
 import gpu_stages  # noqa: E402
 import report  # noqa: E402
 import report_basis  # noqa: E402
+import report_benchmarks  # noqa: E402
 import report_counts  # noqa: E402
+import report_front  # noqa: E402
 import report_human  # noqa: E402
 import report_multi  # noqa: E402
 import report_tables  # noqa: E402
@@ -173,14 +175,23 @@ def test_papers():
         expect(line in lines, f"no line {line} in\n{page}")
 
 
+COMMANDS = {"gerbil": "gerbil -k 31 -e 12GB", "kmc": "kmc -k31 -m12 -ci1", "kmc -m4": "kmc -m4",
+            "jellyfish": "jellyfish count -m 31"}
+
+
 def counted(tool, walls, cores=2, gib=1):
     """The records of a counter's runs."""
     return {tool: [{"wall": wall, "user": wall, "system": 0, "peak_bytes": gib << 30,
-                    "version": "1", "output_bytes": 5e6, "bases": 2e9, "memory_gb": 12,
+                    "version": "1", "output_bytes": 5e6, "bases": 2e9,
+                    "command": COMMANDS.get(tool, f"{tool} -m 12G"),
                     "threads": cores,
                     "seconds": {"partition": 0.5, "count": 0.25, "order": 0.25, "wall": wall},
                     "device_peak_memory_bytes": 3 << 30, "commit": "abc", "date": "2000-01-01",
                     "machine": {"cpu": "CPU", "cores": cores, "memory_gib": 9}} for wall in walls]}
+
+
+USERS_HEADS = ("## How fast on a laptop: two cores, no GPU",
+               "## How fast on a server: 16 cores, no GPU", "## How fast on a GPU")
 
 
 def test_counts():
@@ -194,27 +205,58 @@ def test_counts():
         ("another", "r.fq", 31, 16, "CPU"): counted("kcount", [4], 16),
         ("simulated-1.2G", "w.fq", 31, 2, "CPU"): {
             **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}})
-    lines = [*report_counts.short_table(groups), *report_counts.sections(groups),
-             *report_counts.memory_lines(groups), *report_counts.against_lines(groups)]
+    lines = [*report_benchmarks.page(groups, [], []).split("\n"), *report_counts.sections(groups),
+             *report_counts.against_lines(groups)]
     expect([line for line in lines if line.startswith("#")] ==
-           ["## How fast on a laptop: two cores, no GPU",
-            "### w.fq, k = 31, 2 threads (simulated-1.2G)",
-            "## How fast on a server: 16 cores, no GPU", "### r.fq, k = 31, 16 threads (another)",
-            "### By number of threads: r.fq, k = 31",
-            "## How fast on a GPU", "### g.fq, k = 31, 16 threads (gpu-5G)", "## Against whom"],
+           ["# Benchmarks", *USERS_HEADS[:2], "### By number of threads: r.fq, k = 31",
+            USERS_HEADS[2], "## How it was measured",
+            USERS_HEADS[0], "### w.fq, k = 31, 2 threads (simulated-1.2G)",
+            USERS_HEADS[1], "### r.fq, k = 31, 16 threads (another)",
+            USERS_HEADS[2], "### g.fq, k = 31, 16 threads (gpu-5G)", "## Against whom"],
            "sections in the order of the questions")
-    for line in ("| 2 cores | 2.0 Gbases, w.fq | 31 | 3.00 s, 1.00 GiB (median of 3 runs) "
-                 "| KMC 8.00 s, 4.00 GiB (median of 3 runs) |",
-                 "| 16 cores and an H200 | 2.0 Gbases, g.fq | 31 | 1.50 s, 1.00 GiB "
-                 "(mean of 2 runs) | Gerbil 6.00 s, 2.00 GiB (1 run) |",
-                 "| kmc 1 | 8.00 | 3 | 2.67 | 250 | 8.0 | 4.00 | 5 |",
+    for line in ("| 2 cores | 2.0 Gbases, w.fq | 31 | 12 GB | 3.00 s, 1.00 GiB (median of 3 runs) "
+                 "| KMC 1 8.00 s, 4.00 GiB (median of 3 runs) |",
+                 "| 16 cores and an H200 | 2.0 Gbases, g.fq | 31 | 12 GB | 1.50 s, 1.00 GiB "
+                 "(mean of 2 runs) | Gerbil 1 6.00 s, 2.00 GiB (1 run) |",
+                 "| w.fq, 2.0 Gbases | 31 | kcount | 3.00 | 3 | 1.0 | 1.00 | 12 GB |",
+                 "|  |  | KMC 1 | 8.00 | 3 | 2.7 | 4.00 | 12 GB |",
+                 "| g.fq, 2.0 Gbases | 31 | kcount, GPU | 1.50 | 2 | 1.0 | 1.00 | 12 GB | 3.0 |",
+                 "|  |  | Gerbil 1 | 6.00 | 1 | 4.0 | 2.00 | 12 GB |  |",
+                 "| kmc 1 | 8.00 | 3 | 2.67 | 250 | 8.0 | 4.00 | 12 GB | 5 |",
                  "| 2 | 4.00 | 1 | 1.5 | 500 | 4.0 | 1.00 |",
-                 "| g.fq, k = 31, 16 threads (gpu-5G) | gerbil 1 | 12 | 2.00 | 1 |",
                  "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 "
                  "| 1.50 |",
                  "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there are "
                  "no recorded runs of them."):
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+
+
+FRONT = {("front-page", "g.fq", 31, 16, "CPU"): {
+    **counted("kmc", [8, 9, 7], 16, 5), **counted("kcount cuda", [1, 2, 1], 16),
+    **counted("kcount", [4, 4, 4], 16), **counted("kmc -m4", [12, 11, 13], 16, 3),
+    **counted("jellyfish", [160], 16)}}
+FRONT_LINES = (
+    "| 2.0 Gbases, k = 31, 16 threads | time | peak memory | allowed memory |",
+    "|---|---:|---:|---:|",
+    "| **kcount, GPU** | **1.0 s** | **1.0 GiB, 3 GiB of the GPU** | 12 GB |",
+    "| **kcount** | **4.0 s** | **1.0 GiB** | 12 GB |",
+    "| KMC 1 | 8.0 s | 5.0 GiB | 12 GB |", "| KMC 1 -m4 | 12.0 s | 3.0 GiB | 4 GB |",
+    "| Jellyfish 1 | 160 s | 1.0 GiB | no limit |", "",
+    "Simulated reads, every k-mer kept; median of 3 runs each (Jellyfish 1: 1 run). CPU, 16 cores, "
+    "9 GiB; 2000-01-01.", "")
+
+
+def test_front():
+    """The first figures: a table and a picture, and nothing at all without lines."""
+    same_text("\n".join(report_front.table(FRONT)), "\n".join(FRONT_LINES), "the first table")
+    texts = [text.text for text in xml.etree.ElementTree.fromstring(report_front.picture(FRONT))
+             if text.tag.endswith("text")]
+    expect(texts[1::2] == ["kcount, GPU", "kcount", "KMC 1", "KMC 1 -m4", "Jellyfish 1"],
+           f"bars {texts}")
+    expect(texts[-1] == "160 s, 1.0 GiB", "time and memory at the end of a bar")
+    expect("front-page.svg" in report_benchmarks.page(FRONT, [], []), "the picture in the page")
+    expect("front-page.svg" not in report_benchmarks.page({}, [], []), "no picture without lines")
+    expect(report_front.regions({}, HUMAN)["front-page"] == [], "no figures without lines")
 
 
 def human(way, wall, status="done", **more):
@@ -261,15 +303,21 @@ def test_human():
     try:
         with tempfile.TemporaryDirectory() as work:
             report.RESULTS = pathlib.Path(work)
-            expect("uman genome" not in report.page(report.load()), "no lines, no section")
+            expect("uman genome" not in report.measurements({}), "no lines, no section")
             text = "".join(json.dumps(line) + "\n" for line in HUMAN)
             (report.RESULTS / "human.jsonl").write_text(text)
-            page = report.page(report.load())
+            page = report.measurements({})
     finally:
         report.RESULTS = results
-    expect("\n- [What a human genome costs](#what-a-human-genome-costs)\n- [How much" in page,
-           "a link to the section")
     expect("\n".join(lines) in page, "the section is in the page")
+    users = report_human.short(HUMAN)
+    for line in ("| 99.2 Gbases, no repeats | kcount, from the file | 29.0 | 2 | 3.0 | 85.0 | 7.0 "
+                 "| 8.0 |",
+                 "| 99.2 Gbases, 50% repeats | kcount, from a pipe | 100.0 | 1 | 3.0 |  | 7.0 "
+                 "| 8.0 |"):
+        expect(line in users, f"no line {line} in\n" + "\n".join(users))
+    expect(not any("`simulate`" in line or "failed" in line for line in users), "counts alone")
+    expect(report_human.short([]) == [], "no lines, no section for users")
 
 
 def multi(part, what, ms, **more):
@@ -317,7 +365,7 @@ def test_multi():
 
 
 def test_up_to_date():
-    """The pages and plots are what bench/report.py makes from bench/results."""
+    """The pages and pictures are what bench/report.py makes from bench/results."""
     with tempfile.TemporaryDirectory() as work:
         docs = pathlib.Path(work)
         report.write(docs)
@@ -328,10 +376,13 @@ def test_up_to_date():
 
 
 def test_readme():
-    """README.md quotes the figures of docs/benchmarks.md, with their number of runs."""
-    page = " ".join((SOURCE / "README.md").read_text().split())
-    for claim in report_counts.readme_claims(report.load()):
-        expect(claim in page, f"README.md does not say: {claim}")
+    """The marked regions of README.md hold what bench/report.py makes from bench/results."""
+    page = (SOURCE / "README.md").read_text()
+    found = report_front.regions(report.load(), report.named("human"))
+    same_text(page, report_front.filled(page, found), "README.md (run bench/report.py)")
+    filled = report_front.filled(page, {name: ["| new |"] for name in found})
+    expect(filled.count("made by bench/report.py -->\n| new |\n<!-- end -->") == len(found),
+           "old figures are replaced")
 
 
 def kept(work, papers):
@@ -394,5 +445,5 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_human, test_multi, test_up_to_date, test_readme, test_runner,
-      test_no_record, test_machine_code])
+main([test_papers, test_counts, test_front, test_human, test_multi, test_up_to_date, test_readme,
+      test_runner, test_no_record, test_machine_code])
