@@ -4,19 +4,24 @@
 #include "app/command.h"
 #include "app/counting.h"
 #include "app/machine.h"
+#include "app/output_name.h"
+#include "app/plot.h"
 #include "app/ranks.h"
 #include "app/stores.h"
+#include "app/terminal.h"
 #include "kmer/kmer.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct hist_settings {
         struct count_settings counting;
         uint64_t max_count;
-        bool genomescope, jellyfish;
+        bool genomescope, jellyfish, plot;
 };
 static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNTING_FIELD");
 
@@ -45,6 +50,69 @@ static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, 
                 put_row(out, last, tail, s);
 }
 
+/* ---- --plot ---- */
+
+/* What is printed. */
+struct result {
+        struct kc_histogram_row *rows; /* [nrows] */
+        size_t nrows;
+        int k;
+        bool stranded;
+        const char *store; /* the .kc file; NULL: reads were counted */
+};
+
+/* The rows that --min and --max leave. */
+static struct histogram select_rows(struct result *r, const struct hist_settings *s)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < r->nrows; i++)
+                if (r->rows[i].count >= s->counting.min_count &&
+                    r->rows[i].count <= s->counting.max_count)
+                        r->rows[n++] = r->rows[i];
+        return (struct histogram){ r->rows, n, r->k };
+}
+
+/* Whether a shell takes the name as it is. */
+static bool is_plain(const char *name)
+{
+        return name[0] != '-' && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                   "abcdefghijklmnopqrstuvwxyz"
+                                                   "0123456789_./+-,:=@%")] == '\0';
+}
+
+/* How a model is fitted. Commands are to be pasted, so they are not broken into lines. */
+static void put_hint(struct text_out *out, const struct result *r, const struct plot_page *page)
+{
+        char hist[512], model[512];
+        size_t longest = SIZE_MAX;
+        if (r->store != NULL && is_plain(r->store)) {
+                const int stem = (int)output_stem_length(r->store);
+                snprintf(hist, sizeof hist, "  kcount hist --genomescope %s > %.*s.hist", r->store,
+                         stem, r->store);
+                snprintf(model, sizeof model, "  genomescope2 -i %.*s.hist -o model -k %d", stem,
+                         r->store, r->k);
+                longest = strlen(hist) > strlen(model) ? strlen(hist) : strlen(model);
+        }
+        if (longest <= (size_t)page->width)
+                text_out_printf(out, "for a model:\n%s\n%s\n", hist, model);
+        else
+                plot_words(out, "for a model: see 'kcount hist --help'", page);
+}
+
+static void put_plot(struct text_out *out, struct result *r, const struct hist_settings *s)
+{
+        const struct terminal_size paper = { .ncolumns = 80, .nrows = 50 };
+        const struct terminal_size size = terminal_size(STDOUT_FILENO, paper);
+        const struct plot_page page = {
+                .width = size.ncolumns,
+                .height = size.nrows < paper.nrows ? size.nrows : paper.nrows,
+                .utf8 = terminal_takes_utf8(),
+        };
+        const struct histogram histogram = select_rows(r, s);
+        if (plot_histogram(out, &histogram, r->stranded, &page))
+                put_hint(out, r, &page);
+}
+
 /* ---- a .kc file, or reads ---- */
 
 static bool is_stdin(const char *operand)
@@ -64,9 +132,10 @@ static const char *find_store(const struct invocation *call)
 /* The first option that the user gave and that applies only to reads, or NULL. */
 static const struct option_spec *find_counting_option(const struct invocation *call)
 {
-        static const char *const others[] = { "max-count", "genomescope", "jellyfish",
-                                              "min",       "max",         "threads",
-                                              "quiet",     "no-progress", NULL };
+        static const char *const others[] = { "plot",      "max-count", "genomescope",
+                                              "jellyfish", "min",       "max",
+                                              "threads",   "quiet",     "no-progress",
+                                              NULL };
         return invocation_other_option(call, others);
 }
 
@@ -115,58 +184,83 @@ static enum kc_status choose(const struct invocation *call, bool *reads, struct 
         return KC_OK;
 }
 
-static enum kc_status read_rows(const char *path, uint64_t nthreads, struct kc_histogram_row **rows,
-                                size_t *nrows, struct kc_error *err)
+static enum kc_status read_rows(const char *path, uint64_t nthreads, struct result *r,
+                                struct kc_error *err)
 {
         struct kc_store *store = NULL;
+        struct kc_store_info info;
         enum kc_status status;
         KC_TRY(stores_open(&store, path, err));
-        KC_TRY(kc_store_histogram(store, machine_nthreads(nthreads), rows, nrows, err));
+        KC_TRY(kc_store_histogram(store, machine_nthreads(nthreads), &r->rows, &r->nrows, err));
+        kc_store_get_info(store, &info);
+        r->k = info.k;
+        r->stranded = info.stranded;
+        r->store = path;
 out:
         kc_store_close(store);
         return status;
 }
 
 /* A .kc file in a pipe, which find_store cannot look into, was taken for reads. */
-static enum kc_status count_rows(const struct invocation *call, struct kc_histogram_row **rows,
-                                 size_t *nrows, struct kc_error *err)
+static enum kc_status count_rows(const struct invocation *call, struct result *r,
+                                 struct kc_error *err)
 {
+        const struct count_settings *counting =
+                &((const struct hist_settings *)call->settings)->counting;
         struct kc_error refused = { 0 };
-        const enum kc_status status = counting_histogram(call, rows, nrows, &refused);
+        const enum kc_status status = counting_histogram(call, &r->rows, &r->nrows, &refused);
         if (refused.remedies & KC_REMEDY_READ_COUNTS)
                 return kc_fail(err, status,
                                "%s; to print its histogram, save it as a file and leave out -k",
                                refused.message);
+        r->k = (int)counting->ks.values[0];
+        r->stranded = counting->stranded;
         return status == KC_OK ? KC_OK : kc_fail_as(err, &refused);
+}
+
+static enum kc_status check_forms(const struct invocation *call, struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        if (s->genomescope && s->jellyfish)
+                return kc_fail(err, KC_EUSAGE,
+                               "--genomescope and --jellyfish ask for different last rows");
+        if (s->plot && (s->genomescope || s->jellyfish || invocation_has(call, "max-count")))
+                return kc_fail(err, KC_EUSAGE,
+                               "--plot draws bars: --max-count, --genomescope and --jellyfish are "
+                               "for the table");
+        return KC_OK;
 }
 
 static enum kc_status run_hist(const struct invocation *call, struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
-        struct kc_histogram_row *rows = NULL;
-        size_t nrows;
+        struct result result = { 0 };
         bool reads;
         enum kc_status status;
         KC_TRY(options_check_range(s->counting.min_count, s->counting.max_count, err));
-        if (s->genomescope && s->jellyfish)
-                return kc_fail(err, KC_EUSAGE,
-                               "--genomescope and --jellyfish ask for different last rows");
+        KC_TRY(check_forms(call, err));
         KC_TRY(choose(call, &reads, err));
         if (!reads)
                 KC_TRY(ranks_require_one(call->ranks, "hist of a .kc file", err));
         if (reads)
-                KC_TRY(count_rows(call, &rows, &nrows, err));
+                KC_TRY(count_rows(call, &result, err));
         else
-                KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &rows, &nrows,
-                                 err));
-        if (ranks_is_first(call->ranks))
-                put_rows(call->out, rows, nrows, s);
+                KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &result, err));
+        if (ranks_is_first(call->ranks) && s->plot)
+                put_plot(call->out, &result, s);
+        else if (ranks_is_first(call->ranks))
+                put_rows(call->out, result.rows, result.nrows, s);
 out:
-        free(rows);
+        free(result.rows);
         return status;
 }
 
 static const struct option_spec hist_options[] = {
+        { .type = OPTION_FLAG,
+          .name = "plot",
+          .offset = offsetof(struct hist_settings, plot),
+          .help = "Draw bars instead of the table, and print where errors end, the peak, and about "
+                  "how large the genome is." },
         { .type = OPTION_NUMBER,
           .name = "max-count",
           .argument = "N",
@@ -210,9 +304,16 @@ const struct command command_hist = {
                 "input and the same options, but it writes no .kc file and keeps no k-mer, which "
                 "takes less time and memory. It prints the same lines as hist of the .kc file "
                 "would; a summary goes to standard error.\n\n"
-                "For a .kc file, --max-count, --genomescope, --jellyfish, --min, --max and "
+                "--plot draws the histogram as bars, as wide as the terminal or, in a pipe, 80 "
+                "columns. They are scaled to the peak behind the sequencing errors; the bars of "
+                "errors are cut and end with '>>'. If the peak is at a high count, a bar stands "
+                "for several counts. The last lines name the peak and the size that the genome has "
+                "if it is haploid: the sum of all counts behind the errors, divided by the peak's. "
+                "The bars are '#' unless the locale is UTF-8.\n\n"
+                "For a .kc file, --plot, --max-count, --genomescope, --jellyfish, --min, --max and "
                 "--threads are the only options with a meaning; the others are for reads.",
-        .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
+        .examples = "  kcount hist --plot reads.kc\n"
+                    "  kcount hist --genomescope reads.kc > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 31\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
                     "  kcount hist --jellyfish reads.kc > reads_jf.hist\n",

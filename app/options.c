@@ -315,6 +315,15 @@ const struct option_spec *invocation_other_option(const struct invocation *call,
         return NULL;
 }
 
+bool invocation_has(const struct invocation *call, const char *name)
+{
+        const struct option_spec *specs = call->command->options;
+        for (int i = 0; specs[i].type != OPTION_END; i++)
+                if (strcmp(name, specs[i].name) == 0)
+                        return call->given[i];
+        return false;
+}
+
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)
 {
         if (min <= max)

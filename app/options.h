@@ -160,6 +160,9 @@ enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err);
 void invocation_free(struct invocation *call);
 
+/* Whether the user gave the option of this name. */
+bool invocation_has(const struct invocation *call, const char *name);
+
 /* The first option that the user gave, in the order of the table, that is not one of these names,
  * which end with NULL; NULL if there is none. */
 const struct option_spec *invocation_other_option(const struct invocation *call,

@@ -22,8 +22,10 @@ echo
 echo '$ kcount data/phage.fq.gz -k 31'
 build/kcount data/phage.fq.gz -k 31 -o build/phage.kc --force
 echo
-echo '$ kcount hist phage.kc'
-build/kcount hist build/phage.kc > build/phage.hist
-awk -f scripts/bars.awk build/phage.hist
+echo '$ kcount hist --plot phage.kc'
+(cd build && ./kcount hist --plot phage.kc)
 echo
-echo "The program is build/kcount, the counts are in build/phage.kc; next: build/kcount help"
+echo "The program is build/kcount, the counts are in build/phage.kc. Next:"
+echo
+echo "    export PATH=\$PWD/build:\$PATH"
+echo "    kcount help"

@@ -4,12 +4,17 @@ the same options, without that file. And the histogram in count's JSON.
 
     app_hist.py KCOUNT SOURCE
 """
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import random
+import struct
 import subprocess
+import termios
 
-from session import READS, SOURCE, Session, expect
+from session import KCOUNT, READS, SOURCE, Session, expect
 from tools import main
 
 DATA = SOURCE / "data"
@@ -132,6 +137,91 @@ def test_summary():
            "hist of nothing")
 
 
+PEAK = """\
+   23    2,345  ###############################################################
+   24    2,401  ################################################################
+   25    2,354  ###############################################################
+"""
+FINDINGS = """\
+over 41: 525 k-mers
+errors below 11; peak at 24; about 43,500 bases in the genome if haploid
+"""
+HINT = """\
+for a model:
+  kcount hist --genomescope phage.kc > phage.hist
+  genomescope2 -i phage.hist -o model -k 31
+"""
+
+
+def environment(**changes):
+    """Without the locale of whoever runs the tests."""
+    plain = {name: value for name, value in os.environ.items()
+             if name != "LANG" and not name.startswith("LC_")}
+    return {**plain, **changes}
+
+
+def on_terminal(s, size, *call, **variables):
+    """What kcount prints on a terminal of this size (rows, columns)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    started = subprocess.Popen([KCOUNT, *map(str, call)], cwd=s.path, stdin=subprocess.DEVNULL,
+                               stdout=slave, env=environment(**variables))
+    os.close(slave)
+    said = b""
+    with contextlib.suppress(OSError):  # the other end of the terminal is closed
+        while chunk := os.read(master, 4096):
+            said += chunk
+    os.close(master)
+    expect(started.wait(), 0, f"exit code of {call}")
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_plot():
+    """In a pipe, 80 columns; '#' or, in a UTF-8 locale, blocks; the same for reads."""
+    s = Session()
+    phage = DATA / "phage.fq.gz"
+    s.kcount(phage, "-k", 31, "-o", "phage.kc")
+    plot = s.kcount("hist", "phage.kc", "--plot", env=environment(LANG="C"))
+    expect(plot.startswith("count   k-mers\n    1  109,190  ###"), True, plot)
+    expect((PEAK in plot, plot.endswith(FINDINGS + HINT)), (True, True), plot)
+    expect(max(map(len, plot.splitlines())), 80, "width in a pipe")
+    blocks = s.kcount("hist", "phage.kc", "--plot", env=environment(LC_ALL="C.UTF-8", LANG="C"))
+    expect(("24    2,401  ████" in blocks, "#" in blocks), (True, False), blocks)
+    reads = s.kcount("hist", phage, "-k", 31, "--plot", "--quiet",
+                     env=environment(LC_CTYPE="POSIX"))
+    expect(reads, plot.replace(HINT, "for a model: see 'kcount hist --help'\n"), "plot of reads")
+    s.kcount(phage, "-k", 31, "--stranded", "-o", "odd 'name'.kc")
+    stranded = s.kcount("hist", "odd 'name'.kc", "--plot", env=environment())
+    expect("in both strands of the genome if haploid for a model: see 'kcount hist --help'" in
+           stranded.replace("\n", " "), True, stranded)
+
+
+def test_plot_on_terminal():
+    s = Session()
+    s.kcount(DATA / "phage.fq.gz", "-k", 31, "-o", "phage.kc")
+    for rows, columns in ((50, 80), (24, 120), (24, 60), (16, 20), (100, 200)):
+        plot = on_terminal(s, (rows, columns), "hist", "phage.kc", "--plot", LANG="en_US.utf8")
+        lines = plot.splitlines()
+        expect(max(map(len, lines)) <= columns, True, f"width on {columns} columns:\n{plot}")
+        expect(len(lines) < rows, True, f"height on {rows} rows:\n{plot}")
+        expect("█" in plot, True, "blocks on a terminal")
+    zero = on_terminal(s, (0, 0), "hist", "phage.kc", "--plot")
+    expect(zero, s.kcount("hist", "phage.kc", "--plot", env=environment()),
+           "a terminal that does not know its size")
+
+
+def test_plot_of_little():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    plain = environment()
+    none = "no peak: too few reads to see one, or not the reads of one genome\n"
+    expect(s.kcount("hist", "a.kc", "--plot", env=plain).endswith(none), True, "a peak in a.kc")
+    expect(s.kcount("hist", "a.kc", "--plot", "--min", 2, "--max", 3, env=plain),
+           f"count  k-mers\n    2       1  {65 * '#'}\n    3       1  {65 * '#'}\n{none}",
+           "--min --max")
+    expect(s.kcount("hist", "a.kc", "--plot", "--min", 7, env=plain), "no k-mers\n", "--min 7")
+
+
 WRONG = [
     (["a.fq", "a.fq"], "-k/--kmer K is required to count reads"),
     (["-"], "-k/--kmer K is required to count reads"),
@@ -152,6 +242,9 @@ WRONG = [
     (["a.kc", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
     (["a.fq", "-k", "3", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
     (["a.kc", "--genomescope", "--jellyfish"], "ask for different last rows"),
+    (["a.kc", "--plot", "--max-count", "10000"], "--plot draws bars: --max-count,"),
+    (["a.kc", "--plot", "--genomescope"], "--plot draws bars: "),
+    (["a.fq", "-k", "3", "--plot", "--jellyfish"], "--plot draws bars: "),
     (["a.fq", "-k", "256"], "'256'"),
     (["a.fq", "-k", "3", "--device", "tpu"], "--device: 'tpu'"),
     (["a.fq", "-k", "3", "-o", "x"], "'-o'"),
@@ -226,5 +319,5 @@ def test_json_of_count():
 
 
 main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads,
-      test_store_in_a_pipe, test_summary, test_wrong_usage, test_failures, test_interrupted,
-      test_json_of_count])
+      test_store_in_a_pipe, test_summary, test_plot, test_plot_on_terminal, test_plot_of_little,
+      test_wrong_usage, test_failures, test_interrupted, test_json_of_count])

@@ -45,7 +45,7 @@ def test_contract():
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
                      "quiet no-progress force format",
-            "hist": "max-count genomescope jellyfish min max kmer stranded threads memory tmp device table "
+            "hist": "plot max-count genomescope jellyfish min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
             "dump": "fasta columns min max output threads", "query": "file",
             "range": "count", "export": "to output force min max from-kmer to-kmer", "info": "json devices", "check": "json",
