@@ -12,7 +12,7 @@
         }
 
 static const struct option_spec add_options[] = {
-        COUNTING_OPTIONS("the output's folder"),
+        COUNTING_OPTIONS,
         WRITING_OPTIONS(COUNTING_FIELD(common)),
         BOUND_ON_COUNTS("min"),
         BOUND_ON_COUNTS("max"),
@@ -23,13 +23,15 @@ const struct command command_add = {
         .name = "add",
         .run = counting_add,
         .operands = "FILE.kc FILE...",
+        .group = COMMAND_CHANGES,
+        .base = &command_count,
         .summary = "Count more reads into a .kc file",
         .description =
                 "The k-mers of FILE... (of any kind that count takes), with the k and the strands "
-                "of FILE.kc, are appended to it as another sorted run. Counts add up, as if all reads "
-                "had been counted at once. The runs that the file has are not rewritten, so this "
-                "takes only as long as counting the new reads. 'kcount compact' merges all runs "
-                "into one, which gives the same file, to the byte, as counting everything at "
+                "of FILE.kc, are appended to it as another sorted run. Counts add up, as if all "
+                "reads had been counted at once. The runs that the file has are not rewritten, so "
+                "this takes only as long as counting the new reads. 'kcount compact' merges all "
+                "runs into one, which gives the same file, to the byte, as counting everything at "
                 "once.\n\n"
                 "Until the new run is complete, the file stays as it was, also for programs that "
                 "are reading it, and after a crash. Only one command at a time may change a file. "

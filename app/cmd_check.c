@@ -118,12 +118,9 @@ static const struct option_spec check_options[] = {
           .argument = "COPY.kc",
           .offset = FIELD(repair),
           .help = "Write everything that is sound to COPY.kc. FILE.kc stays as it is." },
-        { .type = OPTION_FLAG,
-          .name = "force",
-          .offset = FIELD(force),
-          .help = "Replace COPY.kc if it exists." },
+        OPTION_FORCE(FIELD(force)),
         OPTION_THREADS(FIELD(nthreads)),
-        OPTION_JSON(FIELD(json), "Print the result as JSON."),
+        OPTION_JSON(FIELD(json)),
         OPTION_QUIET(FIELD(quiet)),
         OPTION_NO_PROGRESS(FIELD(no_progress)),
         { 0 },
@@ -133,11 +130,13 @@ const struct command command_check = {
         .name = "check",
         .run = run_check,
         .operands = "FILE.kc",
-        .summary = "Verify a .kc file",
+        .group = COMMAND_LOOKS,
+        .summary = "Verify a .kc file, or copy what is sound in it",
         .description =
                 "Reads the whole file and verifies every checksum, the order of the k-mers, the "
                 "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
-                "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
+                "line that says ok, or ends with exit code 1 and a message that names the "
+                "damage.\n\n"
                 "Ends with exit code 3 and a message if no data is lost but something should be "
                 "repaired: bytes that a killed add left after the footer, or a damaged reference "
                 "to the footer. The next add, remove or compact repairs it. If another process is "
@@ -146,8 +145,8 @@ const struct command command_check = {
                 "With --repair, the newest state that can be found is copied to another file, "
                 "without its damaged parts. Each loss is reported with the range of k-mers that it "
                 "lies in; what a run of counts has lost is entered as dropped. If tombstones are "
-                "lost, k-mers that were removed may reappear. The exit code is 0 if nothing is lost; "
-                "otherwise it is 1, with a summary of what is missing, and the copy is kept.",
+                "lost, k-mers that were removed may reappear. The exit code is 0 if nothing is "
+                "lost; otherwise it is 1, with a summary of what is missing, and the copy is kept.",
         .examples = "  kcount check reads.kc\n"
                     "  kcount check damaged.kc --repair rescued.kc\n",
         .options = check_options,

@@ -23,12 +23,7 @@ static enum kc_status run_compact(const struct invocation *call, struct kc_error
 }
 
 static const struct option_spec compact_options[] = {
-        OPTION_MIN(COMBINE_FIELD(min_count)),
-        OPTION_MAX(COMBINE_FIELD(max_count)),
-        OPTION_THREADS(COMBINE_FIELD(common.nthreads)),
-        COMBINE_MEMORY_OPTION,
-        COMBINE_DEVICE_OPTIONS,
-        WRITING_OPTIONS(COMBINE_FIELD(common)),
+        COMBINE_OPTIONS,
         { 0 },
 };
 
@@ -36,7 +31,8 @@ const struct command command_compact = {
         .name = "compact",
         .run = run_compact,
         .operands = "FILE.kc",
-        .summary = "Merge the runs of a .kc file into one",
+        .group = COMMAND_CHANGES,
+        .summary = "Tidy a .kc file after add and remove",
         .description =
                 "Merges what add and remove have appended into one sorted run: counts are summed, "
                 "and removed k-mers are dropped with their tombstones, and others by --min and "

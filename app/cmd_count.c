@@ -3,41 +3,33 @@
  */
 #include "app/command.h"
 #include "app/counting.h"
+#include "app/exporting.h"
 #include "kmer/kmer.h"
 
 #define FIELD(member) COUNTING_FIELD(member)
 
 static const struct option_spec count_options[] = {
-        COUNTING_KMER(true, "Required. Up to 16 of them, with commas between them (21,31,51), are "
-                            "counted in one run, each into a file of its own. If -k is given more "
-                            "than once, all of its numbers are counted."),
+        COUNTING_KMER(true, ", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
+                            "run, each into a file of its own. If -k is given more than once, all "
+                            "of its numbers are counted."),
         { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "FILE",
           .offset = FIELD(output),
-          .help = "Write the counts here. Default: the first input's name without its sequence and "
-                  "compression endings, plus .kc, in the current folder. With several k, .k21 and so on "
-                  "comes before .kc: x.k21.kc, x.k31.kc." },
-        { .type = OPTION_TEXT,
-          .name = "format",
-          .argument = "FORMAT",
-          .offset = FIELD(format),
-          .help = "Also write the counts for another program, as 'kcount export --to FORMAT' does. "
-                  "The output's ending .kc becomes .kff, .jf, .tsv or .arrow; kmc and fastk add "
-                  "their own endings. If only this fails, the .kc file stays." },
-        COUNTING_OPTIONS("the output's folder"),
+          .help = "The .kc file; default: reads.kc for reads.fq.gz. It is the first input's name "
+                  "without its sequence and compression endings, plus .kc, in the current folder. "
+                  "With several k, .k21 and so on comes before .kc: x.k21.kc, x.k31.kc." },
+        COUNTING_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
           .name = "gather",
           .offset = FIELD(gather),
-          .help = "With several processes (docs/cluster.md), let the first one write all of the "
-                  "output. Default: each process that can open the output's file writes its own "
-                  "part. The output is the same. With one process, this has no effect." },
-        { .type = OPTION_FLAG,
-          .name = "histogram",
-          .offset = FIELD(histogram),
-          .help = "Include the histogram of the output's counts in the JSON summary. Needs --json." },
+          .group = OPTION_DEVICES,
+          .needs = OPTION_NEEDS_MPI,
+          .help = "Let the first of several processes write all of the output. Default: each "
+                  "process that can open the output's file writes its own part. The output is the "
+                  "same. With one process, this has no effect." },
         { .type = OPTION_FLAG,
           .name = "reader-only",
           .offset = FIELD(reader_only),
@@ -46,10 +38,20 @@ static const struct option_spec count_options[] = {
         COUNTING_STRANDED,
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
+        { .type = OPTION_TEXT,
+          .name = "format",
+          .argument = "FORMAT",
+          .words = EXPORTING_FORMAT_WORDS,
+          .offset = FIELD(format),
+          .help = "Also write " EXPORTING_FORMATS
+                  ". 'kcount export --to FORMAT' writes the same. The output's ending .kc becomes "
+                  ".kff, .jf, .tsv or .arrow; kmc and fastk add their own endings. If only this "
+                  "fails, the .kc file stays." },
         { .type = OPTION_FLAG,
-          .name = "force",
-          .offset = FIELD(force),
-          .help = "Replace the output if it exists." },
+          .name = "histogram",
+          .offset = FIELD(histogram),
+          .help = "Include the histogram in the summary of --json." },
+        OPTION_FORCE(FIELD(force)),
         { 0 },
 };
 
@@ -57,25 +59,27 @@ const struct command command_count = {
         .name = "count",
         .run = counting_create,
         .operands = "FILE...",
-        .summary = "Count the k-mers of reads, write a .kc file",
+        .group = COMMAND_COUNTS,
+        .summary = "Count k-mers in reads or genomes",
         .description =
                 "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
-                "or CRAM; the content decides, not the name. - is standard input, and "
-                "@LIST a file that names one input per line; blank lines and lines that begin with "
-                "# are skipped. Files of different kinds may be mixed; all are counted together.\n\n"
+                "or CRAM; the content decides, not the name. - is standard input, and @LIST a file "
+                "that names one input per line; blank lines and lines that begin with # are "
+                "skipped. Files of different kinds may be mixed; all are counted together.\n\n"
                 "A file of another kind, or one that is damaged or truncated, is an error; the "
                 "message says what was found, where, and what to do. Bytes after compressed data "
                 "are never ignored, except zeros up to the end of a gzip or BGZF file. A UTF-8 "
                 "byte order mark before FASTQ or FASTA is skipped.\n\n"
-                "Of alignments, only the primary ones are counted, once each. Letters outside "
-                "ACGTU break k-mers and are reported in the summary.\n\n"
+                "Of alignments, only the primary ones are counted, once each. k-mers that contain "
+                "other letters than A, C, G, T and U, such as N, are not counted; the summary says "
+                "how many such letters there are.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
                 "existing file is replaced only with --force.\n\n"
                 "With several k, the input is read and inflated once, and each file is the same as "
                 "that of a run with its k alone. All of them appear together, or none does. --json "
                 "then prints an array with one summary for each k.",
         .examples = "  kcount reads.fq.gz -k 31\n"
-                    "  kcount lane1.fq.gz lane2.fq.gz -k 21 -o sample.kc -t 8 -m 16G\n"
+                    "  kcount lane1.fq.gz lane2.bam -k 21 -o sample.kc -t 8 -m 16G\n"
                     "  samtools fastq sample.bam | kcount - -k 31 -o sample.kc\n"
                     "  kcount @files.txt -k 55 --min 2 --json > summary.json\n"
                     "  kcount reads.fq.gz -k 21,31,51 -o sample.kc\n"

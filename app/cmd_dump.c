@@ -217,15 +217,15 @@ static const struct option_spec dump_options[] = {
         { .type = OPTION_FLAG,
           .name = "fasta",
           .offset = FIELD(fasta),
-          .help = "Print each k-mer as a FASTA record whose name is the count, as 'jellyfish dump' "
-                  "does." },
+          .help = "Print FASTA with the counts as names. 'jellyfish dump' prints the same." },
         { .type = OPTION_TEXT,
           .name = "columns",
           .argument = "SEPARATOR",
           .words = "tab space",
           .offset = FIELD(columns),
-          .help = "What is between a k-mer and its count: tab, as kmc_dump, kmc_tools and "
-                  "'jellyfish dump -c -t' print it, or space, as 'jellyfish dump -c' does. Default: tab." },
+          .help = "What is between a k-mer and its count: tab or space. kmc_dump, kmc_tools and "
+                  "'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. Default: "
+                  "tab." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_OUTPUT,
@@ -233,8 +233,8 @@ static const struct option_spec dump_options[] = {
           .name = "output",
           .argument = "FILE",
           .offset = FIELD(output),
-          .help = "Write here instead of standard output. A file of that name is replaced when the "
-                  "dump is complete." },
+          .help = "Write to a file instead of standard output. A file of that name is replaced "
+                  "when the dump is complete." },
         OPTION_THREADS(FIELD(nthreads)),
         { 0 },
 };
@@ -243,6 +243,7 @@ const struct command command_dump = {
         .name = "dump",
         .run = run_dump,
         .operands = "FILE.kc",
+        .group = COMMAND_LOOKS,
         .summary = "Print all k-mers with their counts, sorted",
         .description = "One line per k-mer, in alphabetical order: the k-mer, a tab, its count. "
                        "Other programs print the same lines in another order, or with another "

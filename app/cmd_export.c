@@ -70,22 +70,19 @@ static const struct option_spec export_options[] = {
         { .type = OPTION_TEXT,
           .name = "to",
           .argument = "FORMAT",
-          .words = "tsv kff kmc jellyfish fastk arrow",
+          .words = EXPORTING_FORMAT_WORDS,
           .offset = FIELD(format),
           .required = true,
-          .help = "The format: tsv, kff, kmc, jellyfish, fastk or arrow." },
+          .help = "The format: " EXPORTING_FORMATS "." },
         { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
           .argument = "NAME",
           .offset = FIELD(output),
           .required = true,
-          .help = "The file to write or, if the format has several files, the beginning of their "
-                  "names. An ending that the format adds may be included." },
-        { .type = OPTION_FLAG,
-          .name = "force",
-          .offset = FIELD(force),
-          .help = "Replace existing files." },
+          .help = "The file to write, or what its files' names begin with. Required. An ending "
+                  "that the format adds may be included." },
+        OPTION_FORCE(FIELD(force)),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_TEXT,
@@ -107,21 +104,22 @@ const struct command command_export = {
         .name = "export",
         .run = run_export,
         .operands = "FILE.kc",
-        .summary = "Write the k-mers and counts for other programs",
+        .group = COMMAND_CONVERTS,
+        .summary = "Convert to " EXPORTING_FORMATS,
         .description =
                 "The k-mers with their counts, sorted, in the format of another program. The files "
                 "appear when all are complete; if anything fails, none does.\n\n"
-                "tsv: NAME, with a line for each k-mer: the k-mer, a tab, its count.\n\n"
-                "kff: NAME, in k-mer file format 1, which vg and kmc_tools read.\n\n"
+                "tsv: NAME, with a line for each k-mer: the k-mer, a tab, its count.\n"
+                "kff: NAME, in k-mer file format 1, which vg and kmc_tools read.\n"
                 "kmc: NAME.kmc_pre and NAME.kmc_suf, a sorted database for kmc_tools, kmc_dump and "
-                "programs on KMC's API.\n\n"
+                "programs on KMC's API.\n"
                 "jellyfish: NAME, for 'jellyfish query', 'dump', 'histo' and 'merge', and programs "
-                "that read Jellyfish's files. Any two exports with the same k can be merged.\n\n"
+                "that read Jellyfish's files. Any two exports with the same k can be merged.\n"
                 "fastk: NAME.ktab with the hidden file .NAME.ktab.1 beside it, and NAME.hist. A "
                 "count over 32767 is written as 32767, as FastK does, with a warning. Only "
-                "canonical k-mers. The histogram has all counts, whatever --min and --max.\n\n"
-                "arrow: NAME, in Arrow's IPC file format (Feather version 2), with the columns kmer "
-                "and count.",
+                "canonical k-mers. The histogram has all counts, whatever --min and --max.\n"
+                "arrow: NAME, in Arrow's IPC file format (Feather version 2), with the columns "
+                "kmer and count.",
         .examples = "  kcount export reads.kc --to kff -o reads.kff\n"
                     "  kcount export reads.kc --to fastk --min 4 -o reads\n"
                     "  kcount export reads.kc --to tsv --from-kmer ACG --to-kmer ACG -o acg.tsv\n",

@@ -259,8 +259,8 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "plot",
           .offset = offsetof(struct hist_settings, plot),
-          .help = "Draw bars instead of the table, and print where errors end, the peak, and about "
-                  "how large the genome is." },
+          .help = "Draw bars instead of the table. Below them it says where errors end, the peak, "
+                  "and about how large the genome is." },
         { .type = OPTION_NUMBER,
           .name = "max-count",
           .argument = "N",
@@ -272,22 +272,21 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "genomescope",
           .offset = offsetof(struct hist_settings, genomescope),
-          .help = "In row N, print the sum of all counts from N up, divided by N and rounded down, "
-                  "instead of the number of k-mers: GenomeScope then includes all repeats in the "
-                  "genome size. FastK's Histex -G does the same with N = 1000." },
+          .help = "Let GenomeScope include all repeats in the genome size. Row N is the sum of all "
+                  "counts from N up, divided by N and rounded down, instead of the number of "
+                  "k-mers. FastK's Histex -G does the same with N = 1000." },
         { .type = OPTION_FLAG,
           .name = "jellyfish",
           .offset = offsetof(struct hist_settings, jellyfish),
-          .help = "Print what 'jellyfish histo -h N' prints: a space between the columns instead of "
-                  "a tab, and all k-mers with a count over N in row N + 1. MultiQC's Jellyfish "
-                  "module draws files of this form whose names end with _jf.hist." },
+          .help = "Print what 'jellyfish histo -h N' prints. There is a space between the columns "
+                  "instead of a tab, and all k-mers with a count over N in row N + 1. MultiQC's "
+                  "Jellyfish module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
-        COUNTING_KMER(false,
-                      "Required for reads. Only one k is possible, but -k may be repeated with "
-                      "the same number."),
+        COUNTING_KMER(false, "; required for reads. Only one k is possible, but -k may be repeated "
+                             "with the same number."),
         COUNTING_STRANDED,
-        COUNTING_OPTIONS("the current folder"),
+        COUNTING_OPTIONS,
         MESSAGE_OPTIONS(COUNTING_FIELD(common)),
         { 0 },
 };
@@ -296,14 +295,17 @@ const struct command command_hist = {
         .name = "hist",
         .run = run_hist,
         .operands = "FILE.kc | FILE... -k K",
+        .group = COMMAND_LOOKS,
+        .base = &command_count,
         .summary = "Print the histogram of counts, of a .kc file or of reads",
         .description =
-                "One line per count, ascending: the count, a tab, the number of distinct k-mers that "
-                "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.\n\n"
-                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the same kinds of "
-                "input and the same options, but it writes no .kc file and keeps no k-mer, which "
-                "takes less time and memory. It prints the same lines as hist of the .kc file "
-                "would; a summary goes to standard error.\n\n"
+                "One line per count, ascending: the count, a tab, the number of distinct k-mers "
+                "that have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it "
+                "is.\n\n"
+                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the same "
+                "kinds of input and the same options, but it writes no .kc file and keeps no "
+                "k-mer, which takes less time and memory. It prints the same lines as hist of the "
+                ".kc file would; a summary goes to standard error.\n\n"
                 "--plot draws the histogram as bars, as wide as the terminal or, in a pipe, 80 "
                 "columns. They are scaled to the peak behind the sequencing errors; the bars of "
                 "errors are cut and end with '>>'. If the peak is at a high count, a bar stands "
@@ -313,9 +315,8 @@ const struct command command_hist = {
                 "For a .kc file, --plot, --max-count, --genomescope, --jellyfish, --min, --max and "
                 "--threads are the only options with a meaning; the others are for reads.",
         .examples = "  kcount hist --plot reads.kc\n"
-                    "  kcount hist --genomescope reads.kc > reads.hist\n"
-                    "  genomescope2 -i reads.hist -o model -k 31\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
+                    "  genomescope2 -i reads.hist -o model -k 21\n"
                     "  kcount hist --jellyfish reads.kc > reads_jf.hist\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),

@@ -250,33 +250,23 @@ static const struct option_spec import_options[] = {
           .argument = "FILE",
           .required = true,
           .offset = FIELD(output),
-          .help = "Required. Write the counts here." },
+          .help = "The .kc file to write. Required." },
         OPTION_THREADS(FIELD(common.nthreads)),
-        OPTION_MEMORY(FIELD(memory_nbytes),
-                      "Bound on the memory of the whole process, such as 512M or 16G (at least "
-                      "256M). What does not fit is spilled to files without a name. Default: three "
-                      "quarters of the available memory."),
-        { .type = OPTION_TEXT,
-          .name = "tmp",
-          .argument = "DIR",
-          .offset = FIELD(tmp),
-          .help = "Folder for spilled data. Default: the output's folder." },
+        OPTION_MEMORY(FIELD(memory_nbytes)),
+        OPTION_TMP(FIELD(tmp)),
         { .type = OPTION_FLAG,
           .name = "canonical",
           .offset = FIELD(canonical),
-          .help = "Replace each k-mer with its canonical form, the smaller of itself and its reverse "
-                  "complement, and add up the counts of k-mers that become equal." },
+          .help = "Join each k-mer with its reverse complement. The one of them that comes first "
+                  "in the alphabet is kept, with the sum of the counts." },
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),
-          .help = "Keep the k-mers of text as they are, even if all of them are canonical. It is an "
-                  "error for a file that declares its k-mers canonical." },
+          .help = "Take the k-mers of text as stranded. Default: they are, unless all of them are "
+                  "canonical. It is an error for a file that declares its k-mers canonical." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
-        { .type = OPTION_FLAG,
-          .name = "force",
-          .offset = FIELD(force),
-          .help = "Replace the output if it exists." },
+        OPTION_FORCE(FIELD(force)),
         WRITING_OPTIONS(FIELD(common)),
         { 0 },
 };
@@ -285,15 +275,16 @@ const struct command command_import = {
         .name = "import",
         .run = run_import,
         .operands = "FILE",
-        .summary = "Convert the counts of another program to a .kc file",
+        .group = COMMAND_CONVERTS,
+        .summary = "Convert from kmc, jellyfish, kff, fastk or text",
         .description =
                 "FILE is one of the following; its content decides which, not its name:\n\n"
                 "A KMC database, as kmc writes it or sorted by kmc_tools: NAME, NAME.kmc_pre or "
-                "NAME.kmc_suf.\n\n"
+                "NAME.kmc_suf.\n"
                 "A KFF file of version 1, such as 'kmc -okff' writes, with counts of up to 8 bytes "
-                "or none (then each count is 1).\n\n"
-                "A Jellyfish file, binary or text.\n\n"
-                "A FastK table: NAME or NAME.ktab, with its hidden parts beside it.\n\n"
+                "or none (then each count is 1).\n"
+                "A Jellyfish file, binary or text.\n"
+                "A FastK table: NAME or NAME.ktab, with its hidden parts beside it.\n"
                 "Text: a k-mer and its count on each line, with blanks or a tab between them, as "
                 "dump, 'jellyfish dump -c' and kmc_dump print, or FASTA with counts as names, as "
                 "'jellyfish dump' prints. It may be compressed with gzip, BGZF or zstd, and may "

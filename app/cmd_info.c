@@ -124,7 +124,7 @@ static enum kc_status run_info(const struct invocation *call, struct kc_error *e
 #define FIELD(member) offsetof(struct info_settings, member)
 
 static const struct option_spec info_options[] = {
-        OPTION_JSON(FIELD(json), "Print JSON."),
+        OPTION_JSON(FIELD(json)),
         { .type = OPTION_FLAG,
           .name = "devices",
           .offset = FIELD(devices),
@@ -136,10 +136,11 @@ const struct command command_info = {
         .name = "info",
         .run = run_info,
         .operands = "FILE.kc | --devices",
-        .summary = "Print what a .kc file says about itself, or list the devices",
+        .group = COMMAND_LOOKS,
+        .summary = "Show k, totals and inputs of a file; --devices lists GPUs",
         .description =
-                "k, strands, totals and the inputs' names, from the file's footer; nothing else in "
-                "the file is read, so damage elsewhere goes unseen (see check).",
+                "Prints k, strands, totals and the inputs' names from the file's footer; nothing "
+                "else in the file is read, so damage elsewhere goes unseen (see check).",
         .examples = "  kcount info reads.kc\n"
                     "  kcount info --devices\n",
         .options = info_options,

@@ -203,10 +203,10 @@ static const struct option_spec query_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
-          .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
-                  "lines, of which the first field is used; plain or compressed with gzip, BGZF or "
-                  "zstd; - is standard input. "
-                  "k-mers that contain letters outside ACGTU, and sequences shorter than k, give no line "
+          .help = "Ask for all k-mers of a FASTA, FASTQ or text file. They come after those of the "
+                  "arguments. Of a line of text, the first field is used. The file may be "
+                  "compressed with gzip, BGZF or zstd; - is standard input. k-mers that contain "
+                  "other letters than A, C, G, T and U, and sequences shorter than k, give no line "
                   "and are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
@@ -217,7 +217,8 @@ const struct command command_query = {
         .name = "query",
         .run = run_query,
         .operands = "FILE.kc [SEQUENCE]...",
-        .summary = "Print the counts of given k-mers",
+        .group = COMMAND_LOOKS,
+        .summary = "Print the counts of given k-mers or sequences",
         .description =
                 "One line for each k-mer of each sequence, in the order asked: the k-mer, a tab, "
                 "its count, 0 where it is absent. A sequence has k letters or more, in either "

@@ -80,8 +80,8 @@ static const struct option_spec range_options[] = {
         { .type = OPTION_FLAG,
           .name = "count",
           .offset = offsetof(struct range_settings, count),
-          .help = "Print one line instead: the number of k-mers, a tab, the sum of their "
-                  "counts." },
+          .help = "Print only the number of k-mers and the sum of counts. Between the two "
+                  "numbers is a tab." },
         { 0 },
 };
 
@@ -89,7 +89,8 @@ const struct command command_range = {
         .name = "range",
         .run = run_range,
         .operands = "FILE.kc FROM TO",
-        .summary = "Print the k-mers from FROM to TO, sorted",
+        .group = COMMAND_LOOKS,
+        .summary = "Print the k-mers between two k-mers, or with a prefix",
         .description =
                 "The k-mers in alphabetical order from FROM to TO, both included, as dump prints "
                 "them. FROM and TO may be shorter than k: FROM is filled with A, TO with T, so "

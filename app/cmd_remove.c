@@ -225,25 +225,14 @@ static const struct option_spec remove_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
-          .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines, of which the "
-                  "first field is used (as dump prints them); plain or compressed with gzip, BGZF "
-                  "or zstd; - is standard input. Sequences shorter than k and letters outside ACGTU "
-                  "are reported on standard error." },
+          .help = "Remove all k-mers of a FASTA, FASTQ or text file. Of a line of text, the first "
+                  "field is used, so that what dump prints can be removed. The file may be "
+                  "compressed with gzip, BGZF or zstd; - is standard input. Sequences shorter than "
+                  "k and letters other than A, C, G, T and U are reported on standard error." },
         OPTION_THREADS(FIELD(common.nthreads)),
-        OPTION_MEMORY(
-                FIELD(memory_nbytes),
-                "Bound on the memory of the whole process, such as 512M (at least 256M). What "
-                "does not fit is spilled to files without a name in the folder of FILE.kc; with "
-                "a small bound, fewer threads work than -t allows. One sequence of -f at a time "
-                "is held in memory, whatever the bound. Default: 1G."),
-        OPTION_DEVICE(
-                FIELD(device),
-                "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
-                "devices. The file is the same. auto means cpu, because a device takes longer "
-                "to start than most lists take to sort."),
-        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes),
-                          "Bound on the device memory that is taken, at least 256M. Default: nine "
-                          "tenths of what is free on the device."),
+        OPTION_MEMORY(FIELD(memory_nbytes)),
+        OPTION_DEVICE(FIELD(device)),
+        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
         WRITING_OPTIONS(FIELD(common)),
         { 0 },
@@ -253,6 +242,7 @@ const struct command command_remove = {
         .name = "remove",
         .run = run_remove,
         .operands = "FILE.kc [SEQUENCE]...",
+        .group = COMMAND_CHANGES,
         .summary = "Remove k-mers from a .kc file",
         .description =
                 "All k-mers of the sequences are removed, whatever their counts; a sequence is k "

@@ -59,33 +59,14 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
 #define OUTPUT_OPTION \
         { .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
           .offset = FIELD(output), .required = true, \
-          .help = "Write the result here. Required." }
-#define COUNTS_OPTION(rules, text) \
-        { .type = OPTION_TEXT, .name = "counts", .argument = "RULE", \
-          .words = (rules), .offset = FIELD(counts), \
-          .help = (text) }
+          .help = "The .kc file to write. Required." }
 #define COMMON_OPTIONS \
-        OPTION_MIN(FIELD(min_count)), \
-        OPTION_MAX(FIELD(max_count)), \
-        OPTION_THREADS(FIELD(common.nthreads)), \
-        COMBINE_MEMORY_OPTION, \
-        COMBINE_DEVICE_OPTIONS, \
-        WRITING_OPTIONS(FIELD(common)), \
-        { .type = OPTION_FLAG, .name = "force", .offset = FIELD(force), \
-          .help = "Replace the output if it exists." }
+        COMBINE_OPTIONS, \
+        OPTION_FORCE(FIELD(force))
 /* clang-format on */
 
-#define RULE_WORDS "min max sum difference left right"
-#define RULES \
-        "from the counts in those files that have it, in the order given: min, max, sum (4294967295 " \
-        "at most), left (in the first of them), right (in the last), or difference (in the first " \
-        "file, 0 if it is not there, less those in all others; left out if nothing remains). "
 #define ALIKE \
-        "All files must have the same k and strands. Several runs of a file count as one, merged, " \
-        "without what was removed from it. The result has one run.\n\n" \
-        "@LIST is a file that names one .kc file per line; blank lines and lines that begin with # " \
-        "are skipped. If there are more files than the system lets a process keep open (ulimit -n), " \
-        "some are opened again for each read, with the same result."
+        "All files must have the same k and strands. 'kcount merge --help' says more about them."
 
 static const struct option_spec merge_options[] = { OUTPUT_OPTION, COMMON_OPTIONS, { 0 } };
 
@@ -93,11 +74,17 @@ const struct command command_merge = {
         .name = "merge",
         .run = run_union,
         .operands = "FILE.kc...",
-        .summary = "Merge .kc files into one, counts summed",
+        .group = COMMAND_COMBINES,
+        .summary = "Add up .kc files: all k-mers, their counts summed",
         .description =
-                "All k-mers of all files, their counts summed: the same file, to the byte, as "
-                "counting all the reads at once would have given (where no --min or --max was "
-                "used). Given one file, it writes a copy with the runs merged.\n\n" ALIKE,
+                "The result is the same file, to the byte, as counting all the reads at once would "
+                "have given (where no --min or --max was used). Given one file, merge writes a "
+                "copy with the runs merged.\n\n"
+                "All files must have the same k and strands. Several runs of a file count as one, "
+                "merged, without what was removed from it. The result has one run.\n\n"
+                "@LIST is a file that names one .kc file per line; blank lines and lines that "
+                "begin with # are skipped. If there are more files than the system lets a process "
+                "keep open (ulimit -n), some are opened again for each read, with the same result.",
         .examples = "  kcount merge lane1.kc lane2.kc lane3.kc -o sample.kc\n",
         .options = merge_options,
         .settings_nbytes = sizeof(struct combine_settings),
@@ -105,9 +92,19 @@ const struct command command_merge = {
         .max_operands = -1,
 };
 
-static const struct option_spec union_options[] = {
+static const struct option_spec counted_options[] = {
         OUTPUT_OPTION,
-        COUNTS_OPTION(RULE_WORDS, "The count of a k-mer, " RULES "Default: sum."),
+        { .type = OPTION_TEXT,
+          .name = "counts",
+          .argument = "RULE",
+          .words = "min max sum difference left right",
+          .offset = FIELD(counts),
+          .group = OPTION_SHARED,
+          .help = "How to compute a count; default: sum, of intersect min. It is computed from the "
+                  "counts in those files that have it, in the order given: min, max, sum "
+                  "(4294967295 at most), left (in the first of them), right (in the last), or "
+                  "difference (in the first file, 0 if it is not there, less those in all others; "
+                  "left out if nothing remains)." },
         COMMON_OPTIONS,
         { 0 },
 };
@@ -116,33 +113,27 @@ const struct command command_union = {
         .name = "union",
         .run = run_union,
         .operands = "FILE.kc...",
-        .summary = "Write the k-mers that are in any of the .kc files",
-        .description = "All k-mers of all files; --counts says with which count. With the default, "
-                       "sum, it is merge.\n\n" ALIKE,
+        .group = COMMAND_COMBINES,
+        .summary = "Write the k-mers that are in any of several .kc files",
+        .description = "--counts says which count a k-mer gets; with the default, sum, it is "
+                       "merge. " ALIKE,
         .examples = "  kcount union a.kc b.kc --counts max -o any.kc\n",
-        .options = union_options,
+        .options = counted_options,
         .settings_nbytes = sizeof(struct combine_settings),
         .min_operands = 1,
         .max_operands = -1,
-};
-
-static const struct option_spec intersect_options[] = {
-        OUTPUT_OPTION,
-        COUNTS_OPTION(RULE_WORDS, "The count of a k-mer, " RULES "Default: min."),
-        COMMON_OPTIONS,
-        { 0 },
 };
 
 const struct command command_intersect = {
         .name = "intersect",
         .run = run_intersect,
         .operands = "FILE.kc...",
-        .summary = "Write the k-mers that are in all of the .kc files",
-        .description =
-                "The k-mers that are in every file; --counts says with which count.\n\n" ALIKE,
+        .group = COMMAND_COMBINES,
+        .summary = "Write the k-mers that are in all of several .kc files",
+        .description = "--counts says which count a k-mer gets. " ALIKE,
         .examples = "  kcount intersect reads.kc assembly.kc --counts left -o common.kc\n"
                     "  kcount intersect a.kc b.kc c.kc --min 5 -o core.kc\n",
-        .options = intersect_options,
+        .options = counted_options,
         .settings_nbytes = sizeof(struct combine_settings),
         .min_operands = 1,
         .max_operands = -1,
@@ -150,11 +141,15 @@ const struct command command_intersect = {
 
 static const struct option_spec subtract_options[] = {
         OUTPUT_OPTION,
-        COUNTS_OPTION(
-                "left difference",
-                "left: the k-mers of the first file that no other file has, with their count. "
-                "difference: all k-mers of the first file whose count there is above the sum "
-                "of those in the others, with what remains. Default: left."),
+        { .type = OPTION_TEXT,
+          .name = "counts",
+          .argument = "RULE",
+          .words = "left difference",
+          .offset = FIELD(counts),
+          .help = "Rule for counts: left or difference. Default: left. left: the k-mers of "
+                  "the first file that no other file has, with their count. difference: all k-mers "
+                  "of the first file whose count there is above the sum of those in the others, "
+                  "with what remains." },
         COMMON_OPTIONS,
         { 0 },
 };
@@ -163,8 +158,9 @@ const struct command command_subtract = {
         .name = "subtract",
         .run = run_subtract,
         .operands = "FILE.kc FILE.kc...",
-        .summary = "Write the k-mers of a .kc file that no other file has",
-        .description = "The k-mers of the first file without those of the others.\n\n" ALIKE,
+        .group = COMMAND_COMBINES,
+        .summary = "Write the k-mers of a .kc file that others lack",
+        .description = "The k-mers are those of the first file without those of the others. " ALIKE,
         .examples =
                 "  kcount subtract sample.kc host.kc -o foreign.kc\n"
                 "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",

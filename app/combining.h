@@ -37,24 +37,13 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
 
 #define COMBINE_FIELD(member) offsetof(struct combine_settings, member)
 
-/* clang-format off */
-#define COMBINE_MEMORY_OPTION \
-        OPTION_MEMORY(COMBINE_FIELD(memory_nbytes), \
-                "Bound on the memory of the whole process when the CPU merges, such as 2G (at " \
-                "least 256M). With a small bound, fewer threads merge than -t allows. Default: " \
-                "three quarters of the memory that is free.")
-#define COMBINE_DEVICE_OPTIONS \
-        OPTION_DEVICE(COMBINE_FIELD(device), \
-                "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto uses " \
-                "CUDA if a device is available and the files hold at least 14 million k-mers per " \
-                "thread, else the CPU, which finishes before a device is ready. k above 128 is " \
-                "merged on the CPU in any case. The output is the same."), \
-        OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes), \
-                "Bound on the device memory that is taken, at least 256M; CUDA itself takes some " \
-                "more. Default: nine tenths of what is free on the device, of which some GiB are " \
-                "used."), \
-        OPTION_GPU_BATCH(COMBINE_FIELD(gpu_batch_nkmers)), \
-        OPTION_GPU_TRACE(COMBINE_FIELD(gpu_trace))
-/* clang-format on */
+/* Options that all of them have, apart from those of writing.h. */
+#define COMBINE_OPTIONS \
+        OPTION_MIN(COMBINE_FIELD(min_count)), OPTION_MAX(COMBINE_FIELD(max_count)), \
+                OPTION_THREADS(COMBINE_FIELD(common.nthreads)), \
+                OPTION_MEMORY(COMBINE_FIELD(memory_nbytes)), OPTION_DEVICE(COMBINE_FIELD(device)), \
+                OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes)), \
+                OPTION_GPU_BATCH(COMBINE_FIELD(gpu_batch_nkmers)), \
+                OPTION_GPU_TRACE(COMBINE_FIELD(gpu_trace)), WRITING_OPTIONS(COMBINE_FIELD(common))
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "app/help.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what may stand in a place ---- */
@@ -50,20 +51,12 @@ static enum value_kind operand_kind(const struct command *command)
 
 /* ---- text in quotes ---- */
 
-/* The length of the first sentence, without its full stop. */
-static size_t sentence_length(const char *text)
-{
-        const char *stop = strstr(text, ". ");
-        const size_t n = stop ? (size_t)(stop - text) : strlen(text);
-        return n > 0 && text[n - 1] == '.' ? n - 1 : n;
-}
-
 /* Print the first sentence of text within single quotes of a shell. quote: what stands for a single
  * quote; special: letters that get a backslash. */
 static void put_sentence(struct text_out *out, const char *text, const char *quote,
                          const char *special)
 {
-        const size_t n = sentence_length(text);
+        const size_t n = help_sentence_length(text);
         for (size_t i = 0; i < n; i++) {
                 if (strchr(special, text[i]) != NULL)
                         text_out_puts(out, "\\");
@@ -157,17 +150,23 @@ static void bash_put_kind(struct text_out *out, enum value_kind kind, const char
         text_out_puts(out, kind == VALUE_WORDS ? words : names[kind]);
 }
 
-static void bash_put_options(struct text_out *out, const struct command *command)
+static void bash_put_names(struct text_out *out, const struct option_spec *specs)
 {
-        text_out_printf(out, "        %s)\n                options='", command->name);
-        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
-                if (s->hidden)
+        for (const struct option_spec *s = specs; s->type != OPTION_END; s++) {
+                if (!help_shows(s))
                         continue;
                 if (s->letter)
                         text_out_printf(out, "-%c ", s->letter);
                 text_out_printf(out, "--%s ", s->name);
         }
-        text_out_puts(out, "-h --help -V --version'\n                operands=\"");
+}
+
+static void bash_put_options(struct text_out *out, const struct command *command)
+{
+        text_out_printf(out, "        %s)\n                options='", command->name);
+        bash_put_names(out, command->options);
+        bash_put_names(out, general_options);
+        text_out_puts(out, "'\n                operands=\"");
         bash_put_kind(out, operand_kind(command), NULL);
         text_out_puts(out, "\"\n                ;;\n");
 }
@@ -242,15 +241,19 @@ static void zsh_put_option(struct text_out *out, const struct option_spec *spec)
         text_out_puts(out, "'");
 }
 
+static void zsh_put_options(struct text_out *out, const struct option_spec *specs)
+{
+        for (const struct option_spec *s = specs; s->type != OPTION_END; s++)
+                if (help_shows(s))
+                        zsh_put_option(out, s);
+}
+
 static void zsh_put_command(struct text_out *out, const struct command *command)
 {
         text_out_printf(out, "        %s)\n                _arguments -s -S", command->name);
-        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++)
-                if (!s->hidden)
-                        zsh_put_option(out, s);
-        text_out_puts(out, " \\\n                        '(-h --help)'{-h,--help}'[Print help]'"
-                           " \\\n                        '(-V --version)'{-V,--version}'[Print the "
-                           "version]' \\\n                        '*:argument:");
+        zsh_put_options(out, command->options);
+        zsh_put_options(out, general_options);
+        text_out_puts(out, " \\\n                        '*:argument:");
         zsh_put_kind(out, operand_kind(command), NULL);
         text_out_puts(out, "'\n                ;;\n");
 }
@@ -337,8 +340,26 @@ static void fish_put_kind(struct text_out *out, enum value_kind kind, const char
         text_out_puts(out, "'");
 }
 
+/* condition: what must hold for the options, as an argument of complete; or "" */
+static void fish_put_options(struct text_out *out, const char *condition,
+                             const struct option_spec *specs)
+{
+        for (const struct option_spec *s = specs; s->type != OPTION_END; s++) {
+                if (!help_shows(s))
+                        continue;
+                text_out_printf(out, "complete -c kcount%s", condition);
+                if (s->letter)
+                        text_out_printf(out, " -s %c", s->letter);
+                text_out_printf(out, " -l %s", s->name);
+                if (s->argument != NULL)
+                        fish_put_kind(out, option_kind(s), s->words);
+                fish_put_sentence(out, s->help);
+        }
+}
+
 static void fish_put_command(struct text_out *out, const struct command *command)
 {
+        char condition[64];
         const char *name = command->name;
         text_out_printf(out, "\ncomplete -c kcount -n __kcount_is_first -a %s", name);
         fish_put_sentence(out, command->summary);
@@ -347,17 +368,8 @@ static void fish_put_command(struct text_out *out, const struct command *command
                 fish_put_kind(out, operand_kind(command), NULL);
                 text_out_puts(out, "\n");
         }
-        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
-                if (s->hidden)
-                        continue;
-                text_out_printf(out, "complete -c kcount -n '__kcount_is %s'", name);
-                if (s->letter)
-                        text_out_printf(out, " -s %c", s->letter);
-                text_out_printf(out, " -l %s", s->name);
-                if (s->argument != NULL)
-                        fish_put_kind(out, option_kind(s), s->words);
-                fish_put_sentence(out, s->help);
-        }
+        snprintf(condition, sizeof condition, " -n '__kcount_is %s'", name);
+        fish_put_options(out, condition, command->options);
 }
 
 static const char fish_head[] =
@@ -381,15 +393,14 @@ static const char fish_functions[] =
         "    end\n"
         "    test $command = $argv\n"
         "end\n"
-        "\n"
-        "complete -c kcount -s h -l help -d 'Print help'\n"
-        "complete -c kcount -s V -l version -d 'Print the version'\n";
+        "\n";
 
 static void put_fish(struct text_out *out)
 {
         text_out_puts(out, fish_head);
         put_command_names(out);
         text_out_puts(out, fish_functions);
+        fish_put_options(out, "", general_options);
         for (const struct command *const *c = command_table; *c; c++)
                 fish_put_command(out, *c);
 }

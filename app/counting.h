@@ -52,22 +52,17 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .max = KC_MAX_K, \
           .offset = COUNTING_FIELD(ks), \
           .required = (is_required), \
-          .help = "Length of the k-mers, from 1 to 255. " text }
+          .help = "Length of the k-mers, 1 to 255" text }
 #define COUNTING_STRANDED \
         { .type = OPTION_FLAG, \
           .name = "stranded", \
           .offset = COUNTING_FIELD(stranded), \
-          .help = "Count k-mers as they stand. Default: a k-mer and its reverse complement are " \
-                  "one." }
-/* tmp_default: the default of --tmp, in words */
-#define COUNTING_OPTIONS(tmp_default) \
+          .group = OPTION_SHARED, \
+          .help = "Do not count a k-mer with its reverse complement. Default: the two are one, " \
+                  "under the one that comes first in the alphabet." }
+#define COUNTING_OPTIONS \
         OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
-        OPTION_MEMORY(COUNTING_FIELD(memory_nbytes), \
-          "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of 1024; at " \
-          "least 256M). It is kept: what does not fit is spilled to files in --tmp, and with a " \
-          "small bound, fewer threads count than -t allows. With CUDA it bounds what kcount " \
-          "allocates, pinned memory included; for what the driver takes on top of that, see " \
-          "docs/benchmarks.md. Default: three quarters of the memory that is free."), \
+        OPTION_MEMORY(COUNTING_FIELD(memory_nbytes)), \
         { .type = OPTION_SIZE, \
           .name = "engine-memory", \
           .argument = "SIZE", \
@@ -75,42 +70,31 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(engine_memory_nbytes), \
           .hidden = true, \
           .help = "The engine's part of the memory, however small: tests make it spill." }, \
-        { .type = OPTION_TEXT, \
-          .name = "tmp", \
-          .argument = "DIR", \
-          .offset = COUNTING_FIELD(tmp_dir), \
-          .help = "Folder for spilled data. Default: " tmp_default ". The files have no names " \
-                  "and are gone when the program ends. One is created at the start, so that " \
-                  "an unusable folder is reported before anything is read." }, \
-        OPTION_DEVICE(COUNTING_FIELD(device), \
-          "Where to count: auto, cpu, cuda, cuda:N for one of several devices, or a list such as " \
-          "cuda:0,1: these devices count together, and the first one reads and writes. auto uses " \
-          "one CUDA device if there is any, else the CPU, and a build with CUDA then says why. k " \
-          "above 128 is counted on the CPU in any case. With several processes (mpirun, srun), " \
-          "cuda gives each process on a machine a device of its own, and auto means cpu. The " \
-          "output is the same."), \
+        OPTION_TMP(COUNTING_FIELD(tmp_dir)), \
+        OPTION_DEVICE(COUNTING_FIELD(device)), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
           .words = "warpdrive slab linear hopscotch", \
           .offset = COUNTING_FIELD(table), \
-          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
-                  "to 128. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
+          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. It is for " \
+                  "k up to 128. The output is the same. Default: warpdrive." }, \
         { .type = OPTION_TEXT, \
           .name = "reader", \
           .argument = "WHERE", \
           .words = "auto host device", \
           .preset = "auto", \
           .offset = COUNTING_FIELD(reader), \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
           .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \
                   "device. The device reads files (not pipes) of FASTQ or FASTA, plain or BGZF, " \
                   "and BAM; everything else is left to the host, and so are files in which the " \
                   "device finds anything unusual. auto chooses the faster one; several processes " \
                   "(mpirun, srun) read on the host. The output is the same." }, \
-        OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
-          "Bound on the memory of each device that is taken for counting, at least 256M; CUDA " \
-          "itself takes some more. What does not fit is kept in the memory that -m allows, " \
-          "then in --tmp. Default: nine tenths of what is free on the device."), \
+        OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes)), \
         OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \
         OPTION_GPU_TRACE(COUNTING_FIELD(gpu_trace)), \
         { .type = OPTION_NUMBER, \
@@ -128,8 +112,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .max = COUNTING_MAX_QUALITY, \
           .preset = "0", \
           .offset = COUNTING_FIELD(min_quality), \
-          .help = "A base with a Phred quality under Q breaks the k-mer (FASTQ and BAM; offset " \
-                  "33)." }
+          .group = OPTION_SHARED, \
+          .help = "Leave out k-mers with a base of quality under Q. It is the Phred quality in " \
+                  "FASTQ (offset 33) and BAM. The option that silences kcount is --quiet." }
 /* clang-format on */
 
 #endif

@@ -8,6 +8,10 @@
 #include "io/formats/writer.h"
 #include "io/store.h"
 
+/* The names of the formats, for help and for shells. */
+#define EXPORTING_FORMATS      "tsv, kff, kmc, jellyfish, fastk or arrow"
+#define EXPORTING_FORMAT_WORDS "tsv kff kmc jellyfish fastk arrow"
+
 struct exporting {
         enum kc_file_format format;
         const char *output;

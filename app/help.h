@@ -7,11 +7,21 @@
 
 #include "app/command.h"
 
-/* `kcount --help`: one line for each command. */
+/* `kcount`: one screen, with a line for each command. */
 void help_overview(struct text_out *out);
 
-/* `kcount COMMAND --help`. */
+/* `kcount COMMAND -h`: one screen, with the first sentence about each of the usual options. */
+void help_usage(struct text_out *out, const struct command *command);
+
+/* `kcount COMMAND --help`: everything. */
 void help_command(struct text_out *out, const struct command *command);
+
+/* Whether help and completion list the option: those for tests are left out, and those that need
+ * CUDA or MPI in a build without it. The manual page, which is one for all builds, has these. */
+bool help_shows(const struct option_spec *spec);
+
+/* The length of the first sentence, without its full stop. */
+size_t help_sentence_length(const char *text);
 
 /* docs/kcount.1, in mdoc(7). */
 void help_manual(struct text_out *out);

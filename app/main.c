@@ -21,10 +21,12 @@
 enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
-        &command_count,    &command_dump,    &command_hist,  &command_query, &command_range,
-        &command_export,   &command_import,  &command_info,  &command_check, &command_add,
-        &command_remove,   &command_compact, &command_merge, &command_union, &command_intersect,
-        &command_subtract, &command_help,    NULL,
+        &command_count,     &command_hist,     &command_dump,
+        &command_query,     &command_range,    &command_info,
+        &command_check,     &command_merge,    &command_union,
+        &command_intersect, &command_subtract, &command_add,
+        &command_remove,    &command_compact,  &command_export,
+        &command_import,    &command_help,     NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -78,6 +80,8 @@ static void print_help(const struct invocation *call)
                 return;
         if (call->wants_help)
                 help_command(call->out, call->command);
+        else if (call->wants_usage)
+                help_usage(call->out, call->command);
         else
                 help_version(call->out);
 }
@@ -86,7 +90,7 @@ static enum kc_status run(struct invocation *call, int argc, char **argv, struct
 {
         enum kc_status status;
         KC_TRY(invocation_parse(call, argc, argv, err));
-        if (call->wants_help || call->wants_version) {
+        if (call->wants_usage || call->wants_help || call->wants_version) {
                 print_help(call);
                 return KC_OK;
         }
@@ -173,7 +177,8 @@ static int choose(int argc, char **argv, struct invocation *call)
         const struct command *command = command_find(argv[1]);
         if (command)
                 return dispatch(command, argc - 1, argv + 1, call);
-        bool general = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+        bool general = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+                       strcmp(argv[1], "--usage") == 0;
         if (general) {
                 argv[1] = (char *)command_help.name;
                 return dispatch(&command_help, argc - 1, argv + 1, call);

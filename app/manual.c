@@ -8,7 +8,9 @@
 
 /* The date of the last change to the page's contents, not of the build, so that pages can be
  * compared. */
-#define MANUAL_DATE "November 23, 2026"
+#define MANUAL_DATE "November 26, 2026"
+
+#define LIST_OF_OPTIONS ".Bl -tag -width 18n -compact\n"
 
 /* Print text as a macro's argument or a text line, escaped so that roff does not interpret any of
  * it. */
@@ -28,20 +30,22 @@ static void put_roff(struct text_out *out, const char *text, size_t n)
         }
 }
 
-/* Print paragraphs, separated by "\n\n" in text, one sentence per line, as mdoc wants. */
+/* Print paragraphs, separated by "\n\n" in text, and lines, separated by "\n". Each sentence has a
+ * line of the output, as mdoc wants. */
 static void put_paragraphs(struct text_out *out, const char *text)
 {
         while (*text) {
                 const char *stop = strstr(text, ". ");
-                const char *paragraph = strstr(text, "\n\n");
-                if (stop && (paragraph == NULL || stop < paragraph)) {
+                const char *line = strchr(text, '\n');
+                if (stop && (line == NULL || stop < line)) {
                         put_roff(out, text, (size_t)(stop + 1 - text));
                         text_out_puts(out, "\n");
                         text = stop + 2;
-                } else if (paragraph) {
-                        put_roff(out, text, (size_t)(paragraph - text));
-                        text_out_puts(out, "\n.Pp\n");
-                        text = paragraph + 2;
+                } else if (line) {
+                        const bool paragraph = line[1] == '\n';
+                        put_roff(out, text, (size_t)(line - text));
+                        text_out_puts(out, paragraph ? "\n.Pp\n" : "\n.br\n");
+                        text = line + 1 + paragraph;
                 } else {
                         put_roff(out, text, strlen(text));
                         text_out_puts(out, "\n");
@@ -72,46 +76,106 @@ static void put_option(struct text_out *out, const struct option_spec *spec)
                 text_out_printf(out, "Default: %s.\n", spec->preset);
 }
 
-static void put_synopsis(struct text_out *out)
+/* The examples of all commands, those of a group of commands together. */
+static void put_examples(struct text_out *out)
 {
-        text_out_puts(out, ".Nm\n.Op Ar OPTION ...\n.Ar FILE ...\n.Fl k Ar K\n");
+        enum command_group group = command_table[0]->group;
+        text_out_puts(out, ".Sh EXAMPLES\n.Bd -literal\n");
         for (const struct command *const *c = command_table; *c; c++) {
-                text_out_printf(out, ".Nm\n.Cm %s\n.Op Ar OPTION ...\n.Ar ", (*c)->name);
-                put_roff(out, (*c)->operands, strlen((*c)->operands));
-                text_out_puts(out, "\n");
+                if ((*c)->group != group)
+                        text_out_puts(out, "\n");
+                group = (*c)->group;
+                put_roff(out, (*c)->examples, strlen((*c)->examples));
         }
-}
-
-static void put_examples(struct text_out *out, const char *examples)
-{
-        text_out_puts(out, "Examples:\n.Bd -literal -offset indent\n");
-        put_roff(out, examples, strlen(examples));
         text_out_puts(out, ".Ed\n");
 }
+
+/* ---- options ---- */
+
+static bool is_own(const struct option_spec *spec)
+{
+        return !spec->hidden && spec->group == OPTION_OWN;
+}
+
+static bool is_common(const struct option_spec *spec)
+{
+        return !spec->hidden && spec->group != OPTION_OWN;
+}
+
+static void put_own_options(struct text_out *out, const struct command *command)
+{
+        bool listed = false;
+        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
+                if (!is_own(s))
+                        continue;
+                if (!listed)
+                        text_out_puts(out, ".Pp\n" LIST_OF_OPTIONS);
+                listed = true;
+                put_option(out, s);
+        }
+        if (listed)
+                text_out_puts(out, ".El\n");
+}
+
+/* The names of those of the command's options that COMMON OPTIONS explains. */
+static void put_common_names(struct text_out *out, const struct command *command)
+{
+        const char *before = ".Pp\nCommon options:\n";
+        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
+                if (!is_common(s))
+                        continue;
+                text_out_puts(out, before);
+                before = " ,\n";
+                if (s->letter) {
+                        text_out_printf(out, ".Fl %c", s->letter);
+                        continue;
+                }
+                text_out_puts(out, ".Fl \\-");
+                put_roff(out, s->name, strlen(s->name));
+        }
+        if (*before == ' ')
+                text_out_puts(out, " .\n");
+}
+
+/* Whether a command before `command` in the table shares the option with it. */
+static bool is_listed(const struct command *const *command, const struct option_spec *spec)
+{
+        for (const struct command *const *c = command_table; c != command; c++)
+                for (const struct option_spec *s = (*c)->options; s->type != OPTION_END; s++)
+                        if (is_common(s) && strcmp(s->name, spec->name) == 0)
+                                return true;
+        return false;
+}
+
+static void put_common_options(struct text_out *out)
+{
+        text_out_puts(out, ".Sh COMMON OPTIONS\n"
+                           "Each command accepts those that its section names, and all accept the "
+                           "last four.\n"
+                           ".Pp\n" LIST_OF_OPTIONS);
+        for (enum option_group group = OPTION_SHARED; group <= OPTION_DEVICES; group++)
+                for (const struct command *const *c = command_table; *c; c++)
+                        for (const struct option_spec *s = (*c)->options; s->type != OPTION_END;
+                             s++)
+                                if (is_common(s) && s->group == group && !is_listed(c, s))
+                                        put_option(out, s);
+        for (const struct option_spec *s = general_options; s->type != OPTION_END; s++)
+                put_option(out, s);
+        text_out_puts(out, ".El\n");
+}
+
+/* ---- the page ---- */
 
 static void put_command(struct text_out *out, const struct command *command)
 {
         text_out_printf(out, ".Ss kcount %s ", command->name);
         put_roff(out, command->operands, strlen(command->operands));
         text_out_puts(out, "\n");
-        put_paragraphs(out, command->summary);
-        text_out_puts(out, ".Pp\n");
+        put_roff(out, command->summary, strlen(command->summary));
+        text_out_puts(out, ".\n");
         put_paragraphs(out, command->description);
-        bool listed = false;
-        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
-                if (s->hidden)
-                        continue;
-                if (!listed)
-                        text_out_puts(out, ".Bl -tag -width Ds\n");
-                listed = true;
-                put_option(out, s);
-        }
-        if (listed)
-                text_out_puts(out, ".El\n");
-        if (command->examples) {
-                text_out_puts(out, ".Pp\n");
-                put_examples(out, command->examples);
-        }
+        put_own_options(out, command);
+        put_common_names(out, command);
 }
 
 static const char description[] =
@@ -126,17 +190,6 @@ static const char description[] =
         ".Pa \\&./count ,\n"
         "or after the word\n"
         ".Cm count .\n"
-        "Every command accepts\n"
-        ".Fl h , Fl \\-help ,\n"
-        ".Fl V , Fl \\-version\n"
-        "and\n"
-        ".Fl \\-no\\-mpi .\n"
-        "With\n"
-        ".Fl \\-no\\-mpi ,\n"
-        "or if the environment variable\n"
-        ".Ev KCOUNT_MPI\n"
-        "is \"off\", a process that mpirun or srun has started runs alone, without looking for\n"
-        "the others.\n"
         ".Pp\n"
         "Called by the name\n"
         ".Nm kcount\\-kmc\n"
@@ -153,15 +206,14 @@ static const char end_matter[] =
         ".Sh K\\-MERS\n"
         "K is from 1 to 255.\n"
         "Letters are read in either case, and U as T.\n"
-        "Any letter but A, C, G, T and U breaks the k\\-mer: no k\\-mer that covers it is "
-        "counted.\n"
+        "k\\-mers that contain other letters, such as N, are not counted.\n"
         "Unless\n"
         ".Fl \\-stranded\n"
         "is given, a k\\-mer and its reverse complement are counted together under the one of them "
         "that comes first in the alphabet, the canonical form.\n"
         "Counts are 32 bits wide and stop at 4294967295; totals are 64 bits wide and exact.\n"
-        ".Sh EXIT STATUS\n"
-        ".Bl -tag -width Ds\n"
+        ".Sh EXIT CODES\n"
+        ".Bl -tag -width Ds -compact\n"
         ".It 0\n"
         "The work is done.\n"
         ".It 1\n"
@@ -182,15 +234,14 @@ static const char end_matter[] =
         "repairs it.\n"
         ".El\n"
         ".Sh FILES AND SIGNALS\n"
-        "An output has no name until it is complete, so nothing of it is left behind, whatever ends "
-        "the program.\n"
-        "Some file systems (NFS, FAT and others) do not allow files without a name: there the name "
-        "is\n"
+        "An output has no name until it is complete, so nothing of it is left behind, whatever "
+        "ends\n"
+        ".Nm .\n"
+        "On file systems that do not allow files without a name (NFS, FAT and others), it is\n"
         ".Pa FILE.tmp.PID.N\n"
-        "until then.\n"
-        "Such a file may be left behind by\n"
+        "until then; after\n"
         ".Dv SIGKILL\n"
-        "or a power failure, and can be deleted.\n"
+        "or a power failure, such a file can be deleted.\n"
         ".Pp\n"
         "A signal that would end a program, such as\n"
         ".Dv SIGINT , SIGTERM , SIGHUP , SIGQUIT , SIGUSR1\n"
@@ -200,28 +251,26 @@ static const char end_matter[] =
         ".Nm\n"
         "stop its work, remove what it has written, and end by that signal.\n"
         "If a second signal arrives, or three seconds pass, it ends at once.\n"
-        "A signal that is ignored when\n"
-        ".Nm\n"
-        "starts, as with\n"
+        "A signal that is ignored at the start, as with\n"
         ".Xr nohup 1 ,\n"
         "stays ignored.\n"
-        ".Dv SIGXFSZ\n"
-        "is always ignored: at the limit on the size of files\n"
+        "At the limit on the size of files\n"
         ".Pq Ic ulimit \\-f\n"
-        "the command fails with a message.\n"
+        "the command fails with a message, because\n"
+        ".Dv SIGXFSZ\n"
+        "is always ignored.\n"
         ".Pp\n"
         "A command that changes or replaces a file locks it\n"
         ".Pq Xr flock 2\n"
-        "from its start to its end.\n"
-        "Another command that would change the file fails at once with a message; readers are not "
+        "to the end.\n"
+        "Another that would change the file fails at once with a message; readers are not "
         "affected.\n"
-        "If some other program replaces a file while\n"
-        ".Cm add , remove\n"
-        "or\n"
-        ".Cm compact\n"
-        "works on it, the command fails, because its result would be lost.\n"
+        "If some other program replaces the file in the meantime, the command fails, because its "
+        "result would be lost.\n"
         ".Sh SEE ALSO\n"
         ".Xr bgzip 1 ,\n"
+        ".Xr jellyfish 1 ,\n"
+        ".Xr kmc 1 ,\n"
         ".Xr samtools 1\n";
 
 void help_manual(struct text_out *out)
@@ -229,12 +278,15 @@ void help_manual(struct text_out *out)
         text_out_puts(out, ".\\\" Made by 'kcount help --man'; do not edit.\n"
                            ".Dd " MANUAL_DATE "\n.Dt KCOUNT 1\n.Os kcount " KCOUNT_VERSION "\n"
                            ".Sh NAME\n.Nm kcount\n.Nd count the k\\-mers of sequencing reads\n"
-                           ".Sh SYNOPSIS\n");
-        put_synopsis(out);
-        text_out_puts(out, ".Sh DESCRIPTION\n.Nm\n");
+                           ".Sh SYNOPSIS\n"
+                           ".Nm\n.Op Ar OPTION ...\n.Ar FILE ...\n.Fl k Ar K\n"
+                           ".Nm\n.Ar COMMAND\n.Op Ar OPTION ...\n.Op Ar ARGUMENT ...\n"
+                           ".Sh DESCRIPTION\n.Nm\n");
         text_out_puts(out, description);
+        put_examples(out);
         text_out_puts(out, ".Sh COMMANDS\n");
         for (const struct command *const *c = command_table; *c; c++)
                 put_command(out, *c);
+        put_common_options(out);
         text_out_puts(out, end_matter);
 }

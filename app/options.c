@@ -7,19 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every command accepts; the fields are those of struct invocation. */
-static const struct option_spec general_options[] = {
+const struct option_spec general_options[] = {
         { .type = OPTION_FLAG,
           .letter = 'h',
+          .name = "usage",
+          .offset = offsetof(struct invocation, wants_usage),
+          .group = OPTION_COMMON,
+          .help = "Print the usual options, on one screen." },
+        { .type = OPTION_FLAG,
           .name = "help",
-          .offset = offsetof(struct invocation, wants_help) },
+          .offset = offsetof(struct invocation, wants_help),
+          .group = OPTION_COMMON,
+          .help = "Explain the command and all of its options." },
         { .type = OPTION_FLAG,
           .letter = 'V',
           .name = "version",
-          .offset = offsetof(struct invocation, wants_version) },
+          .offset = offsetof(struct invocation, wants_version),
+          .group = OPTION_COMMON,
+          .help = "Print the version." },
         { .type = OPTION_FLAG,
           .name = "no-mpi",
-          .offset = offsetof(struct invocation, without_mpi) },
+          .offset = offsetof(struct invocation, without_mpi),
+          .group = OPTION_DEVICES,
+          .needs = OPTION_NEEDS_MPI,
+          .help = "Run alone, even if mpirun or srun has started the process. It does not look for "
+                  "the others then, nor if the environment variable KCOUNT_MPI is off." },
         { 0 },
 };
 
@@ -288,7 +300,7 @@ enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
         enum kc_status status;
         KC_TRY(set_presets(call->command, call->settings, err));
         KC_TRY(parse_arguments(call, argc, argv, err));
-        if (!call->wants_help && !call->wants_version)
+        if (!call->wants_usage && !call->wants_help && !call->wants_version)
                 KC_TRY(check_complete(call, err));
 out:
         return status;

@@ -25,6 +25,21 @@ enum option_type {
         OPTION_ELSEWHERE,
 };
 
+/* Where --help and the manual page explain an option. */
+enum option_group {
+        OPTION_OWN,     /* with the command, because its meaning is the command's */
+        OPTION_SHARED,  /* it is the same in several commands: the manual page has it once */
+        OPTION_COMMON,  /* likewise, but -h only names it */
+        OPTION_DEVICES, /* likewise, but last: GPU and clusters */
+};
+
+/* What the build must have, or --help does not show the option. */
+enum option_need {
+        OPTION_NEEDS_NOTHING,
+        OPTION_NEEDS_CUDA,
+        OPTION_NEEDS_MPI,
+};
+
 enum { OPTIONS_MAX = 64 }; /* in a command */
 
 enum { OPTION_NUMBERS_MAX = 16 };
@@ -42,13 +57,15 @@ struct option_spec {
         const char *name;     /* long name, without dashes */
         const char *argument; /* what --help calls the argument; NULL for flags */
         const char *words; /* arguments that a shell completes, with spaces between them, or NULL */
-        const char *help;
+        const char *help;  /* the first sentence is enough for -h */
         const char *preset; /* the argument assumed if the option is absent; NULL: the field stays
                                0 */
         size_t offset;      /* of the field in the command's settings */
         uint64_t min, max;
         bool required;
-        bool hidden; /* for the build, not shown to users */
+        bool hidden; /* for tests, not shown to users */
+        enum option_group group;
+        enum option_need needs;
 };
 
 enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
@@ -56,58 +73,96 @@ enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
 /* KC_EUSAGE if --min is above --max. */
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err);
 
+/* What every command accepts, and --help shows; the fields are those of struct invocation. */
+extern const struct option_spec general_options[];
+
 /* Options that several commands have in common. */
 #define OPTION_THREADS(field) \
         { \
                 .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
-                .min = 1, .max = 1024, .offset = (field), \
-                .help = "Number of threads. Default: all cores." \
+                .min = 1, .max = 1024, .offset = (field), .group = OPTION_SHARED, \
+                .help = "Number of threads; default: all cores." \
         }
-#define OPTION_MEMORY(field, text) \
+#define OPTION_MEMORY(field) \
         { \
                 .type = OPTION_SIZE, .letter = 'm', .name = "memory", .argument = "SIZE", \
-                .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, .offset = (field), .help = (text) \
+                .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, .offset = (field), \
+                .group = OPTION_SHARED, \
+                .help = "Hard limit on memory; default: 3/4 of what is free. It is a limit for " \
+                        "the whole process, such as 8G, 1.5G or 500M (powers of 1024; at least " \
+                        "256M). What does not fit is spilled to temporary files, and with " \
+                        "little memory, fewer threads work than -t allows. With CUDA, it covers " \
+                        "what counting allocates, pinned memory included, but not what the " \
+                        "driver takes; merging on a device is limited by --gpu-memory. The " \
+                        "default of remove is 1G, and it holds one sequence of -f at a time, " \
+                        "however long." \
+        }
+#define OPTION_TMP(field) \
+        { \
+                .type = OPTION_TEXT, .name = "tmp", .argument = "DIR", .offset = (field), \
+                .group = OPTION_COMMON, \
+                .help = "Folder for spilled data. Its files are deleted at the end, even after a " \
+                        "crash. Default: the output's folder; of hist, the current one." \
         }
 #define OPTION_MIN(field) \
         { \
                 .type = OPTION_NUMBER, .name = "min", .argument = "N", .min = 1, \
-                .max = UINT32_MAX, .preset = "1", .offset = (field), \
+                .max = UINT32_MAX, .preset = "1", .offset = (field), .group = OPTION_SHARED, \
                 .help = "Leave out k-mers with a count under N." \
         }
 #define OPTION_MAX(field) \
         { \
                 .type = OPTION_NUMBER, .name = "max", .argument = "N", .min = 1, \
                 .max = UINT32_MAX, .preset = "4294967295", .offset = (field), \
-                .help = "Leave out k-mers with a count over N." \
+                .group = OPTION_SHARED, .help = "Leave out k-mers with a count over N." \
         }
-#define OPTION_JSON(field, text) \
+#define OPTION_FORCE(field) \
         { \
-                .type = OPTION_FLAG, .name = "json", .offset = (field), .help = (text) \
+                .type = OPTION_FLAG, .name = "force", .offset = (field), .group = OPTION_COMMON, \
+                .help = "Replace the output if it exists." \
+        }
+#define OPTION_JSON(field) \
+        { \
+                .type = OPTION_FLAG, .name = "json", .offset = (field), .group = OPTION_COMMON, \
+                .help = "Print the summary or the result as JSON on standard output." \
         }
 #define OPTION_QUIET(field) \
         { \
-                .type = OPTION_FLAG, .name = "quiet", .offset = (field), \
+                .type = OPTION_FLAG, .name = "quiet", .offset = (field), .group = OPTION_COMMON, \
                 .help = "Print nothing on standard error but warnings and errors." \
         }
 #define OPTION_NO_PROGRESS(field) \
         { \
                 .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
+                .group = OPTION_COMMON, \
                 .help = "Show no progress bar. Default: there is one if standard error is a " \
                         "terminal." \
         }
 
 /* Options of commands that can use a device: which one, and how much of its memory. */
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
-#define OPTION_DEVICE(field, text) \
+#define OPTION_DEVICE(field) \
         { \
                 .type = OPTION_TEXT, .name = "device", .argument = "NAME", \
-                .words = "auto cpu cuda", .preset = "auto", .offset = (field), .help = (text) \
+                .words = "auto cpu cuda", .preset = "auto", .offset = (field), \
+                .group = OPTION_DEVICES, \
+                .help = "Where to work: auto, cpu, cuda, or cuda:N for one of several devices. " \
+                        "The output is the same. Several devices count together if they are " \
+                        "listed, as in cuda:0,1; the first one reads and writes. auto counts on " \
+                        "one CUDA device if there is any; it merges on a device if the files " \
+                        "hold at least 14 million k-mers per thread; for remove, it means cpu. " \
+                        "A k above 128 is left to the CPU in any case. With several " \
+                        "processes (mpirun, srun), cuda gives each process on a machine a device " \
+                        "of its own, and auto means cpu." \
         }
-#define OPTION_GPU_MEMORY(field, text) \
+#define OPTION_GPU_MEMORY(field) \
         { \
                 .type = OPTION_SIZE, .name = "gpu-memory", .argument = "SIZE", \
                 .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, .offset = (field), \
-                .help = (text) \
+                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA, \
+                .help = "Limit on the memory of each device, at least 256M. CUDA itself takes " \
+                        "some more. What does not fit when counting is kept in the memory that " \
+                        "-m allows, then in --tmp. Default: 9/10 of what is free on the device." \
         }
 #define OPTION_GPU_BATCH(field) \
         { \
@@ -121,6 +176,16 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                 .hidden = true, .help = "Write a timeline of the CUDA engine, for benchmarks." \
         }
 
+/* The heading of a command in the overview; the commands of a group are neighbours in the table. */
+enum command_group {
+        COMMAND_NONE, /* the overview leaves it out */
+        COMMAND_COUNTS,
+        COMMAND_LOOKS,
+        COMMAND_COMBINES,
+        COMMAND_CHANGES,
+        COMMAND_CONVERTS,
+};
+
 struct invocation;
 
 struct command {
@@ -129,8 +194,11 @@ struct command {
         const char *operands;    /* as the usage line shows them */
         const char *summary;     /* one line, no full stop */
         const char *description; /* paragraphs, separated by "\n\n" */
-        const char *examples;    /* lines to type */
+        const char *examples;    /* lines to type; -h shows the first three */
         const struct option_spec *options;
+        const struct command *base; /* the command whose --help explains the options that this one
+                                       shares; NULL: its own --help does */
+        enum command_group group;
         size_t settings_nbytes;
         int min_operands, max_operands; /* max < 0: any number */
         bool by_ranks;                  /* several processes can run it together */
@@ -143,7 +211,7 @@ struct invocation {
         bool given[OPTIONS_MAX]; /* which options of the command's table the user gave */
         const char **operands;
         int noperands;
-        bool wants_help, wants_version;
+        bool wants_usage, wants_help, wants_version;
         bool without_mpi; /* main() has looked for this before it parses the rest */
         char *line;       /* the whole command line, for the record */
         double start_seconds;

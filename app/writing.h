@@ -21,8 +21,7 @@ struct writing_settings {
 /* Their options, without --threads, which comes earlier in the help. field: offset of the settings. */
 /* clang-format off */
 #define WRITING_OPTIONS(field) \
-        OPTION_JSON((field) + offsetof(struct writing_settings, json), \
-          "Print the summary as JSON on standard output as well."), \
+        OPTION_JSON((field) + offsetof(struct writing_settings, json)), \
         MESSAGE_OPTIONS(field)
 #define MESSAGE_OPTIONS(field) \
         OPTION_QUIET((field) + offsetof(struct writing_settings, quiet)), \

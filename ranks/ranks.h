@@ -13,6 +13,9 @@ struct kc_ranks;
  * no launcher, or if this is a build without MPI. They need not all run this program. */
 int kc_ranks_nlaunched(void);
 
+/* Whether this is a build with MPI. */
+bool kc_ranks_in_build(void);
+
 /*
  * Join the other processes, of which there are some if kc_ranks_nlaunched() > 1. This waits for all
  * of them: for ever, if one of them never starts MPI. *ranks = NULL, with KC_OK: MPI knows of no

@@ -12,7 +12,8 @@ import subprocess
 from session import Session, expect
 from tools import main
 
-GENERAL = {"-h", "--help", "-V", "--version"}
+COMMAND = re.compile(r"^(?:\w+)? +(\w+) {2,}[A-Z]", re.M)
+ENTRY = re.compile(r"\n  (?=-\w, --|    --)")
 NAMES = ("a.fq", "a.kc", "b c.kc", "notes.txt", "lane1/d.kc")
 FILES = {"a.fq", "a.kc", "b c.kc", "notes.txt", "lane1"}
 BASH = """
@@ -62,23 +63,40 @@ def fish(s, line):
     return [row.split("\t")[0] for row in ask(s, "fish", "--no-config", "-c", script, line)]
 
 
+def base_of(text):
+    """The command to which a --help leaves options, and their names; or None and nothing."""
+    found = re.search(r"Options of (\w+): ([^;]*); see", text)
+    return (found.group(1), found.group(2).split()) if found else (None, [])
+
+
+def entries_of(s, command):
+    """(-letter or "", --name, what --help says), also of options that it leaves to another one."""
+    text = s.kcount(command, "--help")
+    base, named = base_of(text)
+    found = [(entry, None) for entry in re.split(ENTRY, text)[1:]]
+    if base:
+        found += [(entry, named) for entry in re.split(ENTRY, s.kcount(base, "--help"))[1:]]
+    for entry, wanted in found:
+        letter, name = re.match(r"(?:(-\w), | +)(--[\w-]+)", entry).groups("")
+        if wanted is None or letter in wanted or name in wanted:
+            yield letter, name, entry
+
+
 def options_of(s, command):
     """Both names of each option in --help."""
-    rows = re.findall(r"(?m)^  (?:(-\w), |    )(--[\w-]+)", s.kcount(command, "--help"))
-    return {name for row in rows for name in row if name} | GENERAL
+    return {name for row in entries_of(s, command) for name in row[:2] if name}
 
 
 def commands_of(s):
-    return re.findall(r"(?m)^  (\w+) +\w", s.kcount("--help"))
+    return [*COMMAND.findall(s.kcount("--help")), "help"]
 
 
 def arguments_of(s, command):
     """(option, what --help says) for each option with an argument."""
-    text = s.kcount(command, "--help").partition("\nExamples:")[0]
-    for entry in re.split(r"\n  (?=-\w, --|    --)", text)[1:]:
-        found = re.match(r"(?:-\w, | +)(--[\w-]+) ([A-Z]\S*)\s", entry)
+    for _, name, entry in entries_of(s, command):
+        found = re.match(rf"(?:-\w, | +){name} ([A-Z]\S*)\s", entry)
         if found:
-            yield found.group(1), found.group(2), " ".join(entry.split())
+            yield name, found.group(1), " ".join(entry.split())
 
 
 def test_commands():
@@ -163,7 +181,7 @@ def test_other_shells():
         wanted = {name for name in options_of(s, command) if name.startswith("--")}
         expect(set(fish(s, f"kcount {command} --")), wanted, f"options of {command} in fish")
     expect(fish(s, "kcount inter"), ["intersect"], "a command in fish")
-    expect(set(fish(s, "kcount a.fq --reader ")), {"auto", "host", "device"}, "words in fish")
+    expect(set(fish(s, "kcount a.fq --device ")), {"auto", "cpu", "cuda"}, "words in fish")
     expect(fish(s, "kcount dump a"), ["a.kc", "a.fq"], ".kc files come first in fish")
     expect(fish(s, "kcount help r"), ["range", "remove"], "words after help in fish")
 
