@@ -1,6 +1,6 @@
 /*
  * What checksums cannot find: files that are intact but whose contents are wrong. And files that
- * have grown as docs/kc-file.md, "Growing a file", describes.
+ * have grown as docs/dev/kc-writing.md, "Growing a file", describes.
  */
 #include "store_support.h"
 
