@@ -3,30 +3,36 @@
  */
 #include "app/command.h"
 #include "app/exporting.h"
+#include "app/machine.h"
 #include "app/output_check.h"
 #include "app/signals.h"
+#include "app/size.h"
 #include "app/stores.h"
+#include "app/writing.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct export_settings {
+        struct writing_settings common;
         uint64_t min_count, max_count;
         const char *format, *output, *from, *to;
         bool force;
 };
 
-static enum kc_status check_files(const struct exporting *exporting, const char *input,
-                                  struct kc_error *err)
+struct export
 {
+        const struct export_settings *settings;
+        struct writing writing;
+        struct exporting exporting;
+        char *output; /* as the format takes it */
         struct exporting_files files;
-        enum kc_status status = exporting_name_files(exporting, &files, err);
-        if (status != KC_OK)
-                return status;
-        status = output_check_files((const char *const *)files.paths, files.n, &input, 1, err);
-        exporting_free(&files);
-        return status;
-}
+        const char *input;
+        struct kc_store *store;
+        struct kc_format_writer *writer;
+        struct kc_format_written written;
+};
 
 static enum kc_status check_settings(const struct export_settings *s, struct kc_error *err)
 {
@@ -37,30 +43,102 @@ static enum kc_status check_settings(const struct export_settings *s, struct kc_
         return options_check_range(s->min_count, s->max_count, err);
 }
 
+/* Decide what to export, and under which names. */
+static enum kc_status set_up(struct export *e, struct kc_error *err)
+{
+        const struct export_settings *s = e->settings;
+        enum kc_status status;
+        e->exporting = (struct exporting){ .min_count = (uint32_t)s->min_count,
+                                           .max_count = (uint32_t)s->max_count,
+                                           .count_cap = UINT32_MAX,
+                                           .from = s->from,
+                                           .to = s->to,
+                                           .force = s->force,
+                                           .nthreads = e->writing.nthreads,
+                                           .job = e->writing.job };
+        KC_TRY(exporting_format(s->format, &e->exporting.format, err));
+        KC_TRY(check_settings(s, err));
+        e->exporting.output = e->output = exporting_stem(s->output, e->exporting.format);
+        if (e->output == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(exporting_name_files(&e->exporting, &e->files, err));
+        KC_TRY(output_check_files((const char *const *)e->files.paths, e->files.n, &e->input, 1,
+                                  err));
+out:
+        return status;
+}
+
+/* ctx: a struct export. */
+static enum kc_status fill(void *ctx, struct kc_error *err)
+{
+        struct export *e = ctx;
+        return exporting_fill(&e->exporting, e->store, &e->writer, err);
+}
+
+static enum kc_status write_files(struct export *e, struct kc_error *err)
+{
+        static const char *const stages[KC_NSTAGES] = { "write", "write", "write" };
+        const struct writing_work work = { .ctx = e,
+                                           .on_cpu = fill,
+                                           .stages = stages,
+                                           .no_bar = e->settings->from != NULL ||
+                                                     e->settings->to != NULL };
+        enum kc_status status = writing_run(&e->writing, &work, err);
+        return status == KC_OK ? exporting_commit(&e->exporting, e->writer, NULL, &e->written, err)
+                               : status;
+}
+
+/* ---- the report: ctx is a struct export ---- */
+
+static void put_text(const void *ctx, struct text_out *out)
+{
+        const struct export *e = ctx;
+        char size[FORMATTED_NBYTES], nkmers[FORMATTED_NBYTES];
+        writing_put_names(out, (const char *const *)e->files.paths, e->files.n);
+        text_out_printf(out, ", %s k-mers, %s\n", format_number(e->written.nkmers, nkmers),
+                        format_size(e->written.nbytes, size));
+}
+
+static void put_json(const void *ctx, size_t number, struct json *json)
+{
+        (void)number;
+        const struct export *e = ctx;
+        json_string(json, "input", e->input);
+        json_string(json, "format", e->settings->format);
+        json_begin(json, "files", '[');
+        for (size_t i = 0; i < e->files.n; i++)
+                json_string(json, NULL, e->files.paths[i]);
+        json_end(json, ']');
+        json_number(json, "output_bytes", e->written.nbytes);
+        json_number(json, "threads", (uint64_t)e->writing.nthreads);
+        json_number(json, "distinct", e->written.nkmers);
+        json_number(json, "clipped_counts", e->written.nclipped);
+        json_begin(json, "seconds", '{');
+        json_real(json, "wall", kc_clock_seconds() - e->writing.call->start_seconds);
+        json_real(json, "user", machine_user_seconds());
+        json_real(json, "system", machine_system_seconds());
+        json_end(json, '}');
+        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+}
+
 static enum kc_status run_export(const struct invocation *call, struct kc_error *err)
 {
         const struct export_settings *s = call->settings;
-        struct exporting exporting = { .min_count = (uint32_t)s->min_count,
-                                       .max_count = (uint32_t)s->max_count,
-                                       .count_cap = UINT32_MAX,
-                                       .from = s->from,
-                                       .to = s->to,
-                                       .force = s->force };
-        struct kc_store *store = NULL;
-        char *output = NULL;
+        struct export e = { .settings = s,
+                            .writing = writing_of(call, &s->common),
+                            .input = call->operands[0] };
         enum kc_status status;
-        KC_TRY(exporting_format(s->format, &exporting.format, err));
-        KC_TRY(check_settings(s, err));
-        exporting.output = output = exporting_stem(s->output, exporting.format);
-        if (output == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(check_files(&exporting, call->operands[0], err));
-        KC_TRY(stores_open(&store, call->operands[0], err));
-        signals_install(NULL);
-        KC_TRY(exporting_write(&exporting, store, err));
+        KC_TRY(set_up(&e, err));
+        KC_TRY(stores_open(&e.store, e.input, err));
+        signals_install(e.writing.job);
+        KC_TRY(write_files(&e, err));
+        writing_report(&e.writing, &(struct writing_report){
+                                           .ctx = &e, .put_text = put_text, .put_json = put_json });
 out:
-        kc_store_close(store);
-        free(output);
+        kc_format_close(e.writer);
+        kc_store_close(e.store);
+        exporting_free(&e.files);
+        free(e.output);
         return status;
 }
 
@@ -82,7 +160,7 @@ static const struct option_spec export_options[] = {
           .required = true,
           .help = "The file to write, or what its files' names begin with. Required. An ending "
                   "that the format adds may be included." },
-        OPTION_FORCE(FIELD(force)),
+        OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_TEXT,
@@ -97,6 +175,8 @@ static const struct option_spec export_options[] = {
           .offset = FIELD(to),
           .help = "Leave out k-mers that come after TO. It may be shorter than k, and is then "
                   "filled with T." },
+        OPTION_FORCE(FIELD(force)),
+        WRITING_OPTIONS(FIELD(common)),
         { 0 },
 };
 

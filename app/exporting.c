@@ -4,6 +4,7 @@
 #include "app/message.h"
 #include "app/output_name.h"
 #include "app/signals.h"
+#include "app/walking.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -76,50 +77,80 @@ enum kc_status exporting_check(const struct exporting *exporting, int k, bool st
         return status;
 }
 
-/* Pass n pairs to the writer with counts lowered to the cap. A count above max_count stays, so that
- * the writer leaves it out. */
-static enum kc_status put_capped(const struct exporting *exporting, struct kc_format_writer *writer,
-                                 size_t nwords, const uint64_t *kmers, const uint32_t *counts,
-                                 size_t n, struct kc_error *err)
+/* ---- from the threads that read to the one that writes ---- */
+
+/* Pairs on their way: n k-mers, then n counts, then padding. */
+struct batch {
+        uint64_t n;
+        uint64_t kmers[];
+};
+
+enum { BATCH_ALIGNMENT = sizeof(uint64_t) };
+
+static size_t batch_nbytes(size_t nwords, size_t n)
 {
-        enum { PART = 1024 };
-        const uint32_t cap = exporting->count_cap, max = exporting->max_count;
+        const size_t counts = n * sizeof(uint32_t) + BATCH_ALIGNMENT - 1;
+        return sizeof(struct batch) + n * nwords * sizeof(uint64_t) + counts -
+               counts % BATCH_ALIGNMENT;
+}
+
+struct copying {
+        const struct exporting *exporting;
+        struct kc_format_writer *writer;
+        size_t nwords;
+};
+
+/* ctx: a struct copying. Counts are lowered to the cap; a count above max_count stays, so that the
+ * writer leaves it out. */
+static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
+{
+        const struct copying *c = ctx;
+        const uint32_t cap = c->exporting->count_cap, max = c->exporting->max_count;
+        struct batch *batch = (struct batch *)to;
+        uint32_t *capped = (uint32_t *)(batch->kmers + n * c->nwords);
+        batch->n = n;
+        memcpy(batch->kmers, kmers, n * c->nwords * sizeof *kmers);
+        for (size_t i = 0; i < n; i++)
+                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
+        return to + batch_nbytes(c->nwords, n);
+}
+
+/* ctx: a struct copying. */
+static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+{
+        const struct copying *c = ctx;
+        const char *const end = data + nbytes;
         enum kc_status status = KC_OK;
-        uint32_t capped[PART];
-        for (size_t done = 0; done < n && status == KC_OK; done += PART) {
-                const size_t npart = n - done < PART ? n - done : PART;
-                for (size_t i = 0; i < npart; i++) {
-                        const uint32_t count = counts[done + i];
-                        capped[i] = count > cap && count <= max ? cap : count;
-                }
-                status = kc_format_put(writer, kmers + done * nwords, capped, npart, err);
+        while (data < end && status == KC_OK) {
+                const struct batch *batch = (const struct batch *)data;
+                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
+                status = kc_format_put(c->writer, batch->kmers, counts, batch->n, err);
+                data += batch_nbytes(c->nwords, batch->n);
         }
         return status;
 }
 
-/* Pass all k-mers of the cursor to the writer. */
-static enum kc_status copy(const struct exporting *exporting, struct kc_cursor *cursor,
-                           struct kc_format_writer *writer, int k, struct kc_error *err)
+/* Pass the k-mers from..to to the writer. */
+static enum kc_status copy(const struct exporting *exporting, struct kc_store *store,
+                           const uint64_t *from, const uint64_t *to,
+                           struct kc_format_writer *writer, size_t nwords, struct kc_error *err)
 {
-        enum kc_status status;
-        for (;;) {
-                const uint64_t *kmers;
-                const uint32_t *counts;
-                size_t n;
-                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
-                if (n == 0)
-                        break;
-                if (exporting->count_cap == UINT32_MAX)
-                        KC_TRY(kc_format_put(writer, kmers, counts, n, err));
-                else
-                        KC_TRY(put_capped(exporting, writer, kc_kmer_nwords(k), kmers, counts, n,
-                                          err));
-        }
-out:
-        return status;
+        struct copying copying = { exporting, writer, nwords };
+        const bool is_whole = exporting->from == NULL && exporting->to == NULL;
+        const struct walking walking = { .store = store,
+                                         .from = is_whole ? NULL : from,
+                                         .to = is_whole ? NULL : to,
+                                         .nthreads =
+                                                 exporting->nthreads > 0 ? exporting->nthreads : 1,
+                                         .job = exporting->job,
+                                         .pair_nbytes = batch_nbytes(nwords, 1),
+                                         .ctx = &copying,
+                                         .convert = pack,
+                                         .deliver = put };
+        return walking_run(&walking, err);
 }
 
-static void report(const struct exporting *exporting, const struct kc_format_written *written)
+static void warn(const struct exporting *exporting, const struct kc_format_written *written)
 {
         if (written->nclipped > 0)
                 message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
@@ -133,7 +164,6 @@ enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store
                               struct kc_format_writer **writer, struct kc_error *err)
 {
         struct kc_format_writer *w = NULL;
-        struct kc_cursor *cursor = NULL;
         struct kc_store_info info;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
         enum kc_status status;
@@ -143,11 +173,9 @@ enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store
         KC_TRY(kmer_text_range(exporting->from ? exporting->from : "",
                                exporting->to ? exporting->to : "", info.k, from, to, err));
         KC_TRY(kc_format_create(&w, exporting->output, &options, err));
-        KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
-        KC_TRY(copy(exporting, cursor, w, info.k, err));
+        KC_TRY(copy(exporting, store, from, to, w, (size_t)kc_kmer_nwords(info.k), err));
         KC_TRY(kc_format_finish(w, err));
 out:
-        kc_cursor_close(cursor);
         if (status != KC_OK) {
                 kc_format_close(w);
                 w = NULL;
@@ -157,12 +185,12 @@ out:
 }
 
 enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
-                                struct kc_new_file *other, struct kc_error *err)
+                                struct kc_new_file *other, struct kc_format_written *written,
+                                struct kc_error *err)
 {
-        struct kc_format_written written;
-        enum kc_status status = kc_format_commit(writer, other, &written, err);
+        enum kc_status status = kc_format_commit(writer, other, written, err);
         if (status == KC_OK)
-                report(exporting, &written);
+                warn(exporting, written);
         return status;
 }
 
@@ -170,9 +198,10 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kc_stor
                                struct kc_error *err)
 {
         struct kc_format_writer *writer;
+        struct kc_format_written written;
         enum kc_status status = exporting_fill(exporting, store, &writer, err);
         if (status == KC_OK)
-                status = exporting_commit(exporting, writer, NULL, err);
+                status = exporting_commit(exporting, writer, NULL, &written, err);
         kc_format_close(writer);
         return status;
 }

@@ -5,6 +5,7 @@
 #ifndef APP_EXPORTING_H
 #define APP_EXPORTING_H
 
+#include "base/job.h"
 #include "io/formats/writer.h"
 #include "io/store.h"
 
@@ -19,6 +20,8 @@ struct exporting {
         uint32_t count_cap;    /* higher counts are written as this; UINT32_MAX: no cap */
         const char *from, *to; /* bounds on the k-mers, as the user typed them, or NULL */
         bool force;            /* existing files may be replaced */
+        int nthreads;       /* that read the k-mers, for one that writes them; 0: one does both */
+        struct kc_job *job; /* see walking.h; may be NULL */
 };
 
 /* Find the format with this name. Fails with KC_EUSAGE. */
@@ -55,12 +58,14 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kc_stor
 /*
  * exporting_write in two steps: the first writes everything but the names, and the second gives the
  * files their names, and warns.
- *   writer  out: given to kc_format_close in the end; NULL on failure
- *   other   gets its name together with them, as in kc_format_commit; may be NULL
+ *   writer   out: given to kc_format_close in the end; NULL on failure
+ *   other    gets its name together with them, as in kc_format_commit; may be NULL
+ *   written  out
  */
 enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
                               struct kc_format_writer **writer, struct kc_error *err);
 enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
-                                struct kc_new_file *other, struct kc_error *err);
+                                struct kc_new_file *other, struct kc_format_written *written,
+                                struct kc_error *err);
 
 #endif

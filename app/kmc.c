@@ -213,8 +213,9 @@ static enum kc_status name_files(const struct exporting *exporting, struct kc_fo
                                  struct text_out *json, struct kc_error *err)
 {
         struct kc_new_file *summary = json != NULL && json->is_new ? &json->file : NULL;
+        struct kc_format_written written;
         if (writer != NULL)
-                return exporting_commit(exporting, writer, summary, err);
+                return exporting_commit(exporting, writer, summary, &written, err);
         return summary != NULL ? kc_new_file_commit(summary, err) : KC_OK;
 }
 
@@ -255,7 +256,7 @@ static enum kc_status run_with_json(const struct invocation *call, const struct 
                                     struct kc_error *err)
 {
         struct text_out json;
-        enum kc_status status = text_out_open(&json, files->json, err);
+        enum kc_status status = text_out_open(&json, files->json, true, err);
         if (status != KC_OK)
                 return status;
         status = count_and_export(call, s, files, &json, report, err);

@@ -30,10 +30,11 @@ void text_out_stderr(struct text_out *out)
         clear(out, STDERR_FILENO, "standard error");
 }
 
-static enum kc_status create(struct text_out *out, const char *path, struct kc_error *err)
+static enum kc_status create(struct text_out *out, const char *path, bool replace,
+                             struct kc_error *err)
 {
         /* flush: unlike a truncated .kc file, truncated text cannot be recognized */
-        const struct kc_new_file_options options = { .replace = true,
+        const struct kc_new_file_options options = { .replace = replace,
                                                      .flush = true,
                                                      .guard = signals_guard };
         enum kc_status status = kc_new_file_create(&out->file, path, &options, err);
@@ -44,15 +45,21 @@ static enum kc_status create(struct text_out *out, const char *path, struct kc_e
         return status;
 }
 
-enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err)
+bool text_out_makes_file(const char *path)
+{
+        struct stat found;
+        return strcmp(path, "-") != 0 && (stat(path, &found) != 0 || S_ISREG(found.st_mode));
+}
+
+enum kc_status text_out_open(struct text_out *out, const char *path, bool replace,
+                             struct kc_error *err)
 {
         text_out_stdout(out);
         if (strcmp(path, "-") == 0)
                 return KC_OK;
         clear(out, -1, path);
-        struct stat found;
-        if (stat(path, &found) != 0 || S_ISREG(found.st_mode))
-                return create(out, path, err);
+        if (text_out_makes_file(path))
+                return create(out, path, replace, err);
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
         if (out->fd < 0)
                 return kc_fail(err, KC_EIO, "cannot write to %s: %s", path, strerror(errno));

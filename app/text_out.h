@@ -31,9 +31,13 @@ struct text_out {
 void text_out_stdout(struct text_out *out);
 void text_out_stderr(struct text_out *out);
 
-/* path "-" is standard output; a device or pipe is written in place. Fails like kc_new_file_create.
- * name must outlive out. */
-enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err);
+/* Whether text_out_open makes a new file, and does not write to a device or pipe in place. */
+bool text_out_makes_file(const char *path);
+
+/* path "-" is standard output; a device or pipe is written in place. replace: an existing file may
+ * be replaced. Fails like kc_new_file_create. path must outlive out. */
+enum kc_status text_out_open(struct text_out *out, const char *path, bool replace,
+                             struct kc_error *err);
 
 /* Each returns false once any write has failed. */
 bool text_out_write(struct text_out *out, const void *text, size_t nbytes);

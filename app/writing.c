@@ -18,7 +18,7 @@ struct writing writing_of(const struct invocation *call, const struct writing_se
 static enum kc_status run_once(struct writing *w, const struct writing_work *work,
                                struct kc_error *err)
 {
-        const bool wanted = !w->settings->quiet && !w->settings->no_progress;
+        const bool wanted = !w->settings->quiet && !w->settings->no_progress && !work->no_bar;
         struct progress *progress =
                 progress_start(w->job, work->stages, work->first_in_bytes, wanted);
         enum kc_status status =
@@ -82,6 +82,15 @@ void writing_report(const struct writing *w, const struct writing_report *report
                         put_objects(w, report, &json);
                 else
                         put_object(w, report, 0, &json);
+        }
+}
+
+void writing_put_names(struct text_out *out, const char *const *names, size_t n)
+{
+        text_out_puts(out, "wrote ");
+        for (size_t i = 0; i < n; i++) {
+                const char *separator = i == 0 ? "" : i + 1 < n ? ", " : " and ";
+                text_out_printf(out, "%s%s", separator, names[i]);
         }
 }
 

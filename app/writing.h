@@ -1,5 +1,5 @@
 /*
- * What the commands that write a .kc file have in common: the job that signals and the progress bar
+ * What the commands that write files have in common: the job that signals and the progress bar
  * watch, the choice between a device and the CPU, the commit, and the report.
  */
 #ifndef APP_WRITING_H
@@ -50,6 +50,7 @@ struct writing_work {
         enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
         const char *const *stages; /* their names, for the progress bar */
         bool first_in_bytes;
+        bool no_bar; /* nobody knows how much work there is, or the output is no file */
 };
 
 /*
@@ -78,6 +79,9 @@ void writing_report(const struct writing *writing, const struct writing_report *
  * kcount-kmc has others. */
 #define WRITING_EMPTY       "kcount: warning: no k-mer was kept: "
 #define WRITING_ALL_DROPPED WRITING_EMPTY "the counts of all %d-mers are outside the bounds\n"
+
+/* "wrote A, B and C", without an end of the line. */
+void writing_put_names(struct text_out *out, const char *const *names, size_t n);
 
 /* A line of the text: a label and a number. */
 void writing_put_number(struct text_out *out, const char *label, uint64_t number);

@@ -199,8 +199,9 @@ enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_f
         if (other != NULL)
                 files[n++] = other;
         enum kc_status status = kc_new_files_commit(files, n, err);
-        if (status == KC_OK)
-                *written = writer->written;
+        *written = writer->written;
+        for (size_t i = 0; i < writer->nouts; i++)
+                written->nbytes += writer->outs[i].nbytes;
         return status;
 }
 

@@ -30,6 +30,7 @@ struct kc_format_written {
         uint64_t nkmers;
         uint64_t nclipped;    /* of these: with a count that the format cannot hold */
         uint32_t count_limit; /* the largest count of the format: that of those k-mers now */
+        uint64_t nbytes;      /* of all files */
 };
 
 struct kc_format_writer;

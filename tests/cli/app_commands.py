@@ -29,7 +29,7 @@ def test_dump():
     expect(s.kcount("dump", "a.kc", "--min", 2, "--max", 3), "AAA\t2\nGTA\t3\n", "dump --min --max")
     s.kcount("dump", "a.kc", "-o", "dump.txt")
     expect_file(s.read("dump.txt"), "dump")
-    s.kcount("dump", "a.kc", "--fasta", "-o", "dump.txt")
+    s.kcount("dump", "a.kc", "--fasta", "-o", "dump.txt", "--force")
     expect_file(s.read("dump.txt"), "dump.fa")
     expect_file(s.kcount("dump", "a.kc", "-o", "-"), "dump")
 

@@ -84,7 +84,7 @@ def test_long_names():
     s.kcount("a.fq", "-k", 3)
     name = "n" * 252 + ".kc"
     for call in (["a.fq", "-k", 3], ["a.fq", "-k", 3, "--force"], ["merge", "a.kc", "--force"],
-                 ["dump", "a.kc"]):
+                 ["dump", "a.kc", "--force"]):
         s.kcount(*call, "-o", name)
     expect(len(s.read(name).splitlines()), 7, "a dump of 255 letters")
     os.rename(s.path / "a.kc", s.path / name)
@@ -104,7 +104,7 @@ def test_links():
     os.symlink("two", s.path / "to" / "one")
     os.symlink("../three", s.path / "to" / "two")
     os.symlink(s.path / "to" / "one", s.path / "link")
-    for call in (["a.fq", "-k", 3, "--force"], ["merge", "a.kc", "--force"], ["dump", "a.kc"]):
+    for call in (["a.fq", "-k", 3, "--force"], ["merge", "a.kc", "--force"], ["dump", "a.kc", "--force"]):
         s.kcount("a.fq", "-k", 3, "--force")
         for state in ("dangling", "replaced"):
             s.kcount(*call, "-o", "link")
@@ -151,7 +151,8 @@ def test_file_limit():
     before = (s.path / "db.kc").read_bytes()
     limit = "the limit on the size of files is reached"
     for call in (["big.fa", "-k", 31], ["merge", "db.kc", "-o", "big.kc"],
-                 ["dump", "db.kc", "-o", "big.kc"]):
+                 ["dump", "db.kc", "-o", "big.kc"], ["range", "db.kc", "A", "T", "-o", "big.kc"],
+                 ["export", "db.kc", "--to", "kff", "-o", "big.kc"]):
         fails(s, *call, message=limit, **limited(100000))
         fails(s, *call, message="big.kc", **limited(100000))
     fails(s, "add", "db.kc", "big.fa", message="db.kc", **limited(len(before) + 100000))
@@ -284,7 +285,9 @@ def test_full_disk():
         s.kcount("big.fa", "-k", 31, "--force")
         s.kcount("big.fa", "-k", 31, "-o", folder + "/big.kc", code=1, message="No space left on device")
         expect(os.listdir(folder), [], "a full disk after count")
-        s.kcount("dump", "big.kc", "-o", folder + "/dump", code=1, message="No space left on device")
+        for call in (["dump", "big.kc"], ["range", "big.kc", "A", "T"], ["export", "big.kc", "--to", "tsv"]):
+            s.kcount(*call, "-o", folder + "/dump", code=1, message="No space left on device")
+            expect(os.listdir(folder), [], f"a full disk after {call}")
     full_disk(work)
 
 

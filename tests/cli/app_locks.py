@@ -47,7 +47,8 @@ WRITERS = (["add", "db.kc", "a.fq"], ["remove", "db.kc", "ACG"], ["compact", "db
            ["union", "other.kc", "-o", "db.kc", "--force"],
            ["intersect", "other.kc", "-o", "db.kc", "--force"],
            ["subtract", "other.kc", "other.kc", "-o", "db.kc", "--force"],
-           ["dump", "other.kc", "-o", "db.kc"])
+           ["dump", "other.kc", "-o", "db.kc", "--force"],
+           ["range", "other.kc", "A", "T", "-o", "db.kc", "--force"])
 
 
 def keeps_out(s):
@@ -180,7 +181,7 @@ def test_replaced_while_it_begins():
     replacing = threading.Thread(target=replace)
     replacing.start()
     try:
-        said = [s.start("dump", "db.kc", "-o", "out.tsv").communicate(timeout=60)[1]
+        said = [s.start("dump", "db.kc", "-o", "out.tsv", "--force", "--quiet").communicate(timeout=60)[1]
                 for _ in range(NCOMMANDS * 5)]
     finally:
         stop.set()

@@ -88,7 +88,7 @@ def test_dump_to_files():
     expect(s.read("out") == wanted, True, "dump -o")
     expect(stat.S_IMODE(os.stat(s.path / "out").st_mode), 0o640, "mode of a dump")
     os.symlink("out", s.path / "link")
-    s.kcount("dump", "a.kc", "-o", "link")
+    s.kcount("dump", "a.kc", "-o", "link", "--force")
     expect((os.path.islink(s.path / "link"), len(s.read("out"))), (True, 7 * 6), "dump -o LINK")
     os.mkfifo(s.path / "fifo")
     reader = subprocess.Popen(["cat", s.path / "fifo"], stdout=subprocess.PIPE)
@@ -96,6 +96,54 @@ def test_dump_to_files():
     expect(reader.communicate()[0].decode(), s.read("out"), "dump -o FIFO")
     s.kcount("dump", "a.kc", "-o", "nowhere/out", code=1, message="nowhere/out")
     expect([name for name in s.names() if "tmp" in name], [], "temporary files")
+
+
+PRINTERS = (["dump", "a.kc"], ["range", "a.kc", "A", "T"], ["range", "a.kc", "A", "T", "--count"])
+
+
+def test_existing_files():
+    """dump and range replace a file only with --force; what is no file is written in any case."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    s.write("out", "precious")
+    os.symlink("out", s.path / "link")
+    for call in PRINTERS:
+        printed, before = s.kcount(*call), s.contents()
+        for name in "out", "link":
+            s.kcount(*call, "-o", name, code=1,
+                     message=f"{name} already exists; name another file with -o, or replace it with --force")
+        s.kcount(*call, "-o", "a.kc", "--force", code=2, message="two different files")
+        s.kcount(*call, "-o", "..", code=2, message="'..' is a folder")
+        s.kcount(*call, "-o", "nowhere/out", code=1, message="cannot create nowhere/out")
+        s.kcount(*call, "-o", "/dev/full", code=1, message="/dev/full: No space left on device")
+        s.kcount(*call, "-o", "/dev/null")
+        expect(s.kcount(*call, "-o", "/dev/stdout"), printed, f"{call} -o /dev/stdout")
+        expect(s.kcount(*call, "-o", "-"), printed, f"{call} -o -")
+        expect(s.contents(), before, f"files after {call}")
+        s.kcount(*call, "-o", "link", "--force")
+        expect(s.read("out"), printed, f"{call} --force")
+        s.write("out", "precious")
+
+
+def test_what_was_written():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    calls = (["dump", "a.kc"], "out", "7 k-mers, 42 bytes"), \
+        (["dump", "a.kc", "--min", 2, "--fasta"], "out", "3 k-mers, 21 bytes"), \
+        (["range", "a.kc", "AC", "C"], "out", "3 k-mers, 18 bytes"), \
+        (["range", "a.kc", "A", "T", "--count"], "out", "5 bytes"), \
+        (["export", "a.kc", "--to", "tsv"], "out", "7 k-mers, 42 bytes"), \
+        (["export", "a.kc", "--to", "kmc"], "out.kmc_suf and out.kmc_pre", "7 k-mers, "), \
+        (["export", "a.kc", "--to", "fastk"], ".out.ktab.1, out.ktab and out.hist", "7 k-mers, ")
+    for call, names, what in calls:
+        s.kcount(*call, "-o", "out", message=f"wrote {names}, {what}")
+        s.kcount(*call, "-o", "out", "--force", "--quiet")
+        expect(s.said, "", f"{call} --quiet")
+        if call[0] == "dump":
+            s.kcount(*call)
+            expect(s.said, "", f"{call} to standard output")
+        for name in re.split(", | and ", names):
+            os.unlink(s.path / name)
 
 
 def test_modes():
@@ -106,7 +154,8 @@ def test_modes():
     s.kcount("dump", "db.kc", "-o", "counts")
     calls = (["a.fq", "-k", 3, "-o", "a.kc", "--force", "--format", "tsv"],
              ["a.fq", "-k", "3,4", "-o", "a.kc", "--force"], ["merge", "db.kc", "-o", "a.kc", "--force"],
-             ["check", "db.kc", "--repair", "a.kc", "--force"], ["dump", "db.kc", "-o", "a.kc"],
+             ["check", "db.kc", "--repair", "a.kc", "--force"], ["dump", "db.kc", "-o", "a.kc", "--force"],
+             ["range", "db.kc", "A", "T", "-o", "a.kc", "--force"],
              ["import", "counts", "-o", "a.kc", "--force"],
              *(["export", "db.kc", "--to", to, "-o", "a", "--force"]
                for to in ("tsv", "kff", "kmc", "jellyfish", "fastk", "arrow")))
@@ -189,5 +238,6 @@ def test_progress():
     expect(on_terminal(s, "-", "-k", "3", "--force", "--quiet"), "", "--quiet")
 
 
-main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_modes,
+main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_existing_files,
+      test_what_was_written, test_modes,
       test_hostile_names, test_progress])

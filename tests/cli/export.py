@@ -6,6 +6,8 @@ What kcount export writes is what kcount dump prints, as read by our own readers
 import collections
 import json
 import os
+import random
+import re
 import sys
 
 import foreign
@@ -41,9 +43,39 @@ def test_sizes_and_counts():
         check(name)
     text = STORES.kcount("dump", "large.kc")
     nclipped = sum(int(line.split("\t")[1]) > FORMAT.limit for line in text.splitlines())
-    export("large")
+    export("large", "--quiet")
     warning = f"warning: out: {nclipped} counts above {FORMAT.limit} were written as {FORMAT.limit}"
     expect(warning in STORES.said if nclipped else STORES.said == "", True, "the warning")
+
+
+def test_threads():
+    """The threads change nothing; files of one run and of several have many parts."""
+    s = STORES
+    s.write("long.fa", ">r\n" + "".join(random.Random(9).choices("ACGT", k=200000)) + "\n")
+    s.kcount("long.fa", "-k", 31, "-o", "parts.kc", "--quiet")
+    for runs in 1, 2:
+        check("parts", "-t", 1)
+        wanted = {name: (s.path / name).read_bytes() for name in names_of("out")}
+        for threads in 2, 7:
+            export("parts", "-t", threads)
+            for name in wanted:
+                expect((s.path / name).read_bytes() == wanted[name], True, f"{name}, {threads} threads")
+        s.kcount("add", "parts.kc", "reads.fa", "--quiet")
+
+
+def test_report():
+    """What was written is said, and in JSON too."""
+    s = STORES
+    nkmers = len(dump("data", ["--min", 2]).splitlines())
+    found = json.loads(s.kcount("export", "data.kc", "--to", NAME, "-o", "out", "--force", "--json",
+                                "--min", 2))
+    nbytes = sum(os.path.getsize(s.path / name) for name in found["files"])
+    expect((sorted(found["files"]), found["distinct"], found["output_bytes"], found["clipped_counts"]),
+           (names_of("out"), nkmers, nbytes, 0), "the JSON")
+    line = re.search(r"(?m)^wrote (.*), ([\d,]+) k-mers, [\d.]+ \w+$", s.said)
+    expect((re.split(", | and ", line[1]), line[2]), (found["files"], f"{nkmers:,}"), "the line")
+    export("data", "--quiet")
+    expect(s.said, "", "with --quiet")
 
 
 def test_filters_and_ranges():
@@ -150,5 +182,5 @@ def test_fastk_histogram():
     expect(rows, collections.Counter(min(count, 32767) for count in counts), "histogram")
 
 
-main([test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_endings,
-      test_usage, test_count_and_export] + ([test_fastk_histogram] if NAME == "fastk" else []))
+main([test_every_k, test_sizes_and_counts, test_threads, test_report, test_filters_and_ranges,
+      test_files, test_endings, test_usage, test_count_and_export] + ([test_fastk_histogram] if NAME == "fastk" else []))

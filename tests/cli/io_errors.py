@@ -253,7 +253,10 @@ CASES = [
            "new.kc")
       for name in ("x.kmc_pre", "x.kff", "x.ktab", "x.jf", "x.txt.gz")),
     Case("dump -o", one_run, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
-    Case("dump -o over a file", dumped, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
+    Case("dump -o over a file", dumped, ("dump", "db.kc", "-o", "db.txt", "--force"), "db.txt"),
+    Case("range -o", three_runs, ("range", "db.kc", "A", "T", "-o", "db.txt"), "db.txt"),
+    Case("export", three_runs, ("export", "db.kc", "--to", "arrow", "-o", "db.arrow", "-t", 1),
+         "db.arrow"),
     Case("dump", three_runs, ("dump", "db.kc"), None),
     Case("hist", three_runs, ("hist", "db.kc"), None),
     Case("hist of reads", packed,

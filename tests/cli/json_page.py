@@ -91,6 +91,7 @@ def test_files():
     check_printed(combining, printed(s, "compact", "a.kc"))
     check_printed("remove", printed(s, "remove", "a.kc", "ACG"))
     check_printed("info", printed(s, "info", "a.kc"))
+    check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 
 
 def test_check():

@@ -399,7 +399,7 @@ CASES = [
     replacing("compact onto a torn reference", torn_reference, *COMPACT),
     replacing("merge --force", two_files, *MERGE_OTHER, target="other.kc"),
     replacing("dump -o", one_run, *DUMP, target="db.txt", during=WHOLE),
-    replacing("dump -o over a file", dumped, *DUMP, target="db.txt"),
+    replacing("dump -o over a file", dumped, *DUMP, "--force", target="db.txt"),
 ]
 for seed in range(NSECOND):
     CASES.append(appending(f"add after a power failure, number {seed}",
