@@ -230,7 +230,15 @@ static const struct option_spec remove_options[] = {
                   "compressed with gzip, BGZF or zstd; - is standard input. Sequences shorter than "
                   "k and letters other than A, C, G, T and U are reported on standard error." },
         OPTION_THREADS(FIELD(common.nthreads)),
-        OPTION_MEMORY(FIELD(memory_nbytes)),
+        { .type = OPTION_SIZE,
+          .letter = 'm',
+          .name = "memory",
+          .argument = "SIZE",
+          .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20,
+          .offset = FIELD(memory_nbytes),
+          .help = "Hard limit on memory, at least 256M; default: 1G. What does not fit is spilled to "
+                  "temporary files beside FILE.kc, and with little memory, fewer threads work than -t "
+                  "allows. One sequence of -f at a time is held in memory, however long." },
         OPTION_DEVICE(FIELD(device)),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),

@@ -59,7 +59,7 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(stranded), \
           .group = OPTION_SHARED, \
           .help = "Do not count a k-mer with its reverse complement. Default: the two are one, " \
-                  "under the one that comes first in the alphabet." }
+                  "the one that comes first in the alphabet." }
 #define COUNTING_OPTIONS \
         OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes)), \

@@ -93,9 +93,7 @@ extern const struct option_spec general_options[];
                         "256M). What does not fit is spilled to temporary files, and with " \
                         "little memory, fewer threads work than -t allows. With CUDA, it covers " \
                         "what counting allocates, pinned memory included, but not what the " \
-                        "driver takes; merging on a device is limited by --gpu-memory. The " \
-                        "default of remove is 1G, and it holds one sequence of -f at a time, " \
-                        "however long." \
+                        "driver takes; merging on a device is limited by --gpu-memory." \
         }
 #define OPTION_TMP(field) \
         { \

@@ -255,7 +255,7 @@ def test_exit_codes():
 def test_help():
     """Help is printed once, however it is asked for."""
     s = Session()
-    for arguments in (["help", "count"], ["count", "--help"], ["--help"]):
+    for arguments in (["help", "count"], ["count", "--help"], ["count", "-h"], ["--help"]):
         expect(launch(s, 2, *arguments)[0], s.kcount(*arguments), f"{arguments}")
 
 
