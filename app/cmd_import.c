@@ -66,7 +66,8 @@ static enum kc_status open_import(struct importing *m, struct kc_error *err)
         enum kc_status status;
         m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(1), m->writing.nthreads,
                                     false);
-        KC_TRY(kc_import_open(&m->import, m->path, m->plan.nthreads, wanted_strands(s), err));
+        m->writing.nthreads = m->plan.nthreads;
+        KC_TRY(kc_import_open(&m->import, m->path, m->writing.nthreads, wanted_strands(s), err));
         kc_import_get_info(m->import, &m->info);
         const size_t npaths = kc_import_paths(m->import, &paths);
         KC_TRY(output_check_files(&s->output, 1, paths, npaths, err));
@@ -98,7 +99,7 @@ static enum kc_status order(void *ctx, struct kc_error *err)
 {
         struct importing *m = ctx;
         const struct kc_count_params params = { .k = m->info.k,
-                                                .nthreads = m->plan.nthreads,
+                                                .nthreads = m->writing.nthreads,
                                                 .memory_nbytes = m->plan.engine_nbytes,
                                                 .tmp_dir = m->settings->tmp != NULL
                                                                    ? m->settings->tmp
@@ -157,7 +158,9 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct importing *m = ctx;
         const struct kc_store_info *r = &m->writing.written.info;
         const uint64_t nrepeated = m->npairs - m->totals.ndistinct;
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64];
+        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes(),
+                                             .spilled_nbytes = m->totals.spilled_nbytes };
+        char size[FORMATTED_NBYTES], label[64];
         text_out_printf(out, "%s is %s with %s k-mers\n", m->path, m->info.what,
                         m->info.stranded ? "stranded" : "canonical");
         writing_put_number(out, "k-mers read", m->npairs);
@@ -171,16 +174,13 @@ static void put_text(const void *ctx, struct text_out *out)
                 writing_put_number(out, "at the file's limit", m->read.natlimit);
         if (r->nsaturated > 0)
                 writing_put_number(out, "lost to saturation", r->nsaturated);
-        snprintf(label, sizeof label, "distinct %d-mers", r->k);
-        writing_put_number(out, label, r->ndistinct);
-        writing_put_number(out, "sum of counts", r->sum);
-        text_out_printf(out, "unknown: reads, bases, letters skipped\n");
-        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s\n",
-                        kc_clock_seconds() - m->writing.call->start_seconds,
-                        machine_user_seconds() + machine_system_seconds(),
-                        format_size(machine_peak_nbytes(), peak));
+        snprintf(label, sizeof label, "%d-mers", r->k);
+        writing_put_number(out, label, r->sum);
+        writing_put_number(out, "  distinct", r->ndistinct);
+        text_out_printf(out, "%s does not record the numbers of reads and bases\n", m->info.what);
         text_out_printf(out, "wrote %s, %s\n", m->settings->output,
                         format_size(r->file_nbytes, size));
+        writing_put_costs(out, &m->writing, &costs);
 }
 
 static void put_json(const void *ctx, size_t number, struct json *json)
@@ -192,7 +192,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         json_string(json, "format", m->info.what);
         json_string(json, "output", m->settings->output);
         json_number(json, "output_bytes", r->file_nbytes);
-        json_number(json, "threads", (uint64_t)m->plan.nthreads);
+        json_number(json, "threads", (uint64_t)m->writing.nthreads);
         json_number(json, "k", (uint64_t)r->k);
         json_bool(json, "stranded", r->stranded);
         json_number(json, "kmers_read", m->npairs);

@@ -17,6 +17,13 @@ static void put_number(struct text_out *out, const char *label, uint64_t number)
         text_out_printf(out, "%-22s %s\n", label, format_number(number, text));
 }
 
+/* Leaves out what says nothing if it is 0. */
+static void put_number_if(struct text_out *out, const char *label, uint64_t number)
+{
+        if (number > 0)
+                put_number(out, label, number);
+}
+
 /* A bound of the filter. mixed: for some of the counts, it was stricter. */
 static void put_bound(struct text_out *out, const char *label, const char *mixed_as, bool mixed,
                       uint64_t bound)
@@ -24,6 +31,29 @@ static void put_bound(struct text_out *out, const char *label, const char *mixed
         char text[FORMATTED_NBYTES];
         text_out_printf(out, "%-22s %s%s\n", label, mixed ? mixed_as : "",
                         format_number(bound, text));
+}
+
+static void put_filter(struct text_out *out, const struct kc_store_info *info)
+{
+        const bool mixed_min = info->mixed & KC_MIXED_MIN, mixed_max = info->mixed & KC_MIXED_MAX;
+        if (mixed_min || info->min_count > 1)
+                put_bound(out, "smallest count kept", "mixed, at least ", mixed_min,
+                          info->min_count);
+        if (mixed_max || info->max_count_kept < UINT32_MAX)
+                put_bound(out, "largest count kept", "mixed, at most ", mixed_max,
+                          info->max_count_kept);
+        put_number_if(out, "distinct dropped", info->ndropped_distinct);
+        put_number_if(out, "counts dropped", info->ndropped_kmers);
+}
+
+static void put_runs(struct text_out *out, const struct kc_store_info *info)
+{
+        if (info->nruns > 1)
+                put_number(out, "sorted runs", info->nruns);
+        if (info->ntombstone_runs > 0) {
+                put_number(out, "of these, tombstones", info->ntombstone_runs);
+                put_number(out, "k-mers in these", info->ntombstones);
+        }
 }
 
 static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
@@ -35,34 +65,24 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         put_number(out, "k", (uint64_t)info->k);
         text_out_printf(out, "%-22s %s\n", "strands",
                         info->stranded ? "as they stand (--stranded)" : "canonical");
-        put_number(out, "sorted runs", info->nruns);
-        if (info->ntombstone_runs > 0) {
-                put_number(out, "of these, tombstones", info->ntombstone_runs);
-                put_number(out, "k-mers in these", info->ntombstones);
-        }
+        put_runs(out, info);
         put_number(out, "distinct k-mers", info->ndistinct);
         put_number(out, "seen once", info->nunique);
         put_number(out, "largest count", info->max_count);
         put_number(out, "sum of counts", info->sum);
         put_number(out, "k-mers counted", info->nkmers);
-        put_bound(out, "smallest count kept", "mixed, at least ", info->mixed & KC_MIXED_MIN,
-                  info->min_count);
-        put_bound(out, "largest count kept", "mixed, at most ", info->mixed & KC_MIXED_MAX,
-                  info->max_count_kept);
-        put_number(out, "distinct dropped", info->ndropped_distinct);
-        put_number(out, "counts dropped", info->ndropped_kmers);
-        put_number(out, "lost to saturation", info->nsaturated);
-        put_number(out, "reads", info->nreads);
-        put_number(out, "bases", info->nbases);
-        put_number(out, "letters skipped", info->nskipped);
-        put_number(out, "low-quality bases", info->nlow_quality);
+        put_filter(out, info);
+        put_number_if(out, "lost to saturation", info->nsaturated);
+        put_number_if(out, "reads", info->nreads);
+        put_number_if(out, "bases", info->nbases);
+        put_number_if(out, "letters skipped", info->nskipped);
+        put_number_if(out, "low-quality bases", info->nlow_quality);
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(
-                        out,
-                        "These numbers add up all runs, so a k-mer in several runs counts several "
-                        "times. For merged numbers, see hist, or info after compact.\n");
+                text_out_puts(out, "Each run is counted for itself: a k-mer in two runs is two of "
+                                   "these k-mers.\nFor merged numbers, see hist, or info after "
+                                   "compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)

@@ -72,12 +72,14 @@ out:
         return status;
 }
 
-static struct kc_count_params engine_params(const struct removing *r)
+/* Lowers the number of threads if there is not enough memory for all. */
+static struct kc_count_params engine_params(struct removing *r)
 {
         const uint64_t wanted = r->settings->memory_nbytes;
         const struct memory_plan plan =
                 memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB, r->writing.nthreads,
                                   r->writing.device.cuda);
+        r->writing.nthreads = plan.nthreads;
         return (struct kc_count_params){ .k = r->k,
                                          .stranded = r->stranded,
                                          .nthreads = plan.nthreads,
@@ -117,7 +119,7 @@ static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
         const struct remove_settings *s = r->settings;
         enum kc_status status;
         KC_TRY(device_choose(&r->writing.device, device_if_named(s->device), NULL, r->k,
-                             DEVICE_COUNTS, s->common.quiet, err));
+                             DEVICE_COUNTS, err));
         KC_TRY(writing_run(&r->writing, &work, err));
 out:
         return status;
@@ -141,12 +143,14 @@ static void put_text(const void *ctx, struct text_out *out)
 {
         const struct removing *r = ctx;
         const struct kc_store_info *info = &r->writing.written.info;
+        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes(),
+                                             .spilled_nbytes = r->totals.spilled_nbytes };
         char size[FORMATTED_NBYTES];
         writing_put_number(out, "sequences", r->removals.nsequences);
         writing_put_number(out, "k-mers to remove", r->totals.ndistinct);
-        text_out_printf(out, "wall %.2f s\n", kc_clock_seconds() - r->writing.call->start_seconds);
         text_out_printf(out, "removed from %s, now %u runs, %s\n", r->path, info->nruns,
                         format_size(info->file_nbytes, size));
+        writing_put_costs(out, &r->writing, &costs);
 }
 
 static void put_json(const void *ctx, size_t number, struct json *json)

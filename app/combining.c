@@ -200,8 +200,7 @@ static enum kc_status choose_device(struct combining *c, struct kc_error *err)
 {
         const struct combine_settings *s = c->settings;
         const char *device = is_worth_a_device(c) ? s->device : device_if_named(s->device);
-        return device_choose(&c->writing.device, device, NULL, c->k, DEVICE_MERGES, s->common.quiet,
-                             err);
+        return device_choose(&c->writing.device, device, NULL, c->k, DEVICE_MERGES, err);
 }
 
 static enum kc_status write_result(struct combining *c, const struct kc_store_options *options,
@@ -223,23 +222,23 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[DEVICE_NAME_NBYTES];
-        writing_put_number(out, "files read", c->plan->ninputs);
-        writing_put_number(out, "sorted runs", c->nruns);
-        writing_put_number(out, "k-mers read", c->nread);
-        snprintf(label, sizeof label, "distinct %d-mers", r->k);
-        writing_put_number(out, label, r->ndistinct);
-        writing_put_number(out, "sum of counts", r->sum);
-        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s\n",
-                        kc_clock_seconds() - w->call->start_seconds,
-                        machine_user_seconds() + machine_system_seconds(),
-                        format_size(machine_peak_nbytes(), peak));
+        const size_t nfiles = c->plan->ninputs;
+        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes() };
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], read[FORMATTED_NBYTES];
+        char ndistinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], device[DEVICE_NAME_NBYTES];
+        text_out_printf(out, "%zu file%s", nfiles, nfiles == 1 ? "" : "s");
+        if (c->nruns > nfiles)
+                text_out_printf(out, " with %" PRIu64 " sorted runs", c->nruns);
+        text_out_printf(out, ", %s %d-mers -> %s distinct, %s in all\n",
+                        format_number(c->nread, read), r->k, format_number(r->ndistinct, ndistinct),
+                        format_number(r->sum, sum));
         if (w->device.cuda)
-                text_out_printf(out, "merged on %s, peak device memory %s\n",
+                text_out_printf(out, "merged on %s, %s of device memory\n",
                                 device_name(&w->device, device),
                                 format_size(w->gpu.peak_nbytes, peak));
         text_out_printf(out, "%s %s, %s\n", c->idle ? "nothing to do for" : "wrote",
                         c->plan->output, format_size(r->file_nbytes, size));
+        writing_put_costs(out, w, &costs);
 }
 
 static void put_json(const void *ctx, size_t number, struct json *json)

@@ -121,7 +121,7 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
 
 /*
  * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
- * different devices: then KC_EDEVICE if there is none. KC_EUSAGE if the settings do not allow the
+ * different devices: then KC_ENODEVICE if there is none. KC_EUSAGE if the settings do not allow the
  * choice.
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);

@@ -42,13 +42,11 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         struct device_choice *device = &count->writing.device;
-        const bool quiet = count->writing.settings->quiet;
         const char *wanted = s->device;
         enum kc_status status;
         if (count->ranks != NULL && s->table == NULL)
                 wanted = device_if_named(wanted);
-        KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, quiet,
-                             err));
+        KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, err));
         if (count->ranks == NULL || !device->cuda)
                 return KC_OK;
         if (strcmp(s->reader, "device") == 0)

@@ -10,7 +10,8 @@
 static struct summary summary_of(const struct count *count)
 {
         const struct writing *w = &count->writing;
-        struct summary summary = { .adds = count->adds,
+        struct summary summary = { .writing = w,
+                                   .adds = count->adds,
                                    .nthreads = w->nthreads,
                                    .min_quality = (int)count->settings->min_quality,
                                    .memory_nbytes = count->memory_nbytes,

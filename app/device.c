@@ -110,24 +110,25 @@ enum kc_status device_check(const char *device, const char *table, enum device_w
 }
 
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, enum device_work work, bool quiet, struct kc_error *err)
+                             int k, enum device_work work, struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
         const struct table *chosen = table ? find_table(table) : &tables[0];
+        const bool named = cuda != NULL || table != NULL;
         *choice = (struct device_choice){ .work = work,
-                                          .may_fall_back = cuda == NULL && table == NULL,
                                           .table = chosen->table,
                                           .table_name = chosen->name };
         choice->ndevices = read_indices(cuda ? cuda : "", choice->indices);
-        if (strcmp(device, "cpu") == 0 || (choice->may_fall_back && !kc_gpu_in_build()))
+        if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
                 return KC_OK; /* no other engine would be chosen */
+        choice->may_fall_back = !named;
         if (table && k > chosen->max_k)
                 return kc_fail(err, KC_EUSAGE,
                                "--table %s supports k up to %d; without --table, the CPU counts "
                                "k = %d",
                                table, chosen->max_k, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
-        if (!choice->cuda && !(quiet && choice->may_fall_back))
+        if (!choice->cuda && named)
                 message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
                               KC_GPU_ENGINE_MAX_K, doing[work]);
         return KC_OK;
@@ -148,10 +149,11 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet)
 {
+        const bool absent = reason->status == KC_ENODEVICE;
         if (!choice->cuda || !choice->may_fall_back || report->began ||
-            (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE))
+            (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE && !absent))
                 return false;
-        if (!quiet)
+        if (!quiet && !absent)
                 message_print("kcount: %s: %s on the CPU\n", reason->message, doing[choice->work]);
         choice->cuda = false;
         return true;

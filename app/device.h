@@ -15,7 +15,9 @@ enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
 struct device_choice {
         enum device_work work;
         bool cuda;          /* the CUDA engine does the work */
-        bool may_fall_back; /* the CPU engine may take over if the device fails at the start */
+        bool may_fall_back; /* the user leaves the choice to a program that has both engines: the
+                               CPU may take over if k is too large, or the device fails at the
+                               start */
         int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first device reads and writes */
         int ndevices;
         enum kc_gpu_table table;
@@ -40,22 +42,22 @@ static inline const char *device_if_named(const char *device)
 
 /*
  * Choose the engine, after device_check. Does not access a device: preparing one takes so long that
- * reading must begin in the meantime. If k is too large for CUDA, prints a line on stderr; with quiet,
- * only if the user asked for CUDA by name. KC_EUSAGE for a table that does not support k.
+ * reading must begin in the meantime. If k is too large for CUDA, which the user asked for by name,
+ * prints a line on stderr. KC_EUSAGE for a table that does not support k.
  */
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, enum device_work work, bool quiet, struct kc_error *err);
+                             int k, enum device_work work, struct kc_error *err);
 
 /* After device_choose, for process number i (from 0) of several on a machine: unless the user named
  * devices, each process takes a different one; if there are fewer devices than processes, some
- * share one. KC_EDEVICE if there is no device. */
+ * share one. KC_ENODEVICE if there is none. */
 enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
                                  struct kc_error *err);
 
 /*
  * Whether the CPU may do the work that the device failed to start. A device that is missing or in use
- * by others is an error only if the user asked for it. If true, prints a line on stderr, unless
- * quiet, and sets choice->cuda to false.
+ * by others is an error only if the user asked for it. If true, sets choice->cuda to false, and
+ * prints a line on stderr, unless quiet or if the machine has no device: then nothing is wrong.
  */
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
@@ -63,7 +65,7 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
 /* "cpu", "cuda:N" or "cuda:N,M,...". */
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);
 
-/* Print the CUDA devices, as text or as JSON. KC_EDEVICE if there is none. */
+/* Print the CUDA devices, as text or as JSON. Fails like kc_gpu_devices. */
 enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "app/message.h"
 #include "app/ranks.h"
 #include "app/references.h"
+#include "app/shell.h"
 #include "app/signals.h"
 #include "base/clock.h"
 #include "base/parallel.h"
@@ -54,21 +55,14 @@ static char *join_arguments(int argc, char **argv)
 {
         size_t nbytes = 1;
         for (int i = 0; i < argc; i++)
-                nbytes += strlen(argv[i]) * 4 + 3;
+                nbytes += shell_most_nbytes(argv[i]) + 1;
         char *line = malloc(nbytes), *p = line;
         if (line == NULL)
                 return NULL;
         for (int i = 0; i < argc; i++) {
-                const char *a = argv[i];
-                bool quote = *a == '\0' || strpbrk(a, " \t\n'\"\\$*?;&|<>()`") != NULL;
                 if (i)
                         *p++ = ' ';
-                if (quote)
-                        *p++ = '\'';
-                for (; *a; a++)
-                        p = *a == '\'' ? stpcpy(p, "'\\''") : (*p = *a, p + 1);
-                if (quote)
-                        *p++ = '\'';
+                p = shell_append(p, argv[i]);
         }
         *p = '\0';
         return line;

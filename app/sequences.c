@@ -233,10 +233,10 @@ void sequences_close(struct sequences *s)
 void sequences_report_skipped(int k, uint64_t nshort, uint64_t nskipped)
 {
         if (nshort)
-                message_print("kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort, k);
+                message_print("kcount: %" PRIu64 " sequence%s shorter than k = %d\n", nshort,
+                              nshort == 1 ? " is" : "s are", k);
         if (nskipped)
-                message_print("kcount: %" PRIu64
-                              " letters outside ACGTU; k-mers that contain them were left "
-                              "out\n",
-                              nskipped);
+                message_print("kcount: %" PRIu64 " letter%s outside ACGTU; k-mers that contain %s "
+                              "were left out\n",
+                              nskipped, nskipped == 1 ? "" : "s", nskipped == 1 ? "it" : "them");
 }

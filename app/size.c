@@ -69,10 +69,42 @@ const char *format_size(uint64_t nbytes, char text[FORMATTED_NBYTES])
         static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
         double value = (double)nbytes;
         size_t unit = 0;
-        while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+        while (value >= 1023.5 && unit + 1 < sizeof units / sizeof *units) {
                 value /= 1024;
                 unit++;
         }
-        snprintf(text, FORMATTED_NBYTES, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+        snprintf(text, FORMATTED_NBYTES, value < 999.5 ? "%.3g %s" : "%.0f %s", value, units[unit]);
+        return text;
+}
+
+const char *format_share(uint64_t part, uint64_t whole, char text[FORMATTED_NBYTES])
+{
+        const double percent = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+        text[0] = '\0';
+        if (whole > 0)
+                snprintf(text, FORMATTED_NBYTES, percent < 99.95 ? "%.1f%%" : "%.0f%%", percent);
+        return text;
+}
+
+const char *format_seconds(double seconds, char text[FORMATTED_NBYTES])
+{
+        const int decimals = seconds < 9.995 ? 2 : seconds < 99.95 ? 1 : 0;
+        snprintf(text, FORMATTED_NBYTES, "%.*f s", decimals, seconds);
+        return text;
+}
+
+const char *format_range(uint64_t min, uint64_t max, char text[RANGE_NBYTES])
+{
+        char from[FORMATTED_NBYTES], to[FORMATTED_NBYTES];
+        format_number(min, from);
+        format_number(max, to);
+        if (max == UINT32_MAX)
+                snprintf(text, RANGE_NBYTES, "%s or more", from);
+        else if (min <= 1)
+                snprintf(text, RANGE_NBYTES, "%s or fewer", to);
+        else if (min == max)
+                snprintf(text, RANGE_NBYTES, "exactly %s", from);
+        else
+                snprintf(text, RANGE_NBYTES, "%s to %s", from, to);
         return text;
 }

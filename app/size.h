@@ -17,12 +17,22 @@ bool parse_number(const char *text, uint64_t *number);
  */
 bool parse_size(const char *text, uint64_t *nbytes);
 
-enum { FORMATTED_NBYTES = 32 };
+enum { FORMATTED_NBYTES = 32, RANGE_NBYTES = 80 };
 
 /* 1234567 as "1,234,567"; returns text. */
 const char *format_number(uint64_t number, char text[FORMATTED_NBYTES]);
 
-/* Bytes as "12.3 GiB"; returns text. */
+/* Bytes as "1.25 GiB", "14 MiB" or "979 KiB", three digits or a few more; returns text. */
 const char *format_size(uint64_t nbytes, char text[FORMATTED_NBYTES]);
+
+/* "67.7%", at most 5 letters; "" if the whole is 0. Returns text. */
+const char *format_share(uint64_t part, uint64_t whole, char text[FORMATTED_NBYTES]);
+
+/* "0.02 s", "24.5 s", "754 s"; returns text. */
+const char *format_seconds(double seconds, char text[FORMATTED_NBYTES]);
+
+/* The counts that a filter keeps: "2 or more", "100 or fewer", "2 to 100"; max UINT32_MAX is no
+ * bound. Returns text. */
+const char *format_range(uint64_t min, uint64_t max, char text[RANGE_NBYTES]);
 
 #endif

@@ -1,63 +1,144 @@
 #include "app/summary.h"
 
+#include "app/shell.h"
 #include "app/size.h"
-#include "app/writing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-static void put_number_if(struct text_out *out, const char *label, uint64_t number)
-{
-        if (number)
-                writing_put_number(out, label, number);
-}
-
-static void put_share(struct text_out *out, const char *label, uint64_t part, uint64_t whole)
-{
-        char text[FORMATTED_NBYTES];
-        text_out_printf(out, "  %-22s %18s", label, format_number(part, text));
-        if (whole)
-                text_out_printf(out, "  (%.1f%%)", 100.0 * (double)part / (double)whole);
-        text_out_puts(out, "\n");
-}
-
-static double mbases_per_second(const struct summary *s)
-{
-        return s->wall_seconds > 0 ? (double)s->read.nbases / s->wall_seconds * 1e-6 : 0;
-}
+/* ---- what was read and counted ---- */
 
 static void put_read(struct text_out *out, const struct summary *s)
 {
+        char number[FORMATTED_NBYTES], note[64] = "", label[64];
         writing_put_number(out, "reads", s->read.nreads);
-        writing_put_number(out, "bases", s->read.nbases);
+        if (s->read.nskipped > 0)
+                snprintf(note, sizeof note, "%s skipped (not A, C, G, T)",
+                         format_number(s->read.nskipped, number));
+        writing_put_noted(out, "bases", s->read.nbases, note);
+        if (s->min_quality == 0)
+                return;
+        snprintf(label, sizeof label, "  under quality %d", s->min_quality);
+        writing_put_share(out, label, s->read.nlow_quality, s->read.nbases);
+}
+
+/* Whether the file may lack k-mers that were counted. */
+static bool is_filtered(const struct summary *s)
+{
+        return s->output != NULL && !s->adds &&
+               (s->stored.min_count > 1 || s->stored.max_count_kept < UINT32_MAX);
 }
 
 static void put_counted(struct text_out *out, const struct summary *s)
 {
-        char label[64];
-        snprintf(label, sizeof label, "%d-mers counted", s->stored.k);
+        const uint64_t ndistinct = s->counted.ndistinct;
+        char range[RANGE_NBYTES], label[RANGE_NBYTES + 16];
+        snprintf(label, sizeof label, "%d-mers", s->stored.k);
         writing_put_number(out, label, s->counted.nkmers);
-        snprintf(label, sizeof label, "distinct %d-mers", s->stored.k);
-        writing_put_number(out, label, s->counted.ndistinct);
-        put_share(out, "seen once", s->nunique, s->counted.ndistinct);
+        writing_put_number(out, "  distinct", ndistinct);
+        writing_put_share(out, "  seen once", s->nunique, ndistinct);
+        if (is_filtered(s)) {
+                format_range(s->stored.min_count, s->stored.max_count_kept, range);
+                snprintf(label, sizeof label, "  kept (%s)", range);
+                writing_put_share(out, label, s->stored.ndistinct, ndistinct);
+        }
+        if (s->counted.nsaturated > 0)
+                writing_put_number(out, "  lost to saturation", s->counted.nsaturated);
 }
 
-static void put_skipped(struct text_out *out, const struct summary *s)
+/* ---- several k: a table ---- */
+
+enum { MOST_COLUMNS = 6, CELL_NBYTES = 2 * FORMATTED_NBYTES };
+
+struct table {
+        char cells[1 + OPTION_NUMBERS_MAX][MOST_COLUMNS][CELL_NBYTES]; /* a row of titles first */
+        int nrows, ncolumns;
+};
+
+static void add_cell(struct table *t, const char *text)
 {
-        char label[64];
-        writing_put_number(out, "letters skipped", s->read.nskipped);
-        if (s->min_quality) {
-                snprintf(label, sizeof label, "bases under quality %d", s->min_quality);
-                writing_put_number(out, label, s->read.nlow_quality);
+        snprintf(t->cells[t->nrows][t->ncolumns++], CELL_NBYTES, "%s", text);
+}
+
+static void add_number(struct table *t, uint64_t number)
+{
+        char text[FORMATTED_NBYTES];
+        add_cell(t, format_number(number, text));
+}
+
+static void add_share(struct table *t, uint64_t part, uint64_t whole)
+{
+        char number[FORMATTED_NBYTES], share[FORMATTED_NBYTES], both[CELL_NBYTES];
+        snprintf(both, sizeof both, "%s %5s", format_number(part, number),
+                 format_share(part, whole, share));
+        add_cell(t, both);
+}
+
+static void add_titles(struct table *t, const struct summary *s)
+{
+        add_cell(t, "k");
+        add_cell(t, "k-mers");
+        add_cell(t, "distinct");
+        add_cell(t, "seen once");
+        if (is_filtered(s))
+                add_cell(t, "kept");
+        add_cell(t, "size");
+}
+
+static void add_row(struct table *t, const struct summary *s)
+{
+        char size[FORMATTED_NBYTES];
+        t->nrows++;
+        t->ncolumns = 0;
+        add_number(t, (uint64_t)s->stored.k);
+        add_number(t, s->counted.nkmers);
+        add_number(t, s->counted.ndistinct);
+        add_share(t, s->nunique, s->counted.ndistinct);
+        if (is_filtered(s))
+                add_share(t, s->stored.ndistinct, s->counted.ndistinct);
+        add_cell(t, format_size(s->stored.file_nbytes, size));
+}
+
+static int width_of(const struct table *t, int column)
+{
+        size_t width = 0;
+        for (int i = 0; i <= t->nrows; i++) {
+                const size_t n = strlen(t->cells[i][column]);
+                width = n > width ? n : width;
+        }
+        return (int)width;
+}
+
+/* A row, and the name of its file, which comes last because it may be long. */
+static void put_row(struct text_out *out, const struct table *t, int row, const char *file)
+{
+        for (int i = 0; i < t->ncolumns; i++)
+                text_out_printf(out, "  %*s", width_of(t, i), t->cells[row][i]);
+        text_out_printf(out, "  %s\n", file);
+}
+
+static void put_table(struct text_out *out, const struct summaries *all)
+{
+        struct table t = { 0 };
+        add_titles(&t, all->items);
+        for (size_t i = 0; i < all->n; i++)
+                add_row(&t, &all->items[i]);
+        text_out_puts(out, "\n");
+        put_row(out, &t, 0, "file");
+        for (size_t i = 0; i < all->n; i++)
+                put_row(out, &t, (int)i + 1, all->items[i].output);
+        for (size_t i = 0; i < all->n; i++) {
+                const struct summary *s = &all->items[i];
+                char label[64];
+                snprintf(label, sizeof label, "%d-mers lost to saturation", s->stored.k);
+                if (s->counted.nsaturated > 0)
+                        writing_put_number(out, label, s->counted.nsaturated);
         }
 }
 
-static void put_lost(struct text_out *out, const struct summary *s)
-{
-        put_number_if(out, "distinct dropped", s->stored.ndropped_distinct);
-        put_number_if(out, "counts dropped", s->stored.ndropped_kmers);
-        put_number_if(out, "lost to saturation", s->counted.nsaturated);
-        put_number_if(out, "bytes spilled", s->counted.spilled_nbytes);
-}
+/* ---- devices and ranks ---- */
 
 /* Prints nothing unless the device made several passes or did not hold all reads. */
 static void put_passes(struct text_out *out, const struct summary *s)
@@ -81,9 +162,9 @@ static void put_parts(struct text_out *out, const struct summary *s)
         for (int i = 0; i < s->gpu.nparts && s->gpu.nparts > 1; i++) {
                 const struct kc_gpu_part_report *part = &s->gpu.parts[i];
                 char peak[FORMATTED_NBYTES], text[FORMATTED_NBYTES], reads[FORMATTED_NBYTES],
-                        runs[FORMATTED_NBYTES];
-                text_out_printf(out, "cuda:%d counted %llu k-mers, peak device memory %s",
-                                part->device, (unsigned long long)part->nkmers,
+                        runs[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
+                text_out_printf(out, "cuda:%d counted %s k-mers, %s of device memory", part->device,
+                                format_number(part->nkmers, kmers),
                                 format_size(part->peak_nbytes, peak));
                 if (part->text_nbytes > 0)
                         text_out_printf(out, ", parsed %s", format_size(part->text_nbytes, text));
@@ -95,24 +176,28 @@ static void put_parts(struct text_out *out, const struct summary *s)
         }
 }
 
-static void put_device(struct text_out *out, const struct summary *s)
+static void put_device(struct text_out *out, const struct summary *s, bool one_of_several)
 {
         char device[DEVICE_NAME_NBYTES], peak[FORMATTED_NBYTES];
         if (!s->device.cuda)
                 return;
-        text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
+        if (one_of_several)
+                text_out_printf(out, "k = %d: ", s->stored.k);
+        text_out_printf(out, "counted on %s, table %s, %s of device memory\n",
                         device_name(&s->device, device), s->device.table_name,
                         format_size(s->gpu.peak_nbytes, peak));
         put_passes(out, s);
         put_parts(out, s);
 }
 
-static void put_ranks(struct text_out *out, const struct summary *s)
+static void put_ranks(struct text_out *out, const struct summary *s, bool one_of_several)
 {
         for (int i = 0; i < s->nranks; i++) {
                 const struct rank_report *rank = &s->ranks[i];
                 char bases[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES], sent[FORMATTED_NBYTES];
                 char taken[FORMATTED_NBYTES];
+                if (one_of_several)
+                        text_out_printf(out, "k = %d: ", s->stored.k);
                 text_out_printf(out,
                                 "rank %d on %s read %s bases, sent %s, received %s, counted %s "
                                 "distinct k-mers\n",
@@ -122,19 +207,7 @@ static void put_ranks(struct text_out *out, const struct summary *s)
         }
 }
 
-static void put_stages(struct text_out *out, const struct summary *s)
-{
-        const double *stage = s->counted.stage_seconds;
-        text_out_printf(out, "stages: read and partition %.2f s, count %.2f s",
-                        stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT]);
-        if (s->output != NULL)
-                text_out_printf(out, ", order and write %.2f s", stage[KC_STAGE_ORDER]);
-        else if (stage[KC_STAGE_ORDER] > 0)
-                text_out_printf(out, ", order %.2f s", stage[KC_STAGE_ORDER]);
-        text_out_puts(out, "\n");
-        put_device(out, s);
-        put_ranks(out, s);
-}
+/* ---- the files ---- */
 
 static void put_output(struct text_out *out, const struct summary *s)
 {
@@ -145,216 +218,81 @@ static void put_output(struct text_out *out, const struct summary *s)
                                 size);
         else
                 text_out_printf(out, "wrote %s, %s\n", s->output, size);
+}
+
+static void put_exports(struct text_out *out, const struct summary *s)
+{
         for (size_t i = 0; i < s->exports->n; i++)
                 text_out_printf(out, "%s%s", i == 0 ? "exported to " : ", ", s->exports->paths[i]);
         if (s->exports->n > 0)
                 text_out_puts(out, "\n");
 }
 
-static void put_one(struct text_out *out, const struct summary *s)
+/* ---- the last lines ---- */
+
+/* On a device, the file of kept reads serves all k. */
+static uint64_t spilled_nbytes(const struct summaries *all)
 {
-        put_counted(out, s);
-        put_skipped(out, s);
-        put_lost(out, s);
-        put_stages(out, s);
+        const struct summary *first = all->items;
+        const uint64_t shared = first->device.cuda ? first->gpu.kept_file_nbytes : 0;
+        uint64_t nbytes = shared;
+        for (size_t i = 0; i < all->n; i++)
+                nbytes += all->items[i].counted.spilled_nbytes - shared;
+        return nbytes;
 }
 
-static void put_each(struct text_out *out, const struct summaries *all)
+static void put_costs(struct text_out *out, const struct summaries *all)
 {
-        put_skipped(out, all->items);
+        const struct summary *s = all->items;
+        struct writing_costs costs = { .peak_nbytes = s->peak_nbytes,
+                                       .spilled_nbytes = s->reader_only ? 0 : spilled_nbytes(all),
+                                       .nprocesses = s->nranks };
+        for (int i = 0; i < s->nranks; i++)
+                if (s->ranks[i].peak_nbytes > costs.peak_nbytes)
+                        costs.peak_nbytes = s->ranks[i].peak_nbytes;
+        writing_put_costs(out, s->writing, &costs);
+}
+
+/* Only for a person at a terminal. */
+static void put_next(struct text_out *out, const struct summary *s)
+{
+        if (s->output == NULL || s->adds || !isatty(out->fd))
+                return;
+        char *name = malloc(shell_most_nbytes(s->output));
+        if (name == NULL)
+                return;
+        shell_append(name, s->output);
+        text_out_printf(out, "next: kcount hist %s%s\n", strchr("-@", *s->output) ? "./" : "",
+                        name);
+        free(name);
+}
+
+static void put_results(struct text_out *out, const struct summaries *all)
+{
+        const bool several = all->n > 1;
+        if (several)
+                put_table(out, all);
+        else
+                put_counted(out, all->items);
         for (size_t i = 0; i < all->n; i++) {
-                put_counted(out, &all->items[i]);
-                put_lost(out, &all->items[i]);
+                put_device(out, &all->items[i], several);
+                put_ranks(out, &all->items[i], several);
         }
-        for (size_t i = 0; i < all->n; i++) {
-                text_out_printf(out, "k = %d, ", all->items[i].stored.k);
-                put_stages(out, &all->items[i]);
-        }
+        if (all->items->output == NULL)
+                return;
+        if (!several)
+                put_output(out, all->items);
+        for (size_t i = 0; i < all->n; i++)
+                put_exports(out, &all->items[i]);
 }
 
 void summary_put_text(const void *ctx, struct text_out *out)
 {
         const struct summaries *all = ctx;
-        const struct summary *s = all->items;
-        char peak[FORMATTED_NBYTES];
-        put_read(out, s);
-        if (!s->reader_only && all->n == 1)
-                put_one(out, s);
-        else if (!s->reader_only)
-                put_each(out, all);
-        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s, %.1f Mbases/s\n",
-                        s->wall_seconds, s->user_seconds + s->system_seconds,
-                        format_size(s->peak_nbytes, peak), mbases_per_second(s));
-        for (size_t i = 0; i < all->n; i++)
-                if (!s->reader_only && s->output != NULL)
-                        put_output(out, &all->items[i]);
-}
-
-static void put_json_parts(struct json *json, const struct summary *s)
-{
-        json_begin(json, "devices", '[');
-        for (int i = 0; i < s->gpu.nparts; i++) {
-                const struct kc_gpu_part_report *part = &s->gpu.parts[i];
-                json_begin(json, NULL, '{');
-                json_number(json, "index", (uint64_t)part->device);
-                json_number(json, "counted_kmers", part->nkmers);
-                json_number(json, "passes", part->npasses);
-                json_number(json, "peak_memory_bytes", part->peak_nbytes);
-                json_number(json, "merged_kmers", part->nmerged);
-                json_number(json, "text_bytes", part->text_nbytes);
-                json_number(json, "kept_reads_bytes", part->kept_nbytes);
-                json_number(json, "received_reads_bytes", part->reads_nbytes);
-                json_number(json, "received_superkmers_bytes", part->records_nbytes);
-                json_number(json, "sent_runs_bytes", part->runs_nbytes);
-                json_end(json, '}');
-        }
-        json_end(json, ']');
-}
-
-static void put_json_device(struct json *json, const struct summary *s)
-{
-        char device[DEVICE_NAME_NBYTES];
-        json_string(json, "device", device_name(&s->device, device));
-        if (!s->device.cuda)
-                return;
-        json_string(json, "table", s->device.table_name);
-        json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
-        json_number(json, "device_text_bytes", s->read.stored.text_nbytes);
-        json_number(json, "device_inflated_bytes", s->read.stored.inflated_nbytes);
-        json_number(json, "device_fallback_bytes", s->read.stored.wasted_nbytes);
-        json_number(json, "device_passes", s->gpu.npasses);
-        json_number(json, "device_partial_kmers", s->gpu.npartial);
-        json_number(json, "reads_on_device_bytes", s->gpu.kept_device_nbytes);
-        json_number(json, "reads_in_memory_bytes", s->gpu.kept_host_nbytes);
-        json_number(json, "reads_in_files_bytes", s->gpu.kept_file_nbytes);
-        put_json_parts(json, s);
-}
-
-static void put_json_ranks(struct json *json, const struct summary *s)
-{
-        if (s->nranks == 0)
-                return;
-        json_begin(json, "ranks", '[');
-        for (int i = 0; i < s->nranks; i++) {
-                const struct rank_report *rank = &s->ranks[i];
-                json_begin(json, NULL, '{');
-                json_string(json, "host", rank->host);
-                json_string(json, "device", rank->device);
-                json_number(json, "reads", rank->read.nreads);
-                json_number(json, "bases", rank->read.nbases);
-                json_number(json, "input_bytes", rank->read.input_nbytes);
-                json_number(json, "sent_bytes", rank->nsent);
-                json_number(json, "received_bytes", rank->ntaken);
-                json_number(json, "counted_distinct", rank->ncounted[s->number]);
-                json_number(json, "spilled_bytes", rank->nspilled[s->number]);
-                if (s->output != NULL)
-                        json_number(json, "written_bytes", rank->nwritten[s->number]);
-                json_number(json, "peak_memory_bytes", rank->peak_nbytes);
-                json_end(json, '}');
-        }
-        json_end(json, ']');
-}
-
-static void put_json_exports(struct json *json, const struct exporting_files *exports)
-{
-        if (exports->n == 0)
-                return;
-        json_begin(json, "exports", '[');
-        for (size_t i = 0; i < exports->n; i++)
-                json_string(json, NULL, exports->paths[i]);
-        json_end(json, ']');
-}
-
-/* The elements and the end of an array: inputs whose marks among those in `mask` are `marks`. */
-static void put_json_inputs(struct json *json, const struct summary *s, unsigned mask,
-                            unsigned marks)
-{
-        for (size_t i = 0; i < s->ninputs; i++)
-                if ((s->marks[i] & mask) == marks)
-                        json_string(json, NULL, s->inputs[i]);
-        json_end(json, ']');
-}
-
-static void put_json_settings(struct json *json, const struct summary *s)
-{
-        json_string(json, "output", s->output);
-        json_number(json, "output_bytes", s->stored.file_nbytes);
-        put_json_exports(json, s->exports);
-        json_begin(json, "inputs", '[');
-        put_json_inputs(json, s, 0, 0);
-        json_begin(json, "inputs_without_sequence", '[');
-        put_json_inputs(json, s, KC_INPUT_HAS_BASES, 0);
-        json_begin(json, "inputs_without_end_block", '[');
-        put_json_inputs(json, s, KC_INPUT_NO_END_BLOCK, KC_INPUT_NO_END_BLOCK);
-        json_number(json, "runs", s->stored.nruns);
-        json_number(json, "k", (uint64_t)s->stored.k);
-        json_bool(json, "stranded", s->stored.stranded);
-        json_number(json, "min_quality", (uint64_t)s->min_quality);
-        json_number(json, "memory_bound_bytes", s->memory_nbytes);
-        put_json_device(json, s);
-        put_json_ranks(json, s);
-}
-
-static void put_json_read(struct json *json, const struct summary *s)
-{
-        const uint64_t host_nbytes = s->read.text_nbytes - s->read.stored.text_nbytes;
-        json_number(json, "reads", s->read.nreads);
-        json_number(json, "bases", s->read.nbases);
-        json_number(json, "skipped_letters", s->read.nskipped);
-        json_number(json, "low_quality_bases", s->read.nlow_quality);
-        json_number(json, "input_bytes", s->read.input_nbytes);
-        json_number(json, "text_bytes", s->read.text_nbytes);
-        json_number(json, "host_text_bytes", host_nbytes);
-        json_number(json, "host_inflated_bytes", s->read.inflated_nbytes);
-        json_number(json, "host_fallback_bytes", s->read.stored.gave_up ? host_nbytes : 0);
-}
-
-static void put_json_counted(struct json *json, const struct summary *s)
-{
-        json_number(json, "kmers", s->counted.nkmers);
-        json_number(json, "distinct", s->counted.ndistinct);
-        json_number(json, "unique", s->nunique);
-        json_number(json, "dropped_distinct", s->stored.ndropped_distinct);
-        json_number(json, "dropped_kmers", s->stored.ndropped_kmers);
-        json_number(json, "saturated_kmers", s->counted.nsaturated);
-        json_number(json, "spilled_bytes", s->counted.spilled_nbytes);
-}
-
-static void put_json_histogram(struct json *json, const struct summary *s)
-{
-        json_begin(json, "histogram", '[');
-        for (size_t i = 0; i < s->nrows; i++)
-                json_number_pair(json, s->rows[i].count, s->rows[i].ndistinct);
-        json_end(json, ']');
-}
-
-static void put_json_seconds(struct json *json, const struct summary *s)
-{
-        json_begin(json, "seconds", '{');
-        if (!s->reader_only) {
-                json_real(json, "partition", s->counted.stage_seconds[KC_STAGE_PARTITION]);
-                json_real(json, "count", s->counted.stage_seconds[KC_STAGE_COUNT]);
-                json_real(json, "order", s->counted.stage_seconds[KC_STAGE_ORDER]);
-        }
-        json_real(json, "wall", s->wall_seconds);
-        json_real(json, "user", s->user_seconds);
-        json_real(json, "system", s->system_seconds);
-        json_end(json, '}');
-}
-
-void summary_put_json(const void *ctx, size_t i, struct json *json)
-{
-        const struct summaries *all = ctx;
-        const struct summary *s = &all->items[i];
-        json_number(json, "threads", (uint64_t)s->nthreads);
-        if (!s->reader_only)
-                put_json_settings(json, s);
-        put_json_read(json, s);
-        if (!s->reader_only)
-                put_json_counted(json, s);
-        if (s->rows != NULL)
-                put_json_histogram(json, s);
-        put_json_seconds(json, s);
-        json_number(json, "peak_memory_bytes", s->peak_nbytes);
-        json_real(json, "mbases_per_second", mbases_per_second(s));
+        put_read(out, all->items);
+        if (!all->items->reader_only)
+                put_results(out, all);
+        put_costs(out, all);
+        if (!all->items->reader_only)
+                put_next(out, all->items);
 }

@@ -8,10 +8,12 @@
 #include "app/exporting.h"
 #include "app/json.h"
 #include "app/rank_report.h"
+#include "app/writing.h"
 #include "io/reader.h"
 #include "io/store.h"
 
 struct summary {
+        const struct writing *writing;
         bool adds; /* a run was added to an existing output; stored describes all its runs */
         const char *output; /* NULL if nothing was written; of stored, only k is valid then */
         const struct exporting_files *exports; /* of the output; n is 0 if it was not exported */

@@ -4,6 +4,9 @@
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
+#include "base/clock.h"
+
+#include <string.h>
 
 struct writing writing_of(const struct invocation *call, const struct writing_settings *settings)
 {
@@ -73,7 +76,6 @@ void writing_report(const struct writing *w, const struct writing_report *report
                 struct text_out messages;
                 text_out_stderr(&messages);
                 report->put_text(report->ctx, &messages);
-                text_out_printf(&messages, "kcount %s: %s\n", KCOUNT_VERSION, w->call->line);
                 text_out_flush(&messages);
         }
         if (w->settings->json) {
@@ -94,8 +96,43 @@ void writing_put_names(struct text_out *out, const char *const *names, size_t n)
         }
 }
 
+void writing_put_noted(struct text_out *out, const char *label, uint64_t number, const char *note)
+{
+        enum { WIDTH = 41 };
+        char text[FORMATTED_NBYTES];
+        const int nlabel = (int)strlen(label), nnumber = (int)strlen(format_number(number, text));
+        const int width = WIDTH - nlabel > nnumber ? WIDTH - nlabel : nnumber + 1;
+        text_out_printf(out, "  %s%*s%s%s\n", label, width, text, note[0] ? "   " : "", note);
+}
+
 void writing_put_number(struct text_out *out, const char *label, uint64_t number)
 {
-        char text[FORMATTED_NBYTES];
-        text_out_printf(out, "  %-22s %18s\n", label, format_number(number, text));
+        writing_put_noted(out, label, number, "");
+}
+
+void writing_put_share(struct text_out *out, const char *label, uint64_t part, uint64_t whole)
+{
+        char share[FORMATTED_NBYTES];
+        writing_put_noted(out, label, part, format_share(part, whole, share));
+}
+
+void writing_put_costs(struct text_out *out, const struct writing *w,
+                       const struct writing_costs *costs)
+{
+        const bool cpu_instead = w->device.may_fall_back && !w->device.cuda;
+        const int nworkers = costs->nprocesses > 0 ? costs->nprocesses : w->nthreads;
+        char time[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], spilled[FORMATTED_NBYTES];
+        text_out_printf(out, "%s on %s%d %s%s, %s%s of memory",
+                        format_seconds(kc_clock_seconds() - w->call->start_seconds, time),
+                        cpu_instead ? "the CPU, " : "", nworkers,
+                        costs->nprocesses > 0 ? "process" : "thread",
+                        nworkers == 1           ? ""
+                        : costs->nprocesses > 0 ? "es"
+                                                : "s",
+                        costs->nprocesses > 0 ? "up to " : "",
+                        format_size(costs->peak_nbytes, peak));
+        if (costs->spilled_nbytes > 0)
+                text_out_printf(out, ", %s spilled to disk",
+                                format_size(costs->spilled_nbytes, spilled));
+        text_out_puts(out, "\n");
 }

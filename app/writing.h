@@ -83,7 +83,19 @@ void writing_report(const struct writing *writing, const struct writing_report *
 /* "wrote A, B and C", without an end of the line. */
 void writing_put_names(struct text_out *out, const char *const *names, size_t n);
 
-/* A line of the text: a label and a number. */
+/* Lines of the text: a label and a number; with a note beside it, if that is not ""; with its share
+ * of the whole. The numbers end in the same column, unless one is too long for that. */
 void writing_put_number(struct text_out *out, const char *label, uint64_t number);
+void writing_put_noted(struct text_out *out, const char *label, uint64_t number, const char *note);
+void writing_put_share(struct text_out *out, const char *label, uint64_t part, uint64_t whole);
+
+/* The last line of the text: time, threads or processes, memory. */
+struct writing_costs {
+        uint64_t peak_nbytes; /* of memory; of the process that took most */
+        uint64_t spilled_nbytes;
+        int nprocesses; /* that counted together; 0: this one alone */
+};
+void writing_put_costs(struct text_out *out, const struct writing *writing,
+                       const struct writing_costs *costs);
 
 #endif

@@ -20,7 +20,8 @@ enum kc_status {
         KC_EEXIST,    /* the output exists and may not be replaced */
         KC_EIO,       /* the system refused to read, write, rename, ... */
         KC_ENOMEM,    /* out of memory, or a thread could not be started */
-        KC_EDEVICE,   /* no device, no driver, or a device failed */
+        KC_EDEVICE,   /* a device failed or cannot be used */
+        KC_ENODEVICE, /* there is no device, or no driver */
         KC_ECANCELED, /* kc_job.cancel was set */
 };
 

@@ -37,8 +37,8 @@ struct kc_gpu_device {
  *   devices  out [cap]
  *   n        out, number of devices, which may exceed cap. With cap = 0 no device is initialized,
  *            which takes some tenths of a second each
- * Returns KC_OK with *n >= 1, even if some device cannot be used, or KC_EDEVICE with a message that
- * says why there is none: no CUDA in this build, no driver, no device.
+ * Returns KC_OK with *n >= 1, even if some device cannot be used; KC_ENODEVICE if the machine has no
+ * device or no driver; or KC_EDEVICE if the driver is too old, or this build has no CUDA engine.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 

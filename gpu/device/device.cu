@@ -27,7 +27,7 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
         if (cudaDriverGetVersion(&driver) != cudaSuccess)
                 (void)cudaGetLastError();
         if (driver == 0)
-                return kc_fail(err, KC_EDEVICE, "no NVIDIA driver on this machine");
+                return kc_fail(err, KC_ENODEVICE, "no NVIDIA driver on this machine");
         if (code == cudaErrorInsufficientDriver)
                 return kc_fail(
                         err, KC_EDEVICE,
@@ -36,7 +36,7 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
                         driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
                         CUDART_VERSION % 1000 / 10);
         if (code == cudaSuccess || code == cudaErrorNoDevice)
-                return kc_fail(err, KC_EDEVICE,
+                return kc_fail(err, KC_ENODEVICE,
                                "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it)");
         return kc_fail(err, KC_EDEVICE, "CUDA: cudaGetDeviceCount: %s", cudaGetErrorString(code));
 }

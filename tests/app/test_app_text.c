@@ -70,8 +70,33 @@ static void test_format_number(void **state)
         assert_string_equal(format_number(999, text), "999");
         assert_string_equal(format_number(1000, text), "1,000");
         assert_string_equal(format_number(UINT64_MAX, text), "18,446,744,073,709,551,615");
-        assert_string_equal(format_size(1023, text), "1023 bytes");
-        assert_string_equal(format_size(1536, text), "1.5 KiB");
+        static const struct {
+                uint64_t nbytes;
+                const char *text;
+        } sizes[] = {
+                { 0, "0 bytes" },
+                { 1023, "1023 bytes" },
+                { 1024, "1 KiB" },
+                { 1536, "1.5 KiB" },
+                { 1002496, "979 KiB" },
+                { 1023 << 10, "1023 KiB" },
+                { 1048575, "1 MiB" },
+                { 14 << 20, "14 MiB" },
+                { 5 << 28, "1.25 GiB" },
+                { 10 << 20, "10 MiB" },
+                { 201431450, "192 MiB" },
+                { 40370176, "38.5 MiB" },
+                { (uint64_t)7 << 50, "7168 TiB" },
+        };
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+                assert_string_equal(format_size(sizes[i].nbytes, text), sizes[i].text);
+        assert_string_equal(format_seconds(0.016, text), "0.02 s");
+        assert_string_equal(format_seconds(9.999, text), "10.0 s");
+        assert_string_equal(format_seconds(24.52, text), "24.5 s");
+        assert_string_equal(format_seconds(753.6, text), "754 s");
+        assert_string_equal(format_share(2, 3, text), "66.7%");
+        assert_string_equal(format_share(3, 3, text), "100%");
+        assert_string_equal(format_share(0, 0, text), "");
 }
 
 static void test_output_name(void **state)

@@ -5,6 +5,7 @@ What every command prints, letter by letter, on reads small enough to be checked
 """
 import gzip
 import json
+import re
 
 from session import READS, Session, expect, expect_file
 from tools import main
@@ -77,7 +78,7 @@ def test_query():
     s.write("odd.fa", ">n\nTTTNACGNN\n>short\nAC\n")
     expect(s.kcount("query", "a.kc", "-f", "odd.fa", message="3 letters outside ACGTU"),
            "TTT\t2\nACG\t6\n", "query over N")
-    s.kcount("query", "a.kc", "-f", "odd.fa", message="1 sequences are shorter than k = 3")
+    s.kcount("query", "a.kc", "-f", "odd.fa", message="1 sequence is shorter than k = 3")
     s.kcount("query", "a.kc", "-f", "odd.fa", "--quiet")
     expect(s.said, "", "query --quiet")
     s.write("empty", "")
@@ -161,16 +162,19 @@ def test_derived_sums():
 
 
 def bounds(s, name):
-    """What info says about the filter, as text; its JSON must say the same."""
+    """What info says about the filter, as text, without a bound that is none; its JSON must say the
+    same."""
     report = json.loads(s.kcount("info", name, "--json"))
-    found = []
+    found = {"min": "1", "max": "4294967295"}
     for line in s.kcount("info", name).splitlines():
         if "est count kept" in line:
-            found.append(line[23:].replace(",", ""))
+            which, bound = "min" if line.startswith("small") else "max", line[23:].replace(",", "")
+            expect(bound == found[which], False, f"a bound that is none, in {line!r}")
+            found[which] = bound
     wanted = [f"mixed at {word} {report[key]}" if report[f"{key}_is_mixed"] else str(report[key])
               for key, word in (("min_count", "least"), ("max_count", "most"))]
-    expect(found, wanted, f"bounds of {name}")
-    return found
+    expect(list(found.values()), wanted, f"bounds of {name}")
+    return wanted
 
 
 def test_mixed_filters():
@@ -207,11 +211,21 @@ def test_mixed_filters():
 
 def test_summary():
     s = Session()
-    s.kcount("a.fq", "-k", 3)
-    for part in ("reads                                   2\n", "3-mers counted                         15\n",
-                 "seen once                               4  (57.1%)\n", "wrote a.kc, ", "peak memory",
-                 "Mbases/s", " a.fq -k 3\n"):
-        expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
+    s.kcount("a.fq", "-k", 3, "--device", "cpu")
+    wanted = """\
+  reads                                   2
+  bases                                  22   1 skipped (not A, C, G, T)
+  3-mers                                 15
+    distinct                              7
+    seen once                             4   57.1%
+wrote a.kc, """
+    expect(s.said[:len(wanted)], wanted, "all but the size and the last line")
+    s.kcount("a.fq", "-k", 3, "--force", "-t", 1, "--device", "cpu")
+    expect(re.search(r", [\d.]+ (bytes|KiB)\n\d\.\d\d s on 1 thread, [\d.]+ MiB of memory\n$", s.said)
+           is not None, True, f"the last lines of {s.said!r}")
+    s.write("clean.fa", ">c\nACGT\n")
+    s.kcount("clean.fa", "-k", 3)
+    expect("  bases                                   4\n" in s.said, True, f"nothing skipped in {s.said!r}")
     report = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
                                "--no-progress"))
     for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1, "low_quality_bases": 1,
@@ -225,11 +239,60 @@ def test_summary():
     expect(report["inputs"], ["odd \"name\"\\\n.fq"], "a name with quotes, as JSON")
 
 
+def test_filtered_summary():
+    """The summary says what is in the file, as info does."""
+    s = Session()
+    for options, words in ((["--min", 2], "2 or more"), (["--max", 3], "3 or fewer"),
+                           (["--min", 2, "--max", 4], "2 to 4"), (["--min", 2, "--max", 2], "exactly 2"),
+                           (["--max", 1], "1 or fewer"), (["--min", 1], None)):
+        s.kcount("a.fq", "-k", 3, "-q", 1, "--force", *options)
+        found = re.findall(r"\n    kept \((.*)\) +([\d,]+)   [\d.]+%\n", s.said)
+        distinct = re.search(r"\ndistinct k-mers +(.*)\n", s.kcount("info", "a.kc"))[1]
+        expect(found, [(words, distinct)] if words else [], f"kept with {options}")
+        s.kcount("a.fq", "-k", 3, "-q", 1, "--force", *options, "-q", 20)
+        expect("\n    under quality 20                      1   4.5%\n" in s.said, True, s.said)
+    s.kcount("add", "a.kc", "a.fq")
+    expect("kept" in s.said, False, "a run that was added is not filtered")
+
+
+def test_info():
+    """info leaves out what is 0 or the default, and no line of it is long."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    labels = [line[:22].strip() for line in s.kcount("info", "a.kc").splitlines()]
+    expect(labels, ["file", "size", "format version", "k", "strands", "distinct k-mers", "seen once",
+                    "largest count", "sum of counts", "k-mers counted", "reads", "bases",
+                    "letters skipped", "inputs"], "lines of info")
+    s.kcount("compact", "a.kc", "--min", 2)
+    lines = s.kcount("info", "a.kc")
+    for label in "smallest count kept", "distinct dropped", "counts dropped":
+        expect(label in lines, True, f"{label} in {lines}")
+    expect("largest count kept" in lines, False, lines)
+    s.kcount("add", "a.kc", "a.fq")
+    lines = s.kcount("info", "a.kc").splitlines()
+    expect([line for line in lines if len(line) > 80], [], "long lines")
+    expect("sorted runs            2" in lines, True, f"sorted runs in {lines}")
+
+
+def test_combining_summary():
+    """The summary of what reads .kc files."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    s.kcount("merge", "a.kc", "a.kc", "-o", "b.kc",
+             message="2 files, 14 3-mers -> 7 distinct, 30 in all\nwrote b.kc, ")
+    s.kcount("add", "a.kc", "a.fq")
+    s.kcount("compact", "a.kc",
+             message="1 file with 2 sorted runs, 14 3-mers -> 7 distinct, 30 in all\nwrote a.kc, ")
+    s.kcount("compact", "a.kc", message="\nnothing to do for a.kc, ")
+    s.kcount("remove", "a.kc", "ACG", "-t", 1, message=" on 1 thread, ")
+    expect("removed from a.kc, now 2 runs, " in s.said, True, s.said)
+
+
 def test_reader_only():
     s = Session()
     report = json.loads(s.kcount("a.fq", "-k", 3, "--reader-only", "--json"))
     expect((report["reads"], report["bases"], "distinct" in report), (2, 22, False), "--reader-only --json")
-    expect("3-mers counted" in s.said or "wrote" in s.said, False, "--reader-only")
+    expect("3-mers" in s.said or "wrote" in s.said, False, "--reader-only")
     expect(s.names(), ["a.fq"], "what --reader-only leaves behind")
 
 
@@ -257,5 +320,6 @@ def test_nothing_to_count():
 
 main([test_dump, test_stranded_quality_and_bounds, test_hist, test_query,
       test_sums_with_filtered_files, test_query_in_order_with_threads, test_range,
-      test_info_and_check, test_derived_sums, test_mixed_filters, test_summary, test_reader_only, test_names_of_the_output,
-      test_nothing_to_count])
+      test_info_and_check, test_derived_sums, test_mixed_filters, test_summary,
+      test_filtered_summary, test_info, test_combining_summary, test_reader_only,
+      test_names_of_the_output, test_nothing_to_count])

@@ -31,7 +31,7 @@ def test_several_passes():
     expect(found is not None, True, f"a line about passes in {s.said!r}")
     report = json.loads(s.kcount("x.fa", *OPTIONS, "--gpu-batch", 4096, "--json", "--quiet"))
     expect(int(found[1]), report["device_passes"], "passes")
-    expect(found[2], f"{report['reads_on_device_bytes'] / 1024:.1f} KiB", "reads on the device")
+    expect(found[2], f"{report['reads_on_device_bytes'] / 1024:.3g} KiB", "reads on the device")
     expect(report["device_passes"] > 1, True, "several passes")
 
 

@@ -194,8 +194,8 @@ def test_hostile_names():
         expect((done.returncode, wanted in text, OBEYED.findall(text)), (code, True, []),
                f"{call}: {text}")
 
-    for call in ((0, HOSTILE, "-k3", "-o", "a.kc"), (0, "info", "a.kc"),
-                 (0, HOSTILE, "-k3", "-o", named), (0, "add", named, HOSTILE), (0, "info", named),
+    run(b"wrote a.kc", 0, HOSTILE, "-k3", "-o", "a.kc")
+    for call in ((0, "info", "a.kc"), (0, HOSTILE, "-k3", "-o", named), (0, "add", named, HOSTILE), (0, "info", named),
                  (0, "merge", named, "-o", named + b".2"), (0, "remove", named, "-f", HOSTILE),
                  (0, "compact", named), (0, "check", named),
                  (0, "check", named, "--repair", named + b".3"),
@@ -238,6 +238,20 @@ def test_progress():
     expect(on_terminal(s, "-", "-k", "3", "--force", "--quiet"), "", "--quiet")
 
 
+def test_next():
+    """The last line, on a terminal only, says how to look at the file; it can be pasted."""
+    s = Session()
+    for output, shown in (("x.kc", "x.kc"), ("it's a.kc", "'it'\\''s a.kc'"), ("@x.kc", "./@x.kc")):
+        said = on_terminal(s, "-", "-k", "3", "-o", output)
+        expect(said.splitlines()[-1], f"next: kcount hist {shown}", "the last line")
+        rows = subprocess.run(["sh", "-c", f"'{KCOUNT}' hist {shown}"], cwd=s.path, capture_output=True)
+        expect(rows.stdout.decode(), s.kcount("hist", "a.fq", "-k", 3), f"hist {shown}")
+    for call in (["-", "-k", "3", "--force", "--quiet"], ["add", "x.kc", "-"], ["hist", "-", "-k", "3"]):
+        expect("next: " in on_terminal(s, *call), False, f"{call}")
+    s.kcount("a.fq", "-k", 3)
+    expect("next: " in s.said, False, "not on a terminal")
+
+
 main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_existing_files,
       test_what_was_written, test_modes,
-      test_hostile_names, test_progress])
+      test_hostile_names, test_next, test_progress])

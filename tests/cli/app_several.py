@@ -7,6 +7,7 @@ and either all files appear or none does.
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -200,13 +201,40 @@ def test_repeated_option():
     expect(s.kcount("hist", "a.fq", "-k", 3, "-k", 3, "--quiet"), s.kcount("hist", "x.kc"), "hist")
 
 
+def table_of(s):
+    """The rows of the table in the summary; only what a device did and the costs come after it."""
+    lines = s.said.splitlines()
+    after = [line for line in lines[lines.index("") + 1:-1] if not line.startswith(("k = ", "cuda:"))]
+    expect(" of memory" in lines[-1], True, f"last line {lines[-1]!r}")
+    return after
+
+
+def test_wide_tables():
+    """Columns are as wide as their numbers; the usual ones fit a terminal."""
+    s = Session()
+    for options in ((), ("--min", 2, "-q", 20)):
+        s.kcount(DATA / "phage.fq.gz", "-k", "9,21,31", "--force", *options)
+        table = table_of(s)
+        expect([len(line) for line in table if len(line) > 80], [], f"wide lines in {table}")
+        expect(len({len(line.rsplit("  ", 1)[0]) for line in table}), 1, f"aligned rows in {table}")
+        expect(len(table), 4, f"rows in {table}")
+        for line, k in zip(table[1:], (9, 21, 31)):
+            distinct = re.search(r"\ndistinct k-mers +(.*)\n", s.kcount("info", f"phage.k{k}.kc"))[1]
+            expect(f" {distinct} " in line, True, f"{distinct} of info in {line!r}")
+            expect(line.endswith(f"  phage.k{k}.kc"), True, line)
+    expect("         kept      size  file" in table[0], True, table[0])
+
+
 def test_reports():
     s = Session()
     objects = json.loads(s.kcount("a.fq", "-k", "4,3", "--json", "--histogram"))
-    for part in ("4-mers counted", "3-mers counted                         15\n",
-                 "k = 3, stages: read and partition ", "wrote a.k4.kc", "wrote a.k3.kc"):
-        expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
-    expect(s.said.count("letters skipped"), 1, "lines about letters")
+    expect(s.said.startswith("  reads                                   2\n"
+                             "  bases                                  22   1 skipped (not A, C, G, T)\n\n"),
+           True, s.said)
+    expect([re.sub(r"[\d.]+ (bytes|KiB)", "SIZE", row).split() for row in table_of(s)],
+           [["k", "k-mers", "distinct", "seen", "once", "size", "file"],
+            ["4", "12", "8", "6", "75.0%", "SIZE", "a.k4.kc"],
+            ["3", "15", "7", "4", "57.1%", "SIZE", "a.k3.kc"]], "table")
     expect([o["k"] for o in objects], [4, 3], "k of the objects")
     expect([o["output"] for o in objects], ["a.k4.kc", "a.k3.kc"], "outputs of the objects")
     for o in objects:
@@ -320,5 +348,5 @@ def test_limit_on_file_sizes():
 
 main([test_same_files, test_contig, test_device, test_device_contig, test_little_memory, test_stdin,
       test_names, test_repeated_option,
-      test_reports, test_wrong_usage, test_existing_outputs, test_all_or_none,
+      test_reports, test_wide_tables, test_wrong_usage, test_existing_outputs, test_all_or_none,
       test_limit_on_file_sizes])

@@ -245,7 +245,7 @@ def test_summaries():
     for key, value in {"output": "a.kc", "runs": 3, "k": 3, "sequences": 2, "distinct": 2,
                        "skipped_letters": 1, "short_sequences": 0}.items():
         expect(report[key], value, f"remove --json, {key}")
-    expect("1 letters outside ACGTU" in s.said and "removed from a.kc, now 3 runs" in s.said, True,
+    expect("1 letter outside ACGTU" in s.said and "removed from a.kc, now 3 runs" in s.said, True,
            "summary of remove")
     report = json.loads(s.kcount("info", "a.kc", "--json"))
     expect((report["runs"], report["tombstone_runs"], report["tombstones"], report["inputs"]),
