@@ -80,9 +80,9 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(
-                        out, "These numbers add up all runs, so a k-mer in two runs counts twice.\n"
-                             "For merged numbers, see hist, or info after compact.\n");
+                text_out_puts(out, "Each run is counted for itself: a k-mer in two runs is two of "
+                                   "these k-mers.\nFor merged numbers, see hist, or info after "
+                                   "compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)

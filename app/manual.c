@@ -109,7 +109,7 @@ static void put_own_options(struct text_out *out, const struct command *command)
                 if (!is_own(s))
                         continue;
                 if (!listed)
-                        text_out_puts(out, LIST_OF_OPTIONS);
+                        text_out_puts(out, ".Pp\n" LIST_OF_OPTIONS);
                 listed = true;
                 put_option(out, s);
         }
@@ -120,7 +120,7 @@ static void put_own_options(struct text_out *out, const struct command *command)
 /* The names of those of the command's options that COMMON OPTIONS explains. */
 static void put_common_names(struct text_out *out, const struct command *command)
 {
-        const char *before = "Common options:\n";
+        const char *before = ".Pp\nCommon options:\n";
         for (const struct option_spec *s = command->options; s->type != OPTION_END; s++) {
                 if (!is_common(s))
                         continue;
@@ -174,7 +174,6 @@ static void put_command(struct text_out *out, const struct command *command)
         put_roff(out, command->summary, strlen(command->summary));
         text_out_puts(out, ".\n");
         put_paragraphs(out, command->description);
-        text_out_puts(out, ".Pp\n");
         put_own_options(out, command);
         put_common_names(out, command);
 }

@@ -21,8 +21,7 @@ static int number_in_environment(const char *name, int usual)
         return text != NULL ? std::min(atoi(text), (int)MAX_DEVICES) : usual;
 }
 
-static int ndevices = number_in_environment("KC_EMULATOR_DEVICES", 1);
-static int nusable = number_in_environment("KC_EMULATOR_USABLE", ndevices);
+static int ndevices = number_in_environment("KC_EMULATOR_DEVICES", 1), nusable = ndevices;
 static bool are_peers = number_in_environment("KC_EMULATOR_PEERS", 1) != 0;
 static cudaError_t kernels = cudaSuccess;
 static int nnodes = number_in_environment("KC_EMULATOR_NODES", 0), memory_node = 0;
