@@ -30,6 +30,9 @@ def sections():
 
 
 SECTIONS = sections()
+COMMON = SECTIONS.pop("Fields that most commands have")
+for heading in set(SECTIONS) - {"check", "check --repair", "info", "info --devices"}:
+    SECTIONS[heading].update(COMMON)
 
 
 def flat(value, prefix=""):
@@ -89,7 +92,7 @@ def test_files():
         check_printed(combining, printed(s, command, "a.kc", "a.kc", "-o", command + ".kc"))
     s.kcount("add", "a.kc", "a.fq")
     check_printed(combining, printed(s, "compact", "a.kc"))
-    check_printed("remove", printed(s, "remove", "a.kc", "ACG"))
+    check_printed("remove", printed(s, "remove", "a.kc", "ACG"), ["`remove`"])
     check_printed("info", printed(s, "info", "a.kc"))
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 
