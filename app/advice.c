@@ -1,126 +1,399 @@
 #include "app/advice.h"
 
+#include "app/folder.h"
 #include "app/memory.h"
 #include "app/message.h"
+#include "app/output_name.h"
+#include "app/shell.h"
+#include "io/input/input.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { FILTERS = KC_REMEDY_FILTER | KC_REMEDY_FILTER_HEAD | KC_REMEDY_FILTER_WHOLE };
+
+/* What a row of the table adds to the text. */
+struct advising {
+        const struct invocation *call; /* NULL: there is none */
+        const struct kc_error *failure;
+        char *text; /* [ADVICE_NBYTES] */
+};
 
 struct advice {
         enum kc_remedy remedy;
         const char *option;   /* that applies it; NULL: none is needed */
         const char *text;     /* goes before the option, or stands alone */
         const char *argument; /* of the option, or NULL */
+        /* Add what depends on the file, after the text; that is left out if nothing follows it. */
+        void (*put)(const struct advising *a);
 };
 
-/* In the order in which they are printed. If several rows have the same remedy, a command has at
- * most one of their options. */
-static const struct advice advices[] = {
-        { KC_REMEDY_OTHER_OUTPUT, "output", "name another file with ", NULL },
-        { KC_REMEDY_OTHER_OUTPUT, "repair", "name another file with ", NULL },
-        { KC_REMEDY_REPLACE, "force", "replace it with ", NULL },
-        { KC_REMEDY_OTHER_TMP, "tmp", "choose another folder with ", NULL },
-        { KC_REMEDY_ROOMIER_TMP, "tmp", "choose a folder with more room with ", NULL },
-        { KC_REMEDY_MORE_MEMORY, "memory", "allow more memory with ", NULL },
-        { KC_REMEDY_LESS_MEMORY, "memory", "choose a smaller bound with ", NULL },
-        { KC_REMEDY_FEWER_THREADS, "threads", "use fewer threads with ", NULL },
-        { KC_REMEDY_IGNORE_QUALITIES, "min-quality", "count without ", NULL },
-        { KC_REMEDY_MORE_GPU_MEMORY, "gpu-memory", "allow more with ", NULL },
-        { KC_REMEDY_OTHER_GPU_MEMORY, "gpu-memory", "change the bound with ", NULL },
-        { KC_REMEDY_STATE_GPU_MEMORY, "gpu-memory", "make the batches smaller with ", NULL },
-        { KC_REMEDY_LIST_DEVICES, NULL, "'kcount info --devices' lists the devices", NULL },
-        { KC_REMEDY_BUILD_CUDA, NULL, "build it where nvcc is on the PATH, with -DKCOUNT_CUDA=ON",
-          NULL },
-        { KC_REMEDY_BUILD_ARCH, NULL,
-          "build it with -DKCOUNT_CUDA_ARCHS set to the device's compute capability", NULL },
-        { KC_REMEDY_CPU, "device", "use ", "cpu" },
-        { KC_REMEDY_READ_COUNTS, NULL,
-          "'kcount dump' prints them, and 'kcount merge' adds up several files", NULL },
-        { KC_REMEDY_SAME_STRANDS, NULL, "count all files with --stranded, or all without it",
-          NULL },
-        { KC_REMEDY_COMPACT, NULL, "merge them with 'kcount compact'", NULL },
-        { KC_REMEDY_CHANGE, NULL, "the next add, remove or compact repairs it", NULL },
-        { KC_REMEDY_CHECK, NULL, "'kcount check' finds the damage", NULL },
-        { KC_REMEDY_RESCUE, NULL, "'kcount check FILE.kc --repair COPY.kc' copies what is sound",
-          NULL },
-        { KC_REMEDY_COUNT, "kmer", "to count the k-mers of reads, add ", "K" },
-        { KC_REMEDY_IMPORT, NULL,
-          "it holds counts, not reads: 'kcount import FILE -o X.kc' converts it to a .kc file",
-          NULL },
-        { KC_REMEDY_SAVE, NULL, "import it from an uncompressed file, not from a pipe", NULL },
-        { KC_REMEDY_UNPACK, NULL, "unpack it", NULL },
-        { KC_REMEDY_REFERENCE, NULL,
-          "set REF_PATH or REF_CACHE to its place (it is fetched from the network only if REF_PATH "
-          "is a URL)",
-          NULL },
-        { KC_REMEDY_FILTER, NULL, "try: ", NULL },
-        { KC_REMEDY_FILTER_HEAD, NULL, "to read only what comes before: ", NULL },
-        { KC_REMEDY_FILTER_WHOLE, NULL, "if it is known to be whole, try: ", NULL },
-};
-
-static const struct option_spec *find_option(const struct command *command, const char *name)
+static const struct option_spec *find_option(const struct invocation *call, const char *name)
 {
-        const struct option_spec *s = command != NULL ? command->options : NULL;
+        const struct option_spec *s = call != NULL ? call->command->options : NULL;
         while (s != NULL && s->type != OPTION_END && strcmp(s->name, name) != 0)
                 s++;
         return s != NULL && s->type != OPTION_END ? s : NULL;
 }
 
-static void append(char text[ADVICE_NBYTES], const char *format, ...)
+static void append(const struct advising *a, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-static void append(char text[ADVICE_NBYTES], const char *format, ...)
+static void append(const struct advising *a, const char *format, ...)
 {
-        const size_t n = strlen(text);
+        const size_t n = strlen(a->text);
         va_list args;
         va_start(args, format);
-        vsnprintf(text + n, ADVICE_NBYTES - n, format, args);
+        vsnprintf(a->text + n, ADVICE_NBYTES - n, format, args);
         va_end(args);
 }
 
+static void append_word(const struct advising *a, const char *word)
+{
+        char quoted[SHELL_MOST_NBYTES(KC_ERROR_FILE_NBYTES)];
+        if (strlen(word) >= KC_ERROR_FILE_NBYTES)
+                return;
+        shell_append(quoted, word);
+        append(a, "%s", quoted);
+}
+
+static bool is_standard_input(const char *name)
+{
+        return strcmp(name, kc_input_name("-")) == 0;
+}
+
+/* Whether it is a file that a command can name. */
+static bool is_named(const struct kc_error *failure)
+{
+        return failure->file[0] != '\0' && !is_standard_input(failure->file);
+}
+
+/* ---- commands for the file ---- */
+
+static void put_store(const struct advising *a)
+{
+        append_word(a, is_named(a->failure) ? a->failure->file : "FILE.kc");
+}
+
+static void put_repair(const struct advising *a)
+{
+        const char *file = is_named(a->failure) ? a->failure->file : "FILE.kc";
+        char copy[KC_ERROR_FILE_NBYTES + sizeof ".repaired.kc"];
+        snprintf(copy, sizeof copy, "%.*s.repaired.kc", (int)output_stem_length(file), file);
+        append_word(a, file);
+        append(a, " --repair ");
+        append_word(a, copy);
+}
+
+static void append_output(const struct advising *a, char *name)
+{
+        append(a, " -o ");
+        append_word(a, name != NULL ? name : "X.kc");
+        free(name);
+}
+
+/* A KMC database is named without the endings of its two files. */
+static void put_import(const struct advising *a)
+{
+        char file[KC_ERROR_FILE_NBYTES];
+        if (!is_named(a->failure))
+                return;
+        strcpy(file, a->failure->file);
+        file[output_database_length(file)] = '\0';
+        if (access(file, F_OK) == 0) /* then that is what the name without an ending means */
+                strcpy(file, a->failure->file);
+        append_word(a, file);
+        append_output(a, output_name_imported(a->failure->file));
+}
+
+/* "kcount" and the command's name, if the user typed it. */
+static void append_command(const struct advising *a)
+{
+        const char *name = a->call->command->name;
+        append(a, "kcount");
+        if (strcmp(a->call->words[0], name) == 0)
+                append(a, " %s", name);
+}
+
+static void append_words(const struct advising *a)
+{
+        append_command(a);
+        for (size_t i = 1; i < a->call->nwords; i++) {
+                append(a, " ");
+                append_word(a, a->call->words[i]);
+        }
+}
+
+#define EXAMPLE_K "31"
+
+static void put_count(const struct advising *a)
+{
+        const char *file = a->failure->file;
+        const bool counts_itself = find_option(a->call, "kmer") != NULL;
+        if (a->failure->remedies & FILTERS)
+                return;
+        if (*file == '\0' && counts_itself) {
+                append(a, "to count the k-mers of reads, add -k K");
+        } else if (*file != '\0') {
+                append(a, "count them: ");
+                if (counts_itself) {
+                        append_words(a);
+                } else {
+                        append(a, "kcount ");
+                        append_word(a, is_standard_input(file) ? "-" : file);
+                }
+                append(a, " -k " EXAMPLE_K);
+        }
+}
+
+/* ---- another input ---- */
+
+static void put_other_input(const struct advising *a)
+{
+        const char *file = a->failure->file;
+        const bool reads = find_option(a->call, "min-quality") != NULL;
+        if (is_named(a->failure) && folder_is(file)) {
+                char quoted[SHELL_MOST_NBYTES(KC_ERROR_FILE_NBYTES)];
+                shell_append(quoted, file);
+                if (folder_is_meryl(file)) {
+                        append(a, "convert it: meryl print %s | kcount import - --canonical",
+                               quoted);
+                        append_output(a, output_name_imported(file));
+                } else if (reads && a->failure->status == KC_EINPUT) {
+                        append(a, "name the files: %s%s%s", quoted,
+                               file[strlen(file) - 1] == '/' ? "" : "/", folder_pattern(file));
+                } else {
+                        append(a, "name a file in it");
+                }
+        } else if (reads) {
+                append(a, "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM");
+        } else if (find_option(a->call, "file") != NULL) {
+                append(a, "name a file of sequences: FASTA, FASTQ or lines");
+        }
+}
+
+/* ---- filters ---- */
+
+/* Whether the filter can read several files, as in "xz -dc FILE". "lz4 -dc" takes a second name for
+ * that of the output. */
+static bool takes_several(const char *filter)
+{
+        static const char tail[] = " -dc FILE";
+        const size_t n = strlen(filter);
+        return n >= sizeof tail - 1 && strcmp(filter + n - (sizeof tail - 1), tail) == 0 &&
+               strncmp(filter, "lz4", 3) != 0;
+}
+
+static bool is_operand(const struct invocation *call, const char *word)
+{
+        for (int i = 0; i < call->noperands; i++)
+                if (call->operands[i] == word)
+                        return true;
+        return false;
+}
+
+/* Whether the word of the command line names the file, or another one that the filter can read with
+ * it. */
+static bool is_filtered(const struct advising *a, const char *word)
+{
+        const char *file = is_standard_input(a->failure->file) ? "-" : a->failure->file;
+        const char *ending = strrchr(file, '.'), *other = strrchr(word, '.');
+        if (strcmp(word, file) == 0)
+                return true;
+        return ending != NULL && other != NULL && strcmp(ending, other) == 0 &&
+               takes_several(a->failure->filter) && is_operand(a->call, word);
+}
+
+/* Whether the command line can be repeated with - in place of the file. */
+static bool is_repeatable(const struct advising *a)
+{
+        enum { MOST_LETTERS = 1024 };
+        const struct invocation *call = a->call;
+        size_t nletters = 0, nfiltered = 0, nstandard = 0;
+        for (size_t i = 1; call != NULL && i < call->nwords; i++) {
+                const bool filtered = is_filtered(a, call->words[i]);
+                nletters += strlen(call->words[i]);
+                nfiltered += filtered;
+                nstandard += !filtered && strcmp(call->words[i], "-") == 0;
+        }
+        return nfiltered > 0 && nstandard == 0 && nletters <= MOST_LETTERS;
+}
+
+/* In place of FILE in the filter. */
+static void append_names(const struct advising *a, bool repeatable)
+{
+        const struct kc_error *failure = a->failure;
+        if (failure->file[0] == '\0') {
+                append(a, "FILE");
+        } else if (is_standard_input(failure->file)) {
+                append(a, "-");
+        } else if (!repeatable) {
+                append_word(a, failure->file);
+        } else {
+                const char *blank = "";
+                for (size_t i = 1; i < a->call->nwords; i++)
+                        if (is_filtered(a, a->call->words[i])) {
+                                append(a, "%s", blank);
+                                append_word(a, a->call->words[i]);
+                                blank = " ";
+                        }
+        }
+}
+
+/* The filter with the names in place of FILE; "< FILE" is left out for standard input. */
+static void append_filter(const struct advising *a, bool repeatable)
+{
+        static const char from[] = " < FILE", word[] = "FILE";
+        const char *filter = a->failure->filter;
+        const char *redirected = strstr(filter, from), *at = strstr(filter, word);
+        if (redirected != NULL && is_standard_input(a->failure->file)) {
+                append(a, "%.*s", (int)(redirected - filter), filter);
+        } else if (at == NULL) {
+                append(a, "%s", filter);
+        } else {
+                append(a, "%.*s", (int)(at - filter), filter);
+                append_names(a, repeatable);
+                append(a, "%s", at + strlen(word));
+        }
+}
+
+/* The user's own command line, with - for what is filtered. The output keeps its name. */
+static void append_own_line(const struct advising *a)
+{
+        const struct invocation *call = a->call;
+        bool done = false;
+        append_command(a);
+        for (size_t i = 1; i < call->nwords; i++) {
+                const bool filtered = is_filtered(a, call->words[i]);
+                if (filtered && done)
+                        continue;
+                append(a, " ");
+                append_word(a, filtered ? "-" : call->words[i]);
+                done |= filtered;
+        }
+        if (find_option(call, "output") != NULL && !invocation_has(call, "output") &&
+            is_filtered(a, call->operands[0]) && strcmp(call->operands[0], "-") != 0)
+                append_output(a, output_name(call->operands[0]));
+}
+
+static void put_filter(const struct advising *a)
+{
+        const bool counts = (a->failure->remedies & KC_REMEDY_COUNT) != 0;
+        const bool repeatable = !counts && is_repeatable(a);
+        append_filter(a, repeatable);
+        append(a, " | ");
+        if (counts) {
+                append(a, "kcount - -k " EXAMPLE_K);
+                append_output(a, output_name(a->failure->file));
+        } else if (repeatable) {
+                append_own_line(a);
+        } else if (find_option(a->call, "file") != NULL) {
+                append(a, "kcount %s ... -f -", a->call->command->name);
+        } else {
+                append(a, "kcount ... -");
+        }
+}
+
+static void put_test(const struct advising *a)
+{
+        append_filter(a, false);
+}
+
+/* ---- the table ---- */
+
+/* In the order in which they are printed. If several rows have the same remedy, a command has at
+ * most one of their options. */
+static const struct advice advices[] = {
+        { KC_REMEDY_OTHER_OUTPUT, "output", "name another file with ", NULL, NULL },
+        { KC_REMEDY_OTHER_OUTPUT, "repair", "name another file with ", NULL, NULL },
+        { KC_REMEDY_REPLACE, "force", "replace it with ", NULL, NULL },
+        { KC_REMEDY_OTHER_TMP, "tmp", "choose another folder with ", NULL, NULL },
+        { KC_REMEDY_ROOMIER_TMP, "tmp", "choose a folder with more room with ", NULL, NULL },
+        { KC_REMEDY_MORE_MEMORY, "memory", "allow more memory with ", NULL, NULL },
+        { KC_REMEDY_LESS_MEMORY, "memory", "choose a smaller bound with ", NULL, NULL },
+        { KC_REMEDY_FEWER_THREADS, "threads", "use fewer threads with ", NULL, NULL },
+        { KC_REMEDY_IGNORE_QUALITIES, "min-quality", "count without ", NULL, NULL },
+        { KC_REMEDY_MORE_GPU_MEMORY, "gpu-memory", "allow more with ", NULL, NULL },
+        { KC_REMEDY_OTHER_GPU_MEMORY, "gpu-memory", "change the bound with ", NULL, NULL },
+        { KC_REMEDY_STATE_GPU_MEMORY, "gpu-memory", "make the batches smaller with ", NULL, NULL },
+        { KC_REMEDY_LIST_DEVICES, NULL, "'kcount info --devices' lists the devices", NULL, NULL },
+        { KC_REMEDY_BUILD_CUDA, NULL, "build it where nvcc is on the PATH, with -DKCOUNT_CUDA=ON",
+          NULL, NULL },
+        { KC_REMEDY_BUILD_ARCH, NULL,
+          "build it with -DKCOUNT_CUDA_ARCHS set to the device's compute capability", NULL, NULL },
+        { KC_REMEDY_CPU, "device", "use ", "cpu", NULL },
+        { KC_REMEDY_READ_COUNTS, NULL,
+          "'kcount merge' adds up several such files; to print one: kcount dump ", NULL,
+          put_store },
+        { KC_REMEDY_SAME_STRANDS, NULL, "count all files with --stranded, or all without it", NULL,
+          NULL },
+        { KC_REMEDY_COMPACT, NULL, "merge them: kcount compact ", NULL, put_store },
+        { KC_REMEDY_CHANGE, NULL, "the next add or remove repairs it, or: kcount compact ", NULL,
+          put_store },
+        { KC_REMEDY_CHECK, NULL, "to find the damage: kcount check ", NULL, put_store },
+        { KC_REMEDY_RESCUE, NULL, "to copy what is sound: kcount check ", NULL, put_repair },
+        { KC_REMEDY_COUNT, NULL, "", NULL, put_count },
+        { KC_REMEDY_IMPORT, NULL, "convert it: kcount import ", NULL, put_import },
+        { KC_REMEDY_SAVE, NULL, "import it from an uncompressed file, not from a pipe", NULL,
+          NULL },
+        { KC_REMEDY_SKIP_EMPTY, "skip-empty", "find out why, or skip it with ", NULL, NULL },
+        { KC_REMEDY_OTHER_INPUT, NULL, "", NULL, put_other_input },
+        { KC_REMEDY_REFERENCE, NULL,
+          "set REF_PATH or REF_CACHE to its place (it is fetched from the network only if REF_PATH "
+          "is a URL)",
+          NULL, NULL },
+        { KC_REMEDY_TEST, NULL, "to see whether the file is damaged: ", NULL, put_test },
+        { KC_REMEDY_FILTER, NULL, "try: ", NULL, put_filter },
+        { KC_REMEDY_FILTER_HEAD, NULL, "to read only what comes before: ", NULL, put_filter },
+        { KC_REMEDY_FILTER_WHOLE, NULL, "if it is known to be whole, try: ", NULL, put_filter },
+};
+
 /* The option as it is typed, with its argument: the size that is needed, if that is known. */
-static void append_option(char text[ADVICE_NBYTES], const struct option_spec *option,
-                          const char *argument, uint64_t needed_nbytes)
+static void append_option(const struct advising *a, const struct option_spec *option,
+                          const char *argument)
 {
+        const uint64_t needed = a->failure->needed_nbytes;
         if (option->letter)
-                append(text, "-%c", option->letter);
+                append(a, "-%c", option->letter);
         else
-                append(text, "--%s", option->name);
+                append(a, "--%s", option->name);
         if (argument != NULL)
-                append(text, " %s", argument);
-        else if (option->type == OPTION_SIZE && needed_nbytes > 0)
-                append(text, " %" PRIu64 "M", (needed_nbytes + MEMORY_MIB - 1) / MEMORY_MIB);
+                append(a, " %s", argument);
+        else if (option->type == OPTION_SIZE && needed > 0)
+                append(a, " %" PRIu64 "M", (needed + MEMORY_MIB - 1) / MEMORY_MIB);
 }
 
-/* "kcount ... -" is the user's own command line, with - for the file. */
-static void append_filter(char text[ADVICE_NBYTES], const struct command *command,
-                          const char *filter)
+/* Add a row, unless the command lacks its option or it has nothing to say. */
+static void append_row(const struct advising *a, const struct advice *row)
 {
-        if (find_option(command, "file") != NULL)
-                append(text, "%s | kcount %s ... -f -", filter, command->name);
-        else
-                append(text, "%s | kcount ... -", filter);
+        const struct option_spec *option =
+                row->option != NULL ? find_option(a->call, row->option) : NULL;
+        const size_t before = strlen(a->text);
+        if (row->option != NULL && option == NULL)
+                return;
+        append(a, "%s%s", before == 0 ? "; " : ", or ", row->text);
+        const size_t begun = strlen(a->text);
+        if (option != NULL)
+                append_option(a, option, row->argument);
+        if (row->put == NULL)
+                return;
+        row->put(a);
+        if (strlen(a->text) == begun)
+                a->text[before] = '\0';
 }
 
-const char *advice_text(const struct command *command, const struct kc_error *failure,
+const char *advice_text(const struct invocation *call, const struct kc_error *failure,
                         char text[ADVICE_NBYTES])
 {
-        const unsigned filters = KC_REMEDY_FILTER | KC_REMEDY_FILTER_HEAD | KC_REMEDY_FILTER_WHOLE;
+        const struct advising a = { call, failure, text };
         text[0] = '\0';
-        for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++) {
-                const struct advice *a = &advices[i];
-                const struct option_spec *option =
-                        a->option != NULL ? find_option(command, a->option) : NULL;
-                if (!(failure->remedies & a->remedy) || (a->option != NULL && option == NULL))
-                        continue;
-                append(text, "%s%s", text[0] == '\0' ? "; " : ", or ", a->text);
-                if (option != NULL)
-                        append_option(text, option, a->argument, failure->needed_nbytes);
-                else if (a->remedy & filters)
-                        append_filter(text, command, failure->filter);
-        }
+        for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
+                if (failure->remedies & advices[i].remedy)
+                        append_row(&a, &advices[i]);
         return text;
 }
 

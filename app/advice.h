@@ -7,15 +7,15 @@
 
 #include "app/options.h"
 
-enum { ADVICE_NBYTES = 512 };
+enum { ADVICE_NBYTES = 8192 };
 
 /*
  * What the user of a command can do about a failure, to be printed after its message: "; this, or
- * that", or "". A remedy that takes an option which the command does not have is left out; command
- * NULL has none.
+ * that", or "". It names the file, and can be pasted. A remedy that takes an option which the command
+ * does not have is left out; call NULL: there is no command.
  * Returns text.
  */
-const char *advice_text(const struct command *command, const struct kc_error *failure,
+const char *advice_text(const struct invocation *call, const struct kc_error *failure,
                         char text[ADVICE_NBYTES]);
 
 /* Print a warning with its advice on standard error; NULL: there is none. */

@@ -7,6 +7,7 @@
 #include "app/progress.h"
 #include "app/repair.h"
 #include "app/size.h"
+#include "app/stores.h"
 #include "io/store.h"
 
 struct check_settings {
@@ -21,7 +22,7 @@ static enum kc_status check(const char *path, const struct check_settings *s,
         static const char *const names[KC_NSTAGES] = { "check", "check", "check" };
         struct kc_job job = { 0 };
         int nthreads = machine_nthreads(s->nthreads);
-        enum kc_status status = kc_store_open(store, path, err);
+        enum kc_status status = stores_open_checked(store, path, err);
         if (status != KC_OK)
                 return status;
         struct progress *progress = progress_start(&job, names, true, !s->quiet && !s->no_progress);

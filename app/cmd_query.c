@@ -8,6 +8,7 @@
 #include "app/machine.h"
 #include "app/message.h"
 #include "app/sequences.h"
+#include "app/shell.h"
 #include "app/stores.h"
 #include "base/parallel.h"
 #include "io/input/input.h"
@@ -28,6 +29,7 @@ struct query_settings {
 };
 
 struct query {
+        const char *path;
         struct kc_store *store;
         struct kc_lookup **lookups; /* one per thread */
         int nthreads, k;
@@ -115,10 +117,34 @@ out:
         return status;
 }
 
+/* Whether the text is too short, but may be the beginning of a k-mer. */
+static bool is_prefix(const char *text, int k)
+{
+        size_t n = 0;
+        while (text[n] != '\0' && kc_base_code((unsigned char)text[n]) >= 0)
+                n++;
+        return text[n] == '\0' && n > 0 && n < (size_t)k;
+}
+
+static enum kc_status advise_range(const char *path, const char *text,
+                                   const struct kc_error *refused, struct kc_error *err)
+{
+        const char *const words[] = { path, text, text };
+        char *line = shell_join(words, 3);
+        const enum kc_status status =
+                kc_fail_reworded(err, refused, "%s; for k-mers that begin with it: kcount range %s",
+                                 refused->message, line != NULL ? line : "");
+        free(line);
+        return status;
+}
+
 static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
 {
-        enum kc_status status = kmer_text_check(text, q->k, err);
-        return status == KC_OK ? ask_sequence(q, text, strlen(text), err) : status;
+        struct kc_error refused = { 0 };
+        if (kmer_text_check(text, q->k, &refused) == KC_OK)
+                return ask_sequence(q, text, strlen(text), err);
+        return is_prefix(text, q->k) ? advise_range(q->path, text, &refused, err)
+                                     : kc_fail_as(err, &refused);
 }
 
 static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
@@ -147,6 +173,7 @@ static enum kc_status open_query(struct query *q, const char *path, struct kc_er
 {
         struct kc_store_info info;
         enum kc_status status;
+        q->path = path;
         KC_TRY(stores_open(&q->store, path, err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;

@@ -65,7 +65,7 @@ static struct kc_reader_options reading_of(const struct count *count)
         struct kc_reader_options reading = { .k = min_k,
                                              .max_k = max_k,
                                              .min_quality = (int)count->settings->min_quality,
-                                             .empty = count->settings->empty,
+                                             .empty = count->settings->skip_empty,
                                              .nworkers = count->writing.nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,

@@ -20,7 +20,7 @@ struct count_settings {
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only, gather;
-        bool empty;                     /* inputs of 0 bytes are accepted */
+        bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
         const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
         size_t nother_files;
@@ -114,7 +114,13 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(min_quality), \
           .group = OPTION_SHARED, \
           .help = "Leave out k-mers with a base of quality under Q. It is the Phred quality in " \
-                  "FASTQ (offset 33) and BAM. The option that silences kcount is --quiet." }
+                  "FASTQ (offset 33) and BAM. The option that silences kcount is --quiet." }, \
+        { .type = OPTION_FLAG, \
+          .name = "skip-empty", \
+          .offset = COUNTING_FIELD(skip_empty), \
+          .group = OPTION_SHARED, \
+          .help = "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
+                  "because a download or a program may have failed." }
 /* clang-format on */
 
 #endif

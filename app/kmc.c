@@ -93,7 +93,7 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                            .device = "auto",
                                            .reader = "auto",
                                            .stranded = s->stranded,
-                                           .empty = true,
+                                           .skip_empty = true,
                                            .other_files = files->names,
                                            .nother_files = files->n };
         const char *operands[] = { s->input };

@@ -50,24 +50,6 @@ static void occupy_standard_descriptors(void)
                         _exit(EXIT_FAILURE);
 }
 
-/* The command line as one string; arguments that contain blanks or quotes are quoted. */
-static char *join_arguments(int argc, char **argv)
-{
-        size_t nbytes = 1;
-        for (int i = 0; i < argc; i++)
-                nbytes += shell_most_nbytes(argv[i]) + 1;
-        char *line = malloc(nbytes), *p = line;
-        if (line == NULL)
-                return NULL;
-        for (int i = 0; i < argc; i++) {
-                if (i)
-                        *p++ = ' ';
-                p = shell_append(p, argv[i]);
-        }
-        *p = '\0';
-        return line;
-}
-
 static void print_help(const struct invocation *call)
 {
         if (!ranks_is_first(call->ranks))
@@ -105,8 +87,7 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();
         else if (err->message[0] != '\0') /* otherwise another rank reports the failure */
-                message_print("kcount: %s%s\n", err->message,
-                              advice_text(call->command, err, advice));
+                message_print("kcount: %s%s\n", err->message, advice_text(call, err, advice));
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
         if (status == KC_EUSAGE)
@@ -119,6 +100,8 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
 {
         struct kc_error err = { 0 };
         call->command = command;
+        call->words = (const char *const *)argv;
+        call->nwords = (size_t)argc;
         enum kc_status status = run(call, argc, argv, &err);
         /* Also after a failure: the user gets what was written so far. */
         enum kc_status closed = text_out_close(call->out, &err);
@@ -206,7 +189,7 @@ static int run_program(int argc, char **argv)
         references_set_up();
         text_out_stdout(&out);
         call.out = &out;
-        call.line = join_arguments(argc, argv);
+        call.line = shell_join((const char *const *)argv, (size_t)argc);
         if (call.line == NULL) {
                 message_print("kcount: out of memory\n");
                 return EXIT_FAILURE;

@@ -209,6 +209,8 @@ struct invocation {
         bool given[OPTIONS_MAX]; /* which options of the command's table the user gave */
         const char **operands;
         int noperands;
+        const char *const *words; /* [nwords] as typed, from the command's or program's name on */
+        size_t nwords;
         bool wants_usage, wants_help, wants_version;
         bool without_mpi; /* main() has looked for this before it parses the rest */
         char *line;       /* the whole command line, for the record */

@@ -27,10 +27,36 @@ static bool is_descriptor(const char *input)
         return strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0;
 }
 
+/* Of all compressions, also those that kcount cannot read: advice names the outputs of such inputs. */
+static const char *const compressions[] = { ".gz",   ".bgz", ".bgzf", ".gzip", ".zst",
+                                            ".zstd", ".xz",  ".lzma", ".bz2",  ".lz4",
+                                            ".lz",   ".lzo", ".Z",    ".zip",  NULL };
+
+/* Of a KMC database's two files. */
+static const char *const databases[] = { ".kmc_pre", ".kmc_suf", NULL };
+
+char *output_name_imported(const char *input)
+{
+        static const char *const formats[] = { ".jf",  ".kff", ".ktab", ".meryl",
+                                               ".tsv", ".txt", NULL };
+        size_t length = strlen(input);
+        while (length > 1 && input[length - 1] == '/') /* a folder's name */
+                length--;
+        const char *slash = memrchr(input, '/', length);
+        const char *name = slash != NULL ? slash + 1 : input;
+        length = strip(name, length - (size_t)(name - input), databases);
+        length = strip(name, strip(name, length, compressions), formats);
+        char *path;
+        return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
+}
+
+size_t output_database_length(const char *path)
+{
+        return strip(path, strlen(path), databases);
+}
+
 char *output_name(const char *input)
 {
-        static const char *const compressions[] = { ".gz",  ".bgz",  ".bgzf", ".gzip",
-                                                    ".zst", ".zstd", NULL };
         static const char *const sequences[] = { ".fq",   ".fastq", ".fa",  ".fasta",
                                                  ".fna",  ".ffn",   ".fas", ".bam",
                                                  ".cram", ".sam",   NULL };

@@ -1,5 +1,5 @@
 /*
- * The default names of a count's outputs.
+ * The names of outputs: the default ones of a count, and those that advice gives.
  */
 #ifndef APP_OUTPUT_NAME_H
 #define APP_OUTPUT_NAME_H
@@ -12,6 +12,13 @@
  * it; NULL when out of memory.
  */
 char *output_name(const char *input);
+
+/* A name for the .kc file of an imported file of counts: that without folder and ending, plus ".kc".
+ * The caller frees it; NULL when out of memory. */
+char *output_name_imported(const char *input);
+
+/* The length of the path without the ending of a KMC database. */
+size_t output_database_length(const char *path);
 
 /* The length of path without a final ".kc", in either case, unless nothing else is left. */
 size_t output_stem_length(const char *path);

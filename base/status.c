@@ -37,13 +37,31 @@ enum kc_status kc_fail_remedy(struct kc_error *err, enum kc_status status, unsig
         return status;
 }
 
-enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *filter,
-                              const char *format, ...)
+static void add_file(struct kc_error *err, unsigned remedies, const char *file)
+{
+        err->remedies = remedies;
+        if (strlen(file) < sizeof err->file)
+                strcpy(err->file, file);
+}
+
+enum kc_status kc_fail_file(struct kc_error *err, enum kc_status status, unsigned remedies,
+                            const char *file, const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        if (record(err, status, format, args))
+                add_file(err, remedies, file);
+        va_end(args);
+        return status;
+}
+
+enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *file,
+                              const char *filter, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
         if (record(err, KC_EINPUT, format, args)) {
-                err->remedies = remedies;
+                add_file(err, remedies, file);
                 snprintf(err->filter, sizeof err->filter, "%s", filter);
         }
         va_end(args);

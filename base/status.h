@@ -55,23 +55,28 @@ enum kc_remedy {
         KC_REMEDY_CHANGE = 1 << 18,       /* any command that changes the file repairs it */
         KC_REMEDY_CHECK = 1 << 19,        /* check the file */
         KC_REMEDY_RESCUE = 1 << 20,       /* copy what is sound in it */
-        KC_REMEDY_COUNT = 1 << 26, /* it is not a .kc file; if it holds reads, count their k-mers */
+        KC_REMEDY_COUNT = 1 << 26,  /* it is not a .kc file: count its k-mers, if it holds reads */
         KC_REMEDY_IMPORT = 1 << 27, /* it holds counts: convert it to a .kc file */
         KC_REMEDY_SAVE = 1 << 28,   /* likewise, but only an uncompressed regular file can be */
         /* of inputs */
-        KC_REMEDY_UNPACK = 1 << 21,
+        KC_REMEDY_TEST = 1 << 21,         /* kc_error.filter finds damage */
         KC_REMEDY_REFERENCE = 1 << 22,    /* tell htslib where the reference sequence is */
         KC_REMEDY_FILTER = 1 << 23,       /* read what kc_error.filter writes */
         KC_REMEDY_FILTER_HEAD = 1 << 24,  /* likewise: what comes before the damage */
         KC_REMEDY_FILTER_WHOLE = 1 << 25, /* likewise, if the file is known to be whole */
+        KC_REMEDY_SKIP_EMPTY = 1 << 29,   /* accept files of 0 bytes */
+        KC_REMEDY_OTHER_INPUT = 1 << 30,  /* name another file, or those in the folder */
 };
+
+enum { KC_ERROR_FILE_NBYTES = 512 };
 
 /* The first failure. Zero-initialise it; use one per thread, or guard it yourself. */
 struct kc_error {
         enum kc_status status;
-        unsigned remedies;      /* of enum kc_remedy, combined with | */
-        uint64_t needed_nbytes; /* the bound on memory that would be enough; 0: unknown */
-        char filter[128];       /* a shell command that reads FILE, whose output can be read */
+        unsigned remedies;               /* of enum kc_remedy, combined with | */
+        uint64_t needed_nbytes;          /* the bound on memory that would be enough; 0: unknown */
+        char file[KC_ERROR_FILE_NBYTES]; /* that the remedies are for; "": unknown, or too long */
+        char filter[128]; /* a shell command, in which the word FILE stands for the file's name */
         char message[1024];
 };
 
@@ -87,9 +92,15 @@ enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *
 enum kc_status kc_fail_remedy(struct kc_error *err, enum kc_status status, unsigned remedies,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Likewise, with the file that the remedies are for. */
+enum kc_status kc_fail_file(struct kc_error *err, enum kc_status status, unsigned remedies,
+                            const char *file, const char *format, ...)
+        __attribute__((format(printf, 5, 6)));
+
 /* Likewise, for an input that is readable through a filter, a shell command. Returns KC_EINPUT. */
-enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *filter,
-                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *file,
+                              const char *filter, const char *format, ...)
+        __attribute__((format(printf, 5, 6)));
 
 /* Record a failure that another kc_error holds, as kc_fail would, and return its status. */
 enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure);

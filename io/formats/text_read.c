@@ -292,6 +292,21 @@ out:
 
 /* ---- opening ---- */
 
+static enum kc_status refuse_reads(const struct kc_import *import, struct kc_error *err)
+{
+        return kc_fail_file(err, KC_EINPUT, KC_REMEDY_COUNT, import->name, "%s holds reads",
+                            import->name);
+}
+
+/* Whether it is FASTQ, SAM, BAM or CRAM. FASTA may hold counts. */
+static bool holds_reads(struct kc_input *in)
+{
+        const unsigned accepted = KC_ACCEPT_LINES | KC_ACCEPT_EMPTY;
+        struct kc_detected found;
+        return kc_detect(in, accepted, &found, NULL) == KC_OK &&
+               (found.bam || found.container == KC_CONTAINER_ALIGNMENTS || found.first == '@');
+}
+
 /* Find out whether the text is FASTA, and k. Worker 0 keeps the lines and parses them later. */
 static enum kc_status look(struct kc_import *import, struct text_state *t, struct kc_error *err)
 {
@@ -309,6 +324,8 @@ static enum kc_status look(struct kc_import *import, struct text_state *t, struc
                 return kc_fail(err, KC_EINPUT, "%s holds no k-mers, so their length is not known",
                                import->name);
         const uint8_t *at = l->at;
+        if (*at == '>' && !(at[1] >= '0' && at[1] <= '9'))
+                return refuse_reads(import, err);
         if (*at == '>')
                 at = (const uint8_t *)memchr(at, '\n', (size_t)(l->end - at)) + 1;
         size_t k = 0;
@@ -327,6 +344,8 @@ static enum kc_status open_file(struct kc_import *import, struct text_state *t,
                                 struct kc_error *err)
 {
         struct kc_error refused = { 0 };
+        if (holds_reads(&import->in))
+                return refuse_reads(import, err);
         const enum kc_status status = kc_text_file_open_input(&t->file, &import->in, &refused);
         if (refused.remedies & KC_REMEDY_IMPORT)
                 return kc_fail_remedy(err, status, KC_REMEDY_SAVE, "%s", refused.message);

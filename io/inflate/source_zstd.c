@@ -59,7 +59,8 @@ static unsigned long long place(const struct zstd_source *z)
 static enum kc_status window_too_large(const struct zstd_source *z, struct kc_error *err)
 {
         const unsigned memory = z->window_log < MAX_WINDOW_LOG ? KC_REMEDY_MORE_MEMORY : 0;
-        return kc_fail_filter(err, memory | KC_REMEDY_FILTER, "zstd -dc --long=31 FILE",
+        return kc_fail_filter(err, memory | KC_REMEDY_FILTER, z->base.input.name,
+                              "zstd -dc --long=31 FILE",
                               "%s was compressed with a window of more than %d MiB, which must fit "
                               "in memory",
                               z->base.input.name, 1 << (z->window_log - 20));
@@ -75,7 +76,7 @@ static enum kc_status explain(const struct zstd_source *z, size_t code, struct k
         case ZSTD_error_frameParameter_windowTooLarge:
                 return window_too_large(z, err);
         case ZSTD_error_dictionary_wrong:
-                return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc -D DICT FILE",
+                return kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "zstd -dc -D DICT FILE",
                                       "%s was compressed with a zstd dictionary, without which it "
                                       "cannot be read",
                                       in->name);

@@ -20,7 +20,7 @@ enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t of
 enum kc_status kc_damage_no_end_block(const char *name, uint64_t offset, bool goes_on,
                                       const char *filter, struct kc_error *err)
 {
-        return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, filter,
+        return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, name, filter,
                               "%s is truncated: %s at byte %llu without BGZF's end-of-file "
                               "block" KC_DAMAGE_REMEDY,
                               name, goes_on ? "its BGZF data ends" : "it ends",
@@ -40,7 +40,7 @@ enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_
                 snprintf(what + at, sizeof what - at, n == 1 ? "byte" : "bytes");
         snprintf(head, sizeof head, "head -c %llu FILE", offset);
         return kc_fail_filter(
-                err, KC_REMEDY_FILTER_HEAD, head,
+                err, KC_REMEDY_FILTER_HEAD, trailing->name, head,
                 "%s has %s %s %s data (offset %llu): the file is damaged there, or something "
                 "was added to it",
                 trailing->name, what,

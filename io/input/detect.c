@@ -149,7 +149,7 @@ struct look {
 static enum kc_status refuse_in_zstd(const struct look *look, const char *format,
                                      struct kc_error *err)
 {
-        return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc FILE",
+        return kc_fail_filter(err, KC_REMEDY_FILTER, look->name, "zstd -dc FILE",
                               "%s is %s inside zstd, which kcount cannot read", look->name, format);
 }
 
@@ -169,7 +169,7 @@ static enum kc_status found_sam(const struct look *look, bool bom, struct kc_err
         if (found->container == KC_CONTAINER_ZSTD)
                 return refuse_in_zstd(look, "SAM", err);
         if (bom)
-                return kc_fail_filter(err, KC_REMEDY_FILTER, "tail -c +4 FILE",
+                return kc_fail_filter(err, KC_REMEDY_FILTER, look->name, "tail -c +4 FILE",
                                       "%s is SAM that begins with a UTF-8 byte order mark, which "
                                       "kcount cannot read",
                                       look->name);
@@ -260,7 +260,8 @@ enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detec
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
         if (n == 0 && !(accepted & KC_ACCEPT_EMPTY)) {
-                status = kc_fail(err, KC_EINPUT, "%s is empty", in->name);
+                status = kc_fail_remedy(err, KC_EINPUT, KC_REMEDY_SKIP_EMPTY, "%s is empty",
+                                        in->name);
                 goto out;
         }
         KC_TRY(detect_in(&look, bytes, n, bytes + PEEK, err));

@@ -13,23 +13,21 @@ struct kind {
         const char *pipe;   /* the program that writes its content to a pipe, or NULL */
         const char *advice; /* what to do, or NULL */
         unsigned remedies;  /* if there is neither */
-        const char *filter; /* of FILE only: the program cannot read a pipe */
+        const char *filter; /* of a named file only: the program cannot read a pipe */
 };
 
 #define KIND(bytes, at, what, ...) \
         { \
                 bytes, sizeof(bytes) - 1, at, what, __VA_ARGS__ \
         }
-#define PIPED(bytes, what, pipe)   KIND(bytes, 0, what, pipe, NULL, 0, NULL)
-#define TARRED(bytes)              KIND(bytes, 257, "a tar archive", "tar -xOf", NULL, 0, NULL)
-#define OTHER(bytes, what, advice) KIND(bytes, 0, what, NULL, advice, 0, NULL)
-#define ARCHIVE(bytes, what, filter) \
-        KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_UNPACK | KC_REMEDY_FILTER, filter)
+#define PIPED(bytes, what, pipe)       KIND(bytes, 0, what, pipe, NULL, 0, NULL)
+#define TARRED(bytes)                  KIND(bytes, 257, "a tar archive", "tar -xOf", NULL, 0, NULL)
+#define OTHER(bytes, what, advice)     KIND(bytes, 0, what, NULL, advice, 0, NULL)
 #define CONVERTED(bytes, what, filter) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_FILTER, filter)
 
-#define COUNTS(bytes, what) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_IMPORT, "")
+#define COUNTS(bytes, what)  KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_IMPORT, "")
+#define USELESS(bytes, what) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_OTHER_INPUT, "")
 
-#define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
 #define NAME_INDEXED "name the file that it belongs to"
 #define CRAM_ALONE   "decompress it to a file, since CRAM cannot be read from a pipe"
 #define BASECALL     "make FASTQ or BAM from it with a basecaller"
@@ -50,10 +48,10 @@ static const struct kind kinds[] = {
         PIPED("\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -dc"),
         TARRED("ustar\0"),
         TARRED("ustar  \0"),
-        ARCHIVE("PK\3\4", "a zip archive", "unzip -p FILE"),
-        OTHER("PK\5\6", "an empty zip archive", NAME_READS),
-        ARCHIVE("7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE"),
-        ARCHIVE("Rar!\x1a\7", "a rar archive", "unrar p -inul FILE"),
+        CONVERTED("PK\3\4", "a zip archive", "unzip -p FILE"),
+        USELESS("PK\5\6", "an empty zip archive"),
+        CONVERTED("7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE"),
+        CONVERTED("Rar!\x1a\7", "a rar archive", "unrar p -inul FILE"),
         CONVERTED("NCBI.sra", "an SRA archive", "fastq-dump -Z FILE"),
         OTHER("CRAM\2", "CRAM", CRAM_ALONE),
         OTHER("CRAM\3", "CRAM", CRAM_ALONE),
@@ -72,17 +70,17 @@ static const struct kind kinds[] = {
         OTHER("BAI\1", "the index of a BAM file", NAME_INDEXED),
         OTHER("CSI\1", "an index (CSI)", NAME_INDEXED),
         OTHER("TBI\1", "an index (tabix)", NAME_INDEXED),
-        OTHER("BCF\2", "a BCF file, which holds variants, not reads", NAME_READS),
-        OTHER("##fileformat=VCF", "a VCF file, which holds variants, not reads", NAME_READS),
-        OTHER("##gff", "a GFF file, which holds annotations, not reads", NAME_READS),
+        USELESS("BCF\2", "a BCF file, which holds variants, not reads"),
+        USELESS("##fileformat=VCF", "a VCF file, which holds variants, not reads"),
+        USELESS("##gff", "a GFF file, which holds annotations, not reads"),
         OTHER("LOCUS  ", "a GenBank file", "convert it to FASTA"),
         OTHER("version https://git-lfs", "a Git LFS pointer, not the file itself",
               "fetch the file: git lfs pull"),
         OTHER("<", "an HTML or XML page, as left by a failed download",
               "look at it and download the file again"),
-        OTHER("{", "a JSON file", NAME_READS),
-        OTHER("\x7f\x45LF", "a program", NAME_READS),
-        OTHER("%PDF", "a PDF document", NAME_READS),
+        USELESS("{", "a JSON file"),
+        USELESS("\x7f\x45LF", "a program"),
+        USELESS("%PDF", "a PDF document"),
 };
 
 /* ---- the message ---- */
@@ -109,8 +107,9 @@ static enum kc_status refuse(const char *name, enum kc_container outer, const ch
         char filter[sizeof err->filter];
         snprintf(filter, sizeof filter, "%s%s%s", outers[outer].pipe, pipe->program,
                  *outers[outer].pipe ? pipe->stdin : pipe->file);
-        return kc_fail_filter(err, KC_REMEDY_FILTER, filter, "%s is %s%s, which kcount cannot read",
-                              name, what, outers[outer].within);
+        return kc_fail_filter(err, KC_REMEDY_FILTER, name, filter,
+                              "%s is %s%s, which kcount cannot read", name, what,
+                              outers[outer].within);
 }
 
 static enum kc_status refuse_kind(const char *name, enum kc_container outer,
@@ -118,11 +117,19 @@ static enum kc_status refuse_kind(const char *name, enum kc_container outer,
 {
         const struct pipe pipe = { kind->pipe, " FILE", " -" };
         const char *is = outer == KC_CONTAINER_PLAIN ? "is" : "is, once decompressed,";
+        const bool is_standard = strcmp(name, kc_input_name("-")) == 0;
         if (kind->pipe != NULL)
                 return refuse(name, outer, kind->what, &pipe, err);
         if (kind->advice != NULL)
                 return kc_fail(err, KC_EINPUT, "%s %s %s; %s", name, is, kind->what, kind->advice);
-        return kc_fail_filter(err, kind->remedies, kind->filter, "%s %s %s", name, is, kind->what);
+        if (outer != KC_CONTAINER_PLAIN && kind->remedies == KC_REMEDY_IMPORT)
+                return kc_fail_remedy(err, KC_EINPUT, KC_REMEDY_SAVE, "%s %s %s", name, is,
+                                      kind->what);
+        if (outer != KC_CONTAINER_PLAIN && kind->remedies != KC_REMEDY_OTHER_INPUT)
+                return kc_fail(err, KC_EINPUT, "%s %s %s; decompress it first", name, is,
+                               kind->what);
+        return kc_fail_filter(err, kind->remedies, *kind->filter != 0 && is_standard ? "" : name,
+                              kind->filter, "%s %s %s", name, is, kind->what);
 }
 
 const char *kc_foreign_show(char shown[KC_SHOWN_NBYTES], const uint8_t *bytes, size_t n)
@@ -201,16 +208,43 @@ static bool is_fastk(const uint8_t *bytes, size_t n)
                little_u32(bytes + 8) < 1 << 15 && little_u32(bytes + 12) - 1 < 3;
 }
 
+/* k, the lowest count and the highest one, which FastK does not vary, and 64-bit numbers. */
+static bool is_fastk_histogram(const uint8_t *bytes, size_t n)
+{
+        return n > 28 && little_u32(bytes) - 1 < 255 && little_u32(bytes + 4) == 1 &&
+               little_u32(bytes + 8) == 0x7fff;
+}
+
+/* Text: bases, a blank, a number, and the line's end. */
+static bool is_text_of_counts(const uint8_t *bytes, size_t n)
+{
+        size_t nbases = 0, ndigits = 0, at;
+        while (nbases < n && bytes[nbases] != 0 && strchr("ACGTUacgtu", bytes[nbases]) != NULL)
+                nbases++;
+        at = nbases;
+        while (at < n && (bytes[at] == ' ' || bytes[at] == '\t'))
+                at++;
+        if (nbases == 0 || at == nbases)
+                return false;
+        for (; at + ndigits < n && isdigit(bytes[at + ndigits]);)
+                ndigits++;
+        return ndigits > 0 && at + ndigits < n && isspace(bytes[at + ndigits]);
+}
+
 /* The kind of a file of counts that has no fixed magic number; NULL if it is none. */
 static const struct kind *kind_of_counts(const uint8_t *bytes, size_t n)
 {
         static const struct kind suffixes = COUNTS("", "part of a KMC database");
         static const struct kind jellyfish = COUNTS("", "a Jellyfish file");
         static const struct kind fastk = COUNTS("", "a FastK table");
+        static const struct kind histogram = OTHER("", "a FastK histogram, which holds no k-mers",
+                                                   "its .ktab file holds the k-mers");
         if (is_kmc_suffixes(bytes, n))
                 return &suffixes;
         if (is_jellyfish(bytes, n))
                 return &jellyfish;
+        if (is_fastk_histogram(bytes, n))
+                return &histogram;
         return is_fastk(bytes, n) ? &fastk : NULL;
 }
 
@@ -261,14 +295,18 @@ enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, cons
         enum kc_status status = kc_foreign_check(name, outer, bytes, n, err);
         if (status != KC_OK)
                 return status;
+        if (is_text_of_counts(bytes, n))
+                return kc_fail_file(err, KC_EINPUT, KC_REMEDY_IMPORT, name,
+                                    "%s is a list of k-mers and their counts", name);
         if (is_sequence(bytes, n)) {
                 const struct pipe pipe = { "awk '{ print \">\" NR \"\\n\" $1 }'", " FILE", "" };
                 return refuse(name, outer, "a list of sequences without '>' lines", &pipe, err);
         }
-        return kc_fail(err, KC_EINPUT,
-                       "%s is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin "
-                       "with '@' or '>', but with %s",
-                       name, kc_foreign_show(shown, bytes, n));
+        return kc_fail_file(
+                err, KC_EINPUT, KC_REMEDY_OTHER_INPUT, name,
+                "%s is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin "
+                "with '@' or '>', but with %s",
+                name, kc_foreign_show(shown, bytes, n));
 }
 
 enum kc_status kc_foreign_check_lines(const char *name, enum kc_container outer,

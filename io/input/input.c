@@ -15,9 +15,15 @@ const char *kc_input_name(const char *path)
 enum kc_status kc_input_open_failed(const char *path, int error, struct kc_error *err)
 {
         if (error == ENOENT && strstr(path, "://") != NULL)
-                return kc_fail_filter(err, KC_REMEDY_FILTER, "curl -fL URL",
+                return kc_fail_filter(err, KC_REMEDY_FILTER, path, "curl -fL FILE",
                                       "cannot open %s: kcount reads files, not URLs", path);
         return kc_fail(err, KC_EINPUT, "cannot open %s: %s", kc_input_name(path), strerror(error));
+}
+
+enum kc_status kc_input_is_folder(const char *path, enum kc_status status, struct kc_error *err)
+{
+        return kc_fail_file(err, status, KC_REMEDY_OTHER_INPUT, path, "%s is a folder, not a file",
+                            kc_input_name(path));
 }
 
 static enum kc_status look_at(struct kc_input *in, struct kc_error *err)
@@ -26,7 +32,7 @@ static enum kc_status look_at(struct kc_input *in, struct kc_error *err)
         if (fstat(in->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "%s: %s", in->name, strerror(errno));
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", in->name);
+                return kc_input_is_folder(in->name, KC_EINPUT, err);
         in->regular = S_ISREG(st.st_mode);
         if (!in->regular) {
                 in->stream = hdopen(in->fd, "r");

@@ -30,6 +30,10 @@ const char *kc_input_name(const char *path);
 /* Report that this path could not be opened, with this errno. Returns KC_EINPUT. */
 enum kc_status kc_input_open_failed(const char *path, int error, struct kc_error *err);
 
+/* Report that this path leads to a folder. Returns status: KC_EINPUT if it should name reads,
+ * KC_ECORRUPT if it should name a .kc file. */
+enum kc_status kc_input_is_folder(const char *path, enum kc_status status, struct kc_error *err);
+
 /* Open path, "-" for standard input. KC_EINPUT, KC_ENOMEM. Close it in any case. */
 enum kc_status kc_input_open(struct kc_input *in, const char *path, struct kc_error *err);
 

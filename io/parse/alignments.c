@@ -55,7 +55,7 @@ static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error 
         case 3:
                 return KC_OK;
         case 2:
-                return kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fastq -",
+                return kc_fail_filter(err, KC_REMEDY_FILTER, a->name, "samtools fastq -",
                                       "%s: CRAM is read from files only, because its end cannot "
                                       "be checked in a pipe",
                                       a->name);
@@ -92,7 +92,7 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
                                "records read: %llu)" KC_DAMAGE_REMEDY,
                                a->name, (unsigned long long)offset, nread(a));
         return kc_fail_filter(
-                err, KC_REMEDY_REFERENCE | KC_REMEDY_FILTER,
+                err, KC_REMEDY_REFERENCE | KC_REMEDY_FILTER, a->name,
                 "samtools fastq --reference REF.fa FILE",
                 "%s: the reference sequence that this CRAM file needs was not found, or is a "
                 "different one (alignment records read: %llu)",
@@ -151,7 +151,7 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
 static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
 {
         if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
-                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, "samtools fastq FILE",
+                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, a->name, "samtools fastq FILE",
                                       "%s is truncated: it ends without BGZF's end-of-file block "
                                       "(alignment records read: %llu)" KC_DAMAGE_REMEDY,
                                       a->name, nread(a));

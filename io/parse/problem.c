@@ -41,17 +41,16 @@ void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit 
                 problem->needed_nbytes = limit->bound_nbytes + limit->bound_factor * nbytes;
 }
 
-enum kc_status kc_problem_fail(const struct kc_problem *problem, struct kc_error *err,
-                               const char *format, ...)
+enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file,
+                               struct kc_error *err, const char *format, ...)
 {
-        struct kc_error own = { .status = KC_EINPUT,
-                                .remedies = problem->remedies,
-                                .needed_nbytes = problem->needed_nbytes };
+        struct kc_error own = { .needed_nbytes = problem->needed_nbytes };
+        char message[sizeof own.message];
         va_list args;
         va_start(args, format);
-        vsnprintf(own.message, sizeof own.message, format, args);
+        vsnprintf(message, sizeof message, format, args);
         va_end(args);
-        if (problem->filter != NULL)
-                snprintf(own.filter, sizeof own.filter, "%s", problem->filter);
+        kc_fail_filter(&own, problem->remedies, file,
+                       problem->filter != NULL ? problem->filter : "", "%s", message);
         return kc_fail_as(err, &own);
 }

@@ -27,8 +27,9 @@ void kc_problem_set_letter(struct kc_problem *problem, uint8_t letter);
 void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
                          uint64_t nbases, unsigned bases_per_byte);
 
-/* Record a failure with this message and the problem's remedies. Returns KC_EINPUT. */
-enum kc_status kc_problem_fail(const struct kc_problem *problem, struct kc_error *err,
-                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Record a failure with this message and the problem's remedies for the file. Returns KC_EINPUT. */
+enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file,
+                               struct kc_error *err, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -331,7 +331,7 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
                 return kc_input_open_failed(path, errno, err);
         *regular = S_ISREG(st.st_mode);
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", kc_input_name(path));
+                return kc_input_is_folder(path, KC_EINPUT, err);
         if (!*regular && !standard && access(path, R_OK) != 0)
                 return kc_input_open_failed(path, errno, err);
         return KC_OK;

@@ -294,11 +294,14 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
 {
         if (problem->what[0] == 0)
                 return KC_OK;
-        uint64_t record = text->nreads + problem->record;
-        return kc_problem_fail(problem, err, "%s: record %llu %s%s%s", text->name,
-                               (unsigned long long)(record > 0 ? record : 1), problem->what,
-                               text->checker ? "; to see whether the file is damaged: " : "",
-                               text->checker ? text->checker : "");
+        struct kc_problem shown = *problem;
+        const uint64_t record = text->nreads + problem->record;
+        if (shown.remedies == 0 && text->checker != NULL) {
+                shown.remedies = KC_REMEDY_TEST;
+                shown.filter = text->checker;
+        }
+        return kc_problem_fail(&shown, text->name, err, "%s: record %llu %s", text->name,
+                               (unsigned long long)(record > 0 ? record : 1), shown.what);
 }
 
 /* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */

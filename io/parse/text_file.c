@@ -24,7 +24,7 @@ static enum kc_status open_source(struct kc_text_file *file, struct kc_input *in
         KC_TRY(kc_detect(in, KC_ACCEPT_LINES | KC_ACCEPT_EMPTY, &found, err));
         if (found.container != KC_CONTAINER_ALIGNMENTS && !found.bam)
                 return kc_source_open(&file->source, in, found.container, CHUNK_NBYTES, 1, err);
-        status = kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",
+        status = kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "samtools fasta FILE",
                                 "%s is SAM, BAM or CRAM, which kcount reads only to count",
                                 in->name);
 out:

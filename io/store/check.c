@@ -216,11 +216,11 @@ static enum kc_status check_ends(struct kc_store *store, struct kc_error *err)
         const enum kc_status status = find_append(store, err);
         if (status != KC_OK || store->is_changing)
                 return status;
-        return kc_fail_remedy(err, KC_EUNTIDY, KC_REMEDY_CHANGE,
-                              "%s: an interrupted append left %llu bytes after its footer, from "
-                              "offset %llu on; no data is lost",
-                              store->path, (unsigned long long)(store->nbytes - end),
-                              (unsigned long long)end);
+        return kc_fail_file(err, KC_EUNTIDY, KC_REMEDY_CHANGE, store->path,
+                            "%s: an interrupted append left %llu bytes after its footer, from "
+                            "offset %llu on; no data is lost",
+                            store->path, (unsigned long long)(store->nbytes - end),
+                            (unsigned long long)end);
 }
 
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,

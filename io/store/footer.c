@@ -97,13 +97,15 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
                 return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
                                       "%s is not a .kc file: it does not begin like one", path);
         if (header->version != KC_STORE_VERSION)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s has version %u of the .kc format; this program reads version %d",
-                               path, header->version, KC_STORE_VERSION);
+                return kc_fail(
+                        err, KC_ECORRUPT,
+                        "%s has version %u of the .kc format; this program reads version %d, a "
+                        "newer one may read it",
+                        path, header->version, KC_STORE_VERSION);
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||
             header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_STRANDED) != 0)
-                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
-                                      "%s is damaged: its header (offset 0) is wrong", path);
+                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
+                                    "%s is damaged: its header (offset 0) is wrong", path);
         return KC_OK;
 }
 
@@ -159,11 +161,11 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
                 return kc_fail(err, KC_ECORRUPT,
                                "%s is damaged: its header (offset 64) points to no footer", path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
-                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
-                                      "%s is truncated: it has %llu bytes, but its footer ends at "
-                                      "%llu",
-                                      path, (unsigned long long)file_nbytes,
-                                      (unsigned long long)(ref->offset + ref->nbytes));
+                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
+                                    "%s is truncated: it has %llu bytes, but its footer ends at "
+                                    "%llu",
+                                    path, (unsigned long long)file_nbytes,
+                                    (unsigned long long)(ref->offset + ref->nbytes));
         return KC_OK;
 }
 
@@ -358,9 +360,9 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
         return KC_OK;
 damaged:
         free(out);
-        return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
-                              "%s is damaged: its footer (offset %llu) is wrong", file->path,
-                              (unsigned long long)file->footer_offset);
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, file->path,
+                            "%s is damaged: its footer (offset %llu) is wrong", file->path,
+                            (unsigned long long)file->footer_offset);
 }
 
 /* ---- what the runs hold ---- */

@@ -224,12 +224,11 @@ static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_
 {
         const bool adds = set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM;
         if (t->nread != sum)
-                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_CHECK,
-                                      "%s%s: the counts add up to %llu, but the footer%s %llu",
-                                      set->stores[0]->path, set->nstores > 1 ? " and others" : "",
-                                      (unsigned long long)t->nread,
-                                      set->nstores > 1 ? "s say" : " says",
-                                      (unsigned long long)sum);
+                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_CHECK, set->stores[0]->path,
+                                    "%s%s: the counts add up to %llu, but the footer%s %llu",
+                                    set->stores[0]->path, set->nstores > 1 ? " and others" : "",
+                                    (unsigned long long)t->nread,
+                                    set->nstores > 1 ? "s say" : " says", (unsigned long long)sum);
         origin->nsaturated += t->nsaturated;
         origin->ndropped_distinct += t->ndropped_distinct;
         origin->ndropped_kmers += adds ? t->nremoved : t->nread - t->nkept - t->nsaturated;

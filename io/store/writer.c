@@ -337,9 +337,9 @@ static enum kc_status append_to(struct kc_store_writer *w, const char *path,
         KC_TRY(kc_store_open(store, path, err));
         KC_TRY(kc_store_check_writable(*store, err));
         if ((*store)->nruns == KC_STORE_MAX_RUNS)
-                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_COMPACT,
-                                      "%s has %d runs, which is the most a file can hold", path,
-                                      KC_STORE_MAX_RUNS);
+                return kc_fail_file(err, KC_EUSAGE, KC_REMEDY_COMPACT, path,
+                                    "%s has %d runs, which is the most a file can hold", path,
+                                    KC_STORE_MAX_RUNS);
         KC_TRY(mend_references(w, *store, err));
         KC_TRY(inherit_runs(w, *store, err));
         w->end = (*store)->footer_offset + (*store)->footer_nbytes;

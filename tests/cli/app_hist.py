@@ -112,7 +112,7 @@ def test_store_in_a_pipe():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     for options, message in (
-            ((), "/dev/stdin is not a regular file, but a .kc file must be one; to count the "
+            ((), "/dev/stdin: a .kc file cannot be read from a pipe; name the file; to count the "
                  "k-mers of reads, add -k K"),
             (("-k", 3), "/dev/stdin is a .kc file, which holds counts already; to print its "
                         "histogram, save it as a file and leave out -k")):
@@ -269,8 +269,11 @@ def test_failures():
 
     def fails(*arguments, message):
         expect(s.kcount("hist", *arguments, code=1, message=message), "", f"hist {arguments}")
-    fails("a.fq", message="a.fq is not a .kc file: it does not begin like one; to count the k-mers "
-                          "of reads, add -k K\n")
+    fails("a.fq", message="a.fq holds reads; count them: kcount hist a.fq -k 31\n")
+    s.write("odd", "neither\n")
+    fails("odd", message="odd is not a .kc file: it does not begin like one; to count the k-mers of "
+                         "reads, add -k K\n")
+    os.remove(s.path / "odd")
     fails("nowhere", message="cannot open nowhere")
     fails("nowhere", "-k", 3, message="cannot open nowhere")
     fails(s.path, "-k", 3, message=str(s.path))

@@ -52,13 +52,19 @@ def zip_file(out):
         archive.writestr("reads.fq", FASTQ)
 
 
+def pasteable(wanted, name, *arguments):
+    """The message with the file's name, and with the command line that reads it from a pipe."""
+    line = " ".join(["kcount", *("-" if word == name else str(word) for word in arguments)])
+    return wanted.replace("kcount ... -", line).replace("FILE", name)
+
+
 def unread(what, command):
     return f"in is {what}, which kcount cannot read; try: {command} | kcount ... -"
 
 
 def neither(shown):
     return ("in is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with '@' or "
-            "'>', but with " + shown)
+            "'>', but with " + shown + "; name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM")
 
 
 def trailing(what, size, kind="gzip", read=""):
@@ -101,8 +107,7 @@ REFUSED = [
     (TAR, unread("a tar archive", "tar -xOf FILE")),
     (packed(tar, "@reads.fq"), unread("a tar archive", "tar -xOf FILE")),
     (gzip.compress(TAR), unread("a tar archive inside gzip", "gzip -dc FILE | tar -xOf -")),
-    (packed(zip_file),
-     "in is a zip archive; unpack it, or try: unzip -p FILE | kcount ... -"),
+    (packed(zip_file), "in is a zip archive; try: unzip -p FILE | kcount ... -"),
     (b"<!DOCTYPE html>\n<html></html>\n", "in " + PAGE),
     (b"version https://git-lfs.github.com/spec/v1\n",
      "in is a Git LFS pointer, not the file itself; fetch the file: git lfs pull"),
@@ -118,7 +123,7 @@ REFUSED = [
     (b"hello, world\n", neither('"hello, world"')),
     (b"\xe9t\xe9\n", neither("the bytes e9 74 e9 0a")),
     # nothing
-    (b"", "in is empty"),
+    (b"", "in is empty; find out why, or skip it with --skip-empty"),
     (b"\n \n\t\n", "in holds no reads: all of its lines are blank"),
     (bytes(4096),
      "in begins with NUL bytes, like a file that was not written completely; copy or download "
@@ -154,17 +159,17 @@ REFUSED = [
     (FASTQ + b"done.\n", "in: record 41 does not begin with '@' but with \"done.\""),
     (gzip.compress(FASTQ + SHORT_QUALITY),
      "in: record 41 has 4 bases but 3 quality letters; to see whether the file is damaged: "
-     "gzip -t FILE"),
+     "gzip -t in"),
     (FASTQ + b"@b\nAC\xe9T\n+\nIIII\n",
      "in: record 41 has the byte 0xe9 in its sequence: the file is damaged, or not FASTQ or FASTA"),
     (gzip.compress(FASTA + b"A\0C\n"),
      "in: record 2 holds binary data (byte 0x00): this is not FASTA, or it is damaged; to see "
-     "whether the file is damaged: gzip -t FILE"),
+     "whether the file is damaged: gzip -t in"),
     (FASTA + b">c\0\nACGT\n",
      "in: record 3 holds binary data (byte 0x00): this is not FASTA, or it is damaged"),
     (FASTA + b">c\nACGT>d part\nACGT\n", "in: record 3" + INNER),
     (gzip.compress(FASTA[:-1]) + gzip.compress(FASTA),
-     "in: record 2" + INNER + "; to see whether the file is damaged: gzip -t FILE"),
+     "in: record 2" + INNER + "; to see whether the file is damaged: gzip -t in"),
     (bgzf(FASTA[:-1] + FASTA, 20), "in: record 2" + INNER),
     (FASTA + b" \t" + FASTA, "in: record 2" + INNER),
     (FASTQ + b"@b\nAC>T\n+\nII>I\n", "in: record 41" + INNER),
@@ -190,7 +195,8 @@ def test_refused():
     for content, wanted in REFUSED:
         s.write("in", content)
         for threads in (1, 4):
-            refuse(s, wanted, "count", "in", "-k", 5, "-t", threads, "-o", "out.kc", *CPU)
+            call = ("count", "in", "-k", 5, "-t", threads, "-o", "out.kc", *CPU)
+            refuse(s, pasteable(wanted, "in", *call), *call)
 
 
 def test_standard_input():
@@ -204,7 +210,8 @@ def test_standard_input():
         with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as pipe:
             feed = threading.Thread(target=lambda: (pipe.stdin.write(content), pipe.stdin.close()))
             feed.start()
-            refuse(s, "standard input" + wanted[2:], "-", "-k", 5, "-o", "out.kc", *CPU,
+            call = ("-", "-k", 5, "-o", "out.kc", *CPU)
+            refuse(s, "standard input" + pasteable(wanted, "-", *call)[2:], *call,
                    stdin=pipe.stdout)
             feed.join()
 
@@ -216,7 +223,7 @@ def test_joined_zstd():
     halves = [subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE, check=True).stdout
               for text in (FASTA[:-1], FASTA)]
     s.write("in", b"".join(halves))
-    refuse(s, "in: record 2" + INNER + "; to see whether the file is damaged: zstd -t FILE", "in",
+    refuse(s, "in: record 2" + INNER + "; to see whether the file is damaged: zstd -t in", "in",
            "-k", 5, "-o", "out.kc", *CPU)
 
 
@@ -307,11 +314,38 @@ def test_without_sequence():
     s.kcount("a", "in", "-k", 5, "--quiet", "--force")
     expect(s.said, warning.format("a") + warning.format("in") +
            "kcount: warning: no k-mer was kept: no input holds a sequence\n", "two files")
-    s.write("empty", "")
-    refuse(s, "empty is empty", "empty", "plain.fq", "-k", 5, *CPU)
-    refuse(s, "standard input is empty", "-", "-k", 5, "-o", "out.kc", *CPU)
     s.kcount("a", "-k", 5, "-o", "out.kc")
     s.kcount("check", "out.kc")
+
+
+def test_nothing_at_all():
+    """A file of 0 bytes is an error, unless the user says otherwise; then it has no sequence."""
+    s = Session()
+    s.write("plain.fq", FASTQ)
+    s.write("empty", "")
+    s.write("blank", "\n")
+    s.kcount("plain.fq", "-k", 5, "--quiet")
+    want = s.kcount("dump", "plain.kc")
+    reason = "is empty; find out why, or skip it with --skip-empty"
+    skipped = "kcount: warning: empty holds no sequence: no k-mer was counted in it\n"
+    refuse(s, f"empty {reason}", "empty", "plain.fq", "-k", 5, *CPU)
+    refuse(s, f"standard input {reason}", "-", "-k", 5, "-o", "out.kc", *CPU)
+    refuse(s, f"empty {reason}", "hist", "plain.fq", "empty", "-k", 5, *CPU)
+    for inputs in (("empty", "plain.fq"), ("plain.fq", "empty"), ("@list",)):
+        s.write("list", "plain.fq\nempty\n")
+        for threads in (1, 4):
+            report = json.loads(s.kcount(*inputs, "-k", 5, "-t", threads, "-o", "out.kc", "--json",
+                                         "--force", "--quiet", "--skip-empty"))
+            expect(s.said, skipped, f"{inputs}")
+            expect(report["inputs_without_sequence"], ["empty"], f"{inputs}")
+            expect(s.kcount("dump", "out.kc"), want, f"{inputs}")
+    s.kcount("add", "plain.kc", "empty", "--quiet", "--skip-empty")
+    expect(s.said, skipped, "add")
+    expect(s.kcount("dump", "plain.kc"), want, "add")
+    s.kcount("hist", "empty", "-k", 5, "--quiet", "--skip-empty")
+    expect(s.said, skipped, "hist")
+    refuse(s, "blank holds no reads: all of its lines are blank", "blank", "-k", 5, *CPU,
+           "--skip-empty")
 
 
 def test_large_gzip():
@@ -328,7 +362,8 @@ def test_large_gzip():
     for more, what in ((b"\n", "1 byte"), (b"no" * 20, "40 bytes")):
         s.write("in", large + more)
         for threads in (1, 4):
-            refuse(s, trailing(what, len(large)), "in", "-k", 5, "-t", threads, *CPU)
+            call = ("in", "-k", 5, "-t", threads, "-o", "out.kc", *CPU)
+            refuse(s, pasteable(trailing(what, len(large)), "in", *call), *call)
 
 
 def test_accepted():
@@ -369,8 +404,8 @@ def test_lists():
 def test_database_as_reads():
     s = Session()
     s.kcount("a.fq", "-k", 3, "--quiet")
-    wanted = ("a.kc is a .kc file, which holds counts already; 'kcount dump' prints them, and "
-              "'kcount merge' adds up several files")
+    wanted = ("a.kc is a .kc file, which holds counts already; 'kcount merge' adds up several such "
+              "files; to print one: kcount dump a.kc")
     refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc", *CPU)
     refuse(s, wanted, "query", "a.kc", "-f", "a.kc")
 
@@ -406,7 +441,7 @@ def test_query_files():
         s.write("in", content)
         for call in ("query", "remove"):
             s.kcount(call, "db.kc", "-f", "in", code=1)
-            advised = wanted.replace("kcount ...", f"kcount {call} ... -f")
+            advised = pasteable(wanted, "in", call, "db.kc", "-f", "in")
             expect(s.said, f"kcount: {advised}\n", call)
 
 
@@ -450,7 +485,7 @@ def test_cram():
     wanted = ("in: the reference sequence that this CRAM file needs was not found, or is a "
               "different one (alignment records read: 0); set REF_PATH or REF_CACHE to its place "
               "(it is fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
-              "--reference REF.fa FILE | kcount ... -")
+              "--reference REF.fa in | kcount - -k 5 -t 1 --device cpu -o in.kc")
     for path in ({}, {"REF_PATH": "/nonexistent/%s"}):
         others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1, *CPU,
                                     env={**proxy.environment, **path})
@@ -485,7 +520,8 @@ def test_bam():
             (bam + b"more",
              trailing("4 bytes", len(bam), "BGZF", " (alignment records read: 569)"))):
         s.write("in", content)
-        refuse(s, wanted, "in", "-k", 5, "-o", "out.kc", *CPU)
+        call = ("in", "-k", 5, "-o", "out.kc", *CPU)
+        refuse(s, pasteable(wanted, "in", *call), *call)
 
 
 def test_bam_in_other_containers():
@@ -540,7 +576,8 @@ def test_zstd_dictionary():
         os.unlink(s.path / name)
     for threads in (1, 4):
         refuse(s, "in was compressed with a zstd dictionary, without which it cannot be read; "
-               "try: zstd -dc -D DICT FILE | kcount ... -", "in", "-k", 5, "-t", threads, *CPU)
+               f"try: zstd -dc -D DICT in | kcount - -k 5 -t {threads} --device cpu -o in.kc", "in",
+               "-k", 5, "-t", threads, *CPU)
 
 
 def test_same_file():
@@ -600,7 +637,7 @@ def test_no_qualities():
     s.kcount("hist", "x.fa", "-k", 3, "-q", 9, message=told)
 
 
-main([test_refused, test_standard_input, test_no_end_block, test_without_sequence,
+main([test_refused, test_standard_input, test_no_end_block, test_without_sequence, test_nothing_at_all,
       test_joined_zstd, test_large_joined, test_large_gzip, test_accepted, test_lists,
       test_database_as_reads, test_query_files, test_cram, test_bam, test_bam_in_other_containers,
       test_reads_named_like_headers, test_zstd_dictionary, test_same_file, test_many_same_files,

@@ -113,8 +113,8 @@ def test_count_names_the_format():
                        ("jellyfish-k31.jf", "a Jellyfish file"),
                        ("fastk-k31.ktab", "a FastK table")):
         s.kcount("count", file, "-k", 31, "-o", "y.kc", code=1,
-                 message=f"{file} is {what}; it holds counts, not reads: 'kcount import FILE "
-                         "-o X.kc' converts it to a .kc file")
+                 message=f"{file} is {what}; convert it: kcount import {file.partition('.kmc')[0]} "
+                         f"-o {file.rpartition('.')[0]}.kc")
         expect("y.kc" in s.names(), False, "an output")
 
 
@@ -122,7 +122,8 @@ def test_own_files():
     s = Session()
     (s.path / "a.fa").write_text(">r\nACGTACGTAC\n")
     s.kcount("count", "a.fa", "-k", 5, "-o", "a.kc")
-    refused(s, "a.kc", "a.kc is a .kc file, which holds counts already; 'kcount dump' prints them")
+    refused(s, "a.kc", "a.kc is a .kc file, which holds counts already; 'kcount merge' adds up several "
+            "such files; to print one: kcount dump a.kc")
 
 
 def test_names():

@@ -97,8 +97,10 @@ static void test_unknown(void **state)
 #undef NEITHER
         REFUSE("ACGTACGT\nACGTT\n", PLAIN,
                " is a list of sequences without '>' lines, which kcount cannot read [awk '{ print \">\" NR \"\\n\" $1 }' FILE]");
-        REFUSE("ACGTACGT\t12\n", GZIP,
+        REFUSE("ACGTACGT\tx\n", GZIP,
                " is a list of sequences without '>' lines inside gzip, which kcount cannot read [gzip -dc FILE | awk '{ print \">\" NR \"\\n\" $1 }']");
+        REFUSE("ACGTACGT\t12\n", GZIP, " is a list of k-mers and their counts");
+        REFUSE("acgu 1\n", PLAIN, " is a list of k-mers and their counts");
 }
 
 static void test_empty(void **state)

@@ -237,7 +237,7 @@ static void test_bad_paths(void **state)
         const char *url = "https://example.org/reads.fq.gz";
         got = read_paths(&url, 1, &usual);
         assert_refused(&got, "cannot open https://example.org/reads.fq.gz: kcount reads files, not "
-                             "URLs [curl -fL URL]");
+                             "URLs [curl -fL FILE]");
         const char *twice[] = { "-", "-" };
         got = read_paths(twice, 2, &usual);
         assert_refused(&got, "twice");
