@@ -41,6 +41,7 @@ static const struct option_spec range_options[] = {
           .help = "Print only the number of k-mers and the sum of counts. Between the two "
                   "numbers is a tab." },
         DUMPING_OPTIONS(FIELD(common)),
+        OPTION_THREADS(FIELD(common.common.nthreads)),
         OPTION_QUIET(FIELD(common.common.quiet)),
         { 0 },
 };

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { PART_NBYTES = 1 << 20, BUFFER_NBYTES = 2 << 20, MAX_PARTS = 1 << 20 };
+/* Parts fill about half of a buffer, because most pairs take half of what they might. */
+enum { BUFFER_NBYTES = 2 << 20, MAX_PARTS = 1 << 20 };
 
 struct walk {
         const struct walking *walking;
@@ -128,12 +129,13 @@ enum kc_status walking_run(const struct walking *walking, struct kc_error *err)
         struct walk walk = { .walking = walking, .nwords = (size_t)kc_kmer_nwords(info.k) };
         int nthreads = walking->nthreads;
         enum kc_status status;
-        uint64_t nparts = info.ndistinct * walking->pair_nbytes / PART_NBYTES + 1;
+        uint64_t nparts = info.ndistinct * walking->pair_nbytes / BUFFER_NBYTES + 1;
         if (nparts > MAX_PARTS)
                 nparts = MAX_PARTS;
         kc_job_expect(walking->job, is_whole ? info.ndistinct : 0);
-        if (nthreads > 1 && is_whole)
-                KC_TRY(kc_store_split(walking->store, nparts, &walk.bounds, &walk.nbounds, err));
+        if (nthreads > 1)
+                KC_TRY(kc_store_split(walking->store, walking->from, walking->to, nparts,
+                                      &walk.bounds, &walk.nbounds, err));
         kc_turn_init(&walk.turn);
         if ((size_t)nthreads > walk.nbounds + 1)
                 nthreads = (int)walk.nbounds + 1;

@@ -12,8 +12,7 @@
 
 struct walking {
         struct kc_store *store;
-        const uint64_t *from, *to; /* bounds, both included; NULL: none. With bounds, one thread
-                                      walks, because parts are cut for the whole file */
+        const uint64_t *from, *to; /* bounds, both included; NULL: none */
         int nthreads;
         struct kc_job *job; /* counts the k-mers that were taken, and can cancel; may be NULL */
         size_t pair_nbytes; /* the most that a pair takes in the buffer */

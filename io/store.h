@@ -281,14 +281,16 @@ enum kc_status kc_cursor_next(struct kc_cursor *cursor, const uint64_t **kmers,
 void kc_cursor_close(struct kc_cursor *cursor);
 
 /*
- * Cut the key space into about nparts ranges of similar size, for threads that walk it in parallel.
- * KC_ECORRUPT, KC_EIO, KC_ENOMEM.
- *   bounds  out, [*nbounds * nwords], freed by the caller, ascending, none is 0: part p of the
- *           *nbounds + 1 parts is [bounds[p-1], bounds[p]); the first has no lower bound, the last
- *           no upper
+ * Cut the key space, or the part of it in [from, to], into about nparts ranges of similar size, for
+ * threads that walk it in parallel; a small part of it into fewer. NULL: no bound. KC_ECORRUPT,
+ * KC_EIO, KC_ENOMEM.
+ *   bounds  out, [*nbounds * nwords], freed by the caller, ascending, above from (or 0), at most
+ *           to: part p of the *nbounds + 1 parts is [bounds[p-1], bounds[p]); the first begins at
+ *           from, the last ends with to
  */
-enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **bounds,
-                              size_t *nbounds, struct kc_error *err);
+enum kc_status kc_store_split(struct kc_store *store, const uint64_t *from, const uint64_t *to,
+                              size_t nparts, uint64_t **bounds, size_t *nbounds,
+                              struct kc_error *err);
 
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity

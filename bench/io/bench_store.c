@@ -306,8 +306,8 @@ static void bench_read(struct bench *b)
         report("open, one lookup", begin, 1);
 
         begin = now();
-        if (kc_store_split(b->store, (size_t)b->nthreads, (uint64_t **)&b->bounds, &b->nbounds,
-                           &err) != KC_OK ||
+        if (kc_store_split(b->store, NULL, NULL, (size_t)b->nthreads, (uint64_t **)&b->bounds,
+                           &b->nbounds, &err) != KC_OK ||
             kc_parallel((int)b->nbounds + 1, walk_part, NULL, b, &err) != KC_OK)
                 die(&err);
         report("walk", begin, (double)b->npairs);

@@ -73,8 +73,9 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                             const struct kc_run *run, uint64_t number, struct kc_error *err);
 
 /* As kc_store_split, for several stores of the same k. */
-enum kc_status kc_stores_split(struct kc_store *const *stores, size_t nstores, size_t nparts,
-                               uint64_t **bounds, size_t *nbounds, struct kc_error *err);
+enum kc_status kc_stores_split(struct kc_store *const *stores, size_t nstores, const uint64_t *from,
+                               const uint64_t *to, size_t nparts, uint64_t **bounds,
+                               size_t *nbounds, struct kc_error *err);
 
 /* Number of k-mers in a block of a run. */
 static inline size_t kc_run_block_nkmers(const struct kc_run *run, uint64_t block)

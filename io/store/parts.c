@@ -98,7 +98,8 @@ enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_
         if (nparts > MAX_PARTS)
                 nparts = MAX_PARTS;
         enum kc_status status;
-        KC_TRY(kc_stores_split(set->stores, set->nstores, nparts, &p.bounds, &p.nbounds, err));
+        KC_TRY(kc_stores_split(set->stores, set->nstores, NULL, NULL, nparts, &p.bounds, &p.nbounds,
+                               err));
         kc_job_expect(job, p.nbounds + 1);
         if ((size_t)nthreads > p.nbounds + 1)
                 nthreads = (int)p.nbounds + 1;

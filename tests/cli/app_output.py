@@ -81,8 +81,14 @@ def test_dump_to_files():
     s = big()
     wanted = s.kcount("dump", "big.kc", "-t", 1)
     expect(len(wanted.splitlines()) > 390000, True, "a big dump")
+    some = s.kcount("range", "big.kc", "CAC", "G", "-t", 1)
+    lines = [line for line in wanted.splitlines(True) if "CAC" <= line < "H"]
+    expect(some == "".join(lines), True, "a big range")
     for threads in (2, 5):
         expect(s.kcount("dump", "big.kc", "-t", threads) == wanted, True, f"dump, {threads} threads")
+        for first, last, right in ("A", "T", wanted), ("CAC", "G", some):
+            expect(s.kcount("range", "big.kc", first, last, "-t", threads) == right, True,
+                   f"range {first} {last}, {threads} threads")
     os.umask(0o027)
     s.kcount("dump", "big.kc", "-o", "out")
     expect(s.read("out") == wanted, True, "dump -o")
@@ -110,8 +116,8 @@ def test_existing_files():
     for call in PRINTERS:
         printed, before = s.kcount(*call), s.contents()
         for name in "out", "link":
-            s.kcount(*call, "-o", name, code=1,
-                     message=f"{name} already exists; name another file with -o, or replace it with --force")
+            s.kcount(*call, "-o", name, code=1, message=f"{name} already exists; "
+                     "name another file with -o, or replace it with --force")
         s.kcount(*call, "-o", "a.kc", "--force", code=2, message="two different files")
         s.kcount(*call, "-o", "..", code=2, message="'..' is a folder")
         s.kcount(*call, "-o", "nowhere/out", code=1, message="cannot create nowhere/out")

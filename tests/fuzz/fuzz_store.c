@@ -117,7 +117,7 @@ static void read_all(struct kc_store *store)
         walk(store, NULL, NULL);
         look_up(store);
         combine(store, sound);
-        if (kc_store_split(store, 3, &bounds, &nbounds, NULL) != KC_OK)
+        if (kc_store_split(store, NULL, NULL, 3, &bounds, &nbounds, NULL) != KC_OK)
                 return;
         if (nbounds > 0)
                 walk(store, bounds, bounds + (nbounds - 1) * (size_t)store->nwords);

@@ -112,7 +112,7 @@ static inline void check_split(struct kc_store *store, const struct pair_set *s,
         struct kc_store_info info;
         uint64_t *bounds;
         size_t nbounds, total = 0;
-        assert_ok(kc_store_split(store, nparts, &bounds, &nbounds, &err), err);
+        assert_ok(kc_store_split(store, NULL, NULL, nparts, &bounds, &nbounds, &err), err);
         assert_true(nbounds < nparts);
         kc_store_get_info(store, &info);
         for (size_t p = 0; p <= nbounds; p++) {
@@ -127,6 +127,32 @@ static inline void check_split(struct kc_store *store, const struct pair_set *s,
         free(bounds);
 }
 
+/* The bounds of a range are in it; most of a large one is cut, and a single k-mer is not. */
+static inline void check_split_range(struct kc_store *store, const struct pair_set *s,
+                                     size_t nparts)
+{
+        struct kc_error err = { 0 };
+        for (size_t tenth = 1; tenth < 10 && s->n > 0; tenth++) {
+                const uint64_t *from = s->kmers + s->n * tenth / 20 * s->nw;
+                const uint64_t *to = s->kmers + (s->n - 1 - s->n * tenth / 20) * s->nw;
+                uint64_t *bounds;
+                size_t nbounds;
+                assert_ok(kc_store_split(store, from, to, nparts, &bounds, &nbounds, &err), err);
+                assert_true(nbounds < nparts);
+                assert_true(nbounds > 0 || s->n < 100000 || nparts == 1 || tenth > 1);
+                for (size_t i = 0; i < nbounds; i++) {
+                        const uint64_t *bound = bounds + i * s->nw;
+                        const uint64_t *before = i == 0 ? from : bound - s->nw;
+                        assert_true(kc_kmer_compare(before, bound, (int)s->nw) < 0);
+                        assert_true(kc_kmer_compare(bound, to, (int)s->nw) <= 0);
+                }
+                free(bounds);
+                assert_ok(kc_store_split(store, from, from, nparts, &bounds, &nbounds, &err), err);
+                assert_int_equal(nbounds, 0);
+                free(bounds);
+        }
+}
+
 static inline void check_all(const char *path, const struct pair_set *s)
 {
         struct kc_error err = { 0 };
@@ -139,6 +165,7 @@ static inline void check_all(const char *path, const struct pair_set *s)
         check_histogram(store, s);
         check_split(store, s, 1);
         check_split(store, s, 4);
+        check_split_range(store, s, 4);
         kc_store_close(store);
 }
 

@@ -481,7 +481,8 @@ static void test_full_page_behind_old(void **unused)
         append_set("s.kc", &many, false, 1);
         assert_linked("s.kc", "-l");
         struct kc_store *store = open_store("s.kc");
-        assert_ok(kc_store_split(store, 5, &bounds, &nbounds, &err), err); /* one page buffer */
+        assert_ok(kc_store_split(store, NULL, NULL, 5, &bounds, &nbounds, &err),
+                  err); /* one page buffer */
         assert_int_equal(walk(store, NULL, NULL), KC_OK);
         kc_store_close(store);
         free(bounds);
