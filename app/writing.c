@@ -120,17 +120,16 @@ void writing_put_costs(struct text_out *out, const struct writing *w,
                        const struct writing_costs *costs)
 {
         const bool cpu_instead = w->device.may_fall_back && !w->device.cuda;
-        const int nworkers = costs->nprocesses > 0 ? costs->nprocesses : w->nthreads;
         char time[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], spilled[FORMATTED_NBYTES];
-        text_out_printf(out, "%s on %s%d %s%s, %s%s of memory",
-                        format_seconds(kc_clock_seconds() - w->call->start_seconds, time),
-                        cpu_instead ? "the CPU, " : "", nworkers,
-                        costs->nprocesses > 0 ? "process" : "thread",
-                        nworkers == 1           ? ""
-                        : costs->nprocesses > 0 ? "es"
-                                                : "s",
-                        costs->nprocesses > 0 ? "up to " : "",
-                        format_size(costs->peak_nbytes, peak));
+        format_seconds(kc_clock_seconds() - w->call->start_seconds, time);
+        format_size(costs->peak_nbytes, peak);
+        if (costs->nprocesses > 0)
+                text_out_printf(out, "%s on %d processes, up to %s of memory each", time,
+                                costs->nprocesses, peak);
+        else
+                text_out_printf(out, "%s on %s%d thread%s, %s of memory", time,
+                                cpu_instead ? "the CPU, " : "", w->nthreads,
+                                w->nthreads == 1 ? "" : "s", peak);
         if (costs->spilled_nbytes > 0)
                 text_out_printf(out, ", %s spilled to disk",
                                 format_size(costs->spilled_nbytes, spilled));

@@ -227,6 +227,19 @@ def test_report():
            "sent and received")
 
 
+def test_summary():
+    """Only the first process prints it, with a line about each."""
+    s = Session()
+    make_inputs(s)
+    done = subprocess.run([*LAUNCH, "-n", "2", KCOUNT, "count", "x.fq", "-k", "31", "-o", "many.kc"],
+                          cwd=s.path, env=ENVIRONMENT, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          timeout=120)
+    said = done.stderr.decode()
+    for part in "31-mers ", "rank 0 on ", "rank 1 on ", "wrote many.kc, ", " s on 2 processes, up to ":
+        expect(said.count(part), 1, f"{part!r} in {said!r}")
+    expect(said.endswith(" of memory each\n"), True, f"the last line of {said!r}")
+
+
 def test_failures():
     s = Session()
     make_inputs(s)
@@ -427,7 +440,7 @@ def test_silent_rank():
 
 main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
-      test_report, test_failures, test_ends, test_lists, test_exit_codes, test_help, test_another_program,
+      test_report, test_summary, test_failures, test_ends, test_lists, test_exit_codes, test_help, test_another_program,
       test_input_that_one_rank_cannot_see,
       test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])
