@@ -154,4 +154,5 @@ const struct command command_check = {
         .settings_nbytes = sizeof(struct check_settings),
         .min_operands = 1,
         .max_operands = 1,
+        .for_more = "one .kc file; check each of them by itself",
 };

@@ -47,4 +47,5 @@ const struct command command_compact = {
         .settings_nbytes = sizeof(struct combine_settings),
         .min_operands = 1,
         .max_operands = 1,
+        .for_more = "one .kc file; 'kcount merge' joins several",
 };

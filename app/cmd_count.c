@@ -8,10 +8,18 @@
 
 #define FIELD(member) COUNTING_FIELD(member)
 
+static enum kc_status run_count(const struct invocation *call, struct kc_error *err)
+{
+        const struct count_settings *s = call->settings;
+        if (call->noperands == 0)
+                return kc_fail(err, KC_EUSAGE, "no input; name a file, or - for standard input");
+        return s->ks.n == 0 ? counting_ask_for_k(call, err) : counting_create(call, err);
+}
+
 static const struct option_spec count_options[] = {
-        COUNTING_KMER(true, ", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
-                            "run, each into a file of its own. If -k is given more than once, all "
-                            "of its numbers are counted."),
+        COUNTING_KMER(", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
+                      "run, each into a file of its own. If -k is given more than once, all "
+                      "of its numbers are counted."),
         { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
@@ -57,7 +65,7 @@ static const struct option_spec count_options[] = {
 
 const struct command command_count = {
         .name = "count",
-        .run = counting_create,
+        .run = run_count,
         .operands = "FILE...",
         .group = COMMAND_COUNTS,
         .summary = "Count k-mers in reads or genomes",
@@ -87,6 +95,5 @@ const struct command command_count = {
         .options = count_options,
         .settings_nbytes = sizeof(struct count_settings),
         .by_ranks = true,
-        .min_operands = 1,
         .max_operands = -1,
 };

@@ -87,4 +87,5 @@ const struct command command_dump = {
         .settings_nbytes = sizeof(struct dump_settings),
         .min_operands = 1,
         .max_operands = 1,
+        .for_more = "one .kc file; 'kcount merge' joins several",
 };

@@ -207,4 +207,5 @@ const struct command command_export = {
         .settings_nbytes = sizeof(struct export_settings),
         .min_operands = 1,
         .max_operands = 1,
+        .for_more = "one .kc file; 'kcount merge' joins several",
 };

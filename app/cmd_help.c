@@ -1,5 +1,6 @@
 #include "app/help.h"
 #include "app/ranks.h"
+#include "app/suggest.h"
 
 struct help_settings {
         const char *completion;
@@ -22,8 +23,10 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
                 return KC_OK;
         }
         const struct command *command = command_find(call->operands[0]);
+        char advice[SUGGESTION_NBYTES];
         if (command == NULL)
-                return kc_fail(err, KC_EUSAGE, "there is no command '%s'", call->operands[0]);
+                return kc_fail(err, KC_EUSAGE, "there is no command '%s'%s", call->operands[0],
+                               suggest_command(call->operands[0], advice));
         help_command(call->out, command);
         return KC_OK;
 }
@@ -56,4 +59,5 @@ const struct command command_help = {
         .settings_nbytes = sizeof(struct help_settings),
         .by_ranks = true,
         .max_operands = 1,
+        .for_more = "one command",
 };

@@ -177,7 +177,7 @@ static enum kc_status choose(const struct invocation *call, bool *reads, struct 
         if (store != NULL)
                 return check_store(call, store, err);
         if (*reads && s->counting.ks.n == 0)
-                return kc_fail(err, KC_EUSAGE, "-k/--kmer K is required to count reads");
+                return counting_ask_for_k(call, err);
         if (s->counting.ks.n > 1)
                 return kc_fail(err, KC_EUSAGE,
                                "hist prints the histogram of one k; 'kcount count' takes several");
@@ -283,8 +283,8 @@ static const struct option_spec hist_options[] = {
                   "Jellyfish module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
-        COUNTING_KMER(false, "; required for reads. Only one k is possible, but -k may be repeated "
-                             "with the same number."),
+        COUNTING_KMER("; required for reads. Only one k is possible, but -k may be repeated "
+                      "with the same number."),
         COUNTING_STRANDED,
         COUNTING_OPTIONS,
         MESSAGE_OPTIONS(COUNTING_FIELD(common)),

@@ -316,4 +316,5 @@ const struct command command_import = {
         .settings_nbytes = sizeof(struct import_settings),
         .min_operands = 1,
         .max_operands = 1,
+        .for_more = "one file; import each of them, then 'kcount merge' joins them",
 };

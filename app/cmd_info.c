@@ -123,8 +123,10 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
 static enum kc_status run_info(const struct invocation *call, struct kc_error *err)
 {
         const struct info_settings *s = call->settings;
+        char example[EXAMPLE_NBYTES];
         if (s->devices != (call->noperands == 0))
-                return kc_fail(err, KC_EUSAGE, "info needs either FILE.kc or --devices");
+                return kc_fail(err, KC_EUSAGE, "info needs either FILE.kc or --devices%s",
+                               command_example(call->command, example));
         if (s->devices)
                 return device_list(call->out, s->json, err);
         struct kc_store *store;
@@ -166,4 +168,5 @@ const struct command command_info = {
         .options = info_options,
         .settings_nbytes = sizeof(struct info_settings),
         .max_operands = 1,
+        .for_more = "one .kc file; call it for each of them",
 };

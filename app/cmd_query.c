@@ -206,9 +206,11 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
 {
         const struct query_settings *s = call->settings;
         struct query query = { .nthreads = machine_nthreads(s->nthreads), .out = call->out };
+        char example[EXAMPLE_NBYTES];
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
-                return kc_fail(err, KC_EUSAGE, "query needs a SEQUENCE, or -f FILE");
+                return kc_fail(err, KC_EUSAGE, "query needs a SEQUENCE, or -f FILE%s",
+                               command_example(call->command, example));
         KC_TRY(open_query(&query, call->operands[0], err));
         for (int i = 1; i < call->noperands; i++)
                 KC_TRY(ask_argument(&query, call->operands[i], err));

@@ -198,9 +198,11 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         struct removing r = { .settings = s,
                               .writing = writing_of(call, &s->common),
                               .path = call->operands[0] };
+        char example[EXAMPLE_NBYTES];
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
-                return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE");
+                return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE%s",
+                               command_example(call->command, example));
         status = device_check(s->device, NULL, DEVICE_MERGES, err);
         if (status != KC_OK)
                 return status;

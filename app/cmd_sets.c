@@ -24,11 +24,13 @@ static enum kc_status run(const struct invocation *call, enum kc_set_operation o
         enum kc_status status;
         const struct combine_settings *s = call->settings;
         struct kc_inputs inputs = { 0 };
+        char example[EXAMPLE_NBYTES];
         struct combine_plan plan = { .operation = operation, .rule = rule, .output = s->output };
         KC_TRY(combine_parse_rule(s->counts, &plan.rule, err));
         KC_TRY(find_inputs(call, &inputs, err));
         if (operation == KC_SET_SUBTRACT && inputs.n < 2)
-                KC_TRY(kc_fail(err, KC_EUSAGE, "subtract needs %s", call->command->operands));
+                KC_TRY(kc_fail(err, KC_EUSAGE, "subtract needs %s%s", call->command->operands,
+                               command_example(call->command, example)));
         plan.inputs = (const char *const *)inputs.names;
         plan.ninputs = inputs.n;
         plan.listed = &inputs;

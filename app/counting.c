@@ -1,5 +1,6 @@
 #include "app/counting.h"
 
+#include "app/command.h"
 #include "app/count.h"
 #include "app/machine.h"
 #include "app/output_check.h"
@@ -7,15 +8,49 @@
 #include "app/signals.h"
 #include "app/stores.h"
 #include "base/temp_file.h"
+#include "io/input/input.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static enum kc_status check_exists(const char *operand, struct kc_error *err)
+{
+        const char *path = operand[0] == '@' ? operand + 1 : operand;
+        if (strcmp(operand, "-") == 0 || access(path, F_OK) == 0)
+                return KC_OK;
+        return kc_input_open_failed(path, errno, err);
+}
+
+enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)
+{
+        const bool counts = call->command == &command_count;
+        enum kc_status status;
+        for (int i = 0; i < call->noperands; i++)
+                KC_TRY(check_exists(call->operands[i], err));
+        for (int i = 0; i < call->noperands; i++) {
+                const char *name = call->operands[i];
+                if (kc_store_recognizes(name))
+                        return kc_fail(err, KC_EUSAGE,
+                                       "%s is already counted; try 'kcount info %s', 'kcount dump "
+                                       "%s' or 'kcount hist %s'",
+                                       name, name, name, name);
+        }
+        status = kc_fail(err, KC_EUSAGE,
+                         "which k? Try 'kcount %s%s%s -k 31' (21 for GenomeScope, 31 is common)",
+                         counts ? "" : "hist ", call->operands[0],
+                         call->noperands > 1 ? " ..." : "");
+out:
+        return status;
+}
 
 static enum kc_status check_settings(const struct count_settings *s, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        if (s->canonical && s->stranded)
+                return kc_fail(err, KC_EUSAGE, "--canonical and --stranded exclude each other");
         if (s->output)
                 KC_TRY(output_check_stdout(s->output, "-o", err));
         if (s->histogram && !s->common.json)

@@ -19,7 +19,7 @@ struct count_settings {
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
-        bool stranded, force, reader_only, gather;
+        bool stranded, canonical, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
         const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
@@ -29,6 +29,10 @@ struct count_settings {
 /* count: the operands are reads; the output is settings->output, or named after the first of
  * them. With several k there is one output for each, and all appear together. */
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err);
+
+/* Fail because -k is missing, and say what to type for these operands: KC_EINPUT if one of them is
+ * missing, too, otherwise KC_EUSAGE. */
+enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err);
 
 /* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err);
@@ -43,7 +47,7 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
 #define COUNTING_FIELD(member) offsetof(struct count_settings, member)
 
 /* clang-format off */
-#define COUNTING_KMER(is_required, text) \
+#define COUNTING_KMER(text) \
         { .type = OPTION_NUMBERS, \
           .letter = 'k', \
           .name = "kmer", \
@@ -51,7 +55,6 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .min = 1, \
           .max = KC_MAX_K, \
           .offset = COUNTING_FIELD(ks), \
-          .required = (is_required), \
           .help = "Length of the k-mers, 1 to 255" text }
 #define COUNTING_STRANDED \
         { .type = OPTION_FLAG, \
@@ -59,7 +62,12 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(stranded), \
           .group = OPTION_SHARED, \
           .help = "Do not count a k-mer with its reverse complement. Default: the two are one, " \
-                  "the one that comes first in the alphabet." }
+                  "the one that comes first in the alphabet." }, \
+        { .type = OPTION_FLAG, /* out of habit; it is the default */ \
+          .name = "canonical", \
+          .offset = COUNTING_FIELD(canonical), \
+          .hidden = true, \
+          .help = "Count a k-mer and its reverse complement as one." }
 #define COUNTING_OPTIONS \
         OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes)), \
@@ -112,6 +120,7 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .max = COUNTING_MAX_QUALITY, \
           .preset = "0", \
           .offset = COUNTING_FIELD(min_quality), \
+          .mistaken = "--quiet is the option for silence", \
           .group = OPTION_SHARED, \
           .help = "Leave out k-mers with a base of quality under Q. It is the Phred quality in " \
                   "FASTQ (offset 33) and BAM. The option that silences kcount is --quiet." }, \

@@ -16,7 +16,10 @@ enum kc_status exporting_format(const char *name, enum kc_file_format *format, s
 {
         if (kc_format_find(name, format))
                 return KC_OK;
-        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; --help lists them", name);
+        char list[KC_NFILE_FORMATS * 16] = "", *end = list;
+        for (int i = 0; i < KC_NFILE_FORMATS; i++)
+                end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_format_name(i));
+        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s", name, list);
 }
 
 char *exporting_name(const char *path, enum kc_file_format format)

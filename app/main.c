@@ -4,11 +4,13 @@
 #include "app/advice.h"
 #include "app/help.h"
 #include "app/kmc.h"
+#include "app/machine.h"
 #include "app/message.h"
 #include "app/ranks.h"
 #include "app/references.h"
 #include "app/shell.h"
 #include "app/signals.h"
+#include "app/suggest.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 
@@ -62,6 +64,21 @@ static void print_help(const struct invocation *call)
                 help_version(call->out);
 }
 
+/* The number is obeyed. */
+static void warn_of_threads(const struct invocation *call)
+{
+        const uint64_t *nthreads = invocation_field(call, "threads");
+        const bool *quiet = invocation_field(call, "quiet");
+        const uint64_t ncores = (uint64_t)machine_nthreads(0);
+        if (nthreads == NULL || *nthreads <= 4 * ncores || (quiet != NULL && *quiet) ||
+            !ranks_is_first(call->ranks))
+                return;
+        message_print("kcount: -t %llu on %llu core%s: more threads than cores cost time and "
+                      "memory\n",
+                      (unsigned long long)*nthreads, (unsigned long long)ncores,
+                      ncores == 1 ? "" : "s");
+}
+
 static enum kc_status run(struct invocation *call, int argc, char **argv, struct kc_error *err)
 {
         enum kc_status status;
@@ -72,6 +89,7 @@ static enum kc_status run(struct invocation *call, int argc, char **argv, struct
         }
         if (!call->command->by_ranks)
                 KC_TRY(ranks_require_one(call->ranks, call->command->name, err));
+        warn_of_threads(call);
         KC_TRY(call->command->run(call, err));
 out:
         return status;
@@ -161,7 +179,10 @@ static int choose(int argc, char **argv, struct invocation *call)
                 return dispatch(&command_help, argc - 1, argv + 1, call);
         }
         if (call->ranks == NULL && is_misspelt(argv[1])) { /* other ranks may have the file */
-                message_print("kcount: '%s' is neither a command nor a file\n", argv[1]);
+                char advice[SUGGESTION_NBYTES];
+                message_print("kcount: no command or file '%s'%s\n", argv[1],
+                              suggest_command(argv[1], advice));
+                message_print("kcount: see 'kcount help'\n");
                 free(call->line);
                 return EXIT_USAGE;
         }

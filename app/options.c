@@ -1,7 +1,9 @@
 #include "app/options.h"
 
+#include "app/foreign_options.h"
 #include "app/output_check.h"
 #include "app/size.h"
+#include "app/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,28 +46,66 @@ const char *option_name(const struct option_spec *spec, char text[OPTION_NAME_NB
         return text;
 }
 
+const char *option_short_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES])
+{
+        if (spec->letter)
+                snprintf(text, OPTION_NAME_NBYTES, "-%c", spec->letter);
+        else
+                snprintf(text, OPTION_NAME_NBYTES, "--%s", spec->name);
+        return text;
+}
+
+enum { HINT_NBYTES = 128 };
+
+/* What to add to a message about an argument of the wrong kind. */
+static const char *hint_at(const struct option_spec *spec, const char *text, char hint[HINT_NBYTES])
+{
+        hint[0] = '\0';
+        if (spec->letter && text[0] == '=')
+                snprintf(hint, HINT_NBYTES, "; write -%c %s", spec->letter, text + 1);
+        else if (spec->mistaken != NULL)
+                snprintf(hint, HINT_NBYTES, "; %s", spec->mistaken);
+        return hint;
+}
+
+/* A size without its unit, which some programs imply: in GiB, as those do, or in MiB if a number of
+ * GiB would not be so large. */
+static enum kc_status refuse_bytes(const struct option_spec *spec, const char *text, uint64_t value,
+                                   struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        const uint64_t least_mib = spec->min >> 20;
+        option_short_name(spec, name);
+        return kc_fail(err, KC_EUSAGE, "%s %s is %s byte%s; did you mean %s %s%c? (at least %lluM)",
+                       name, text, text, strcmp(text, "1") == 0 ? "" : "s", name, text,
+                       value < least_mib ? 'G' : 'M', (unsigned long long)least_mib);
+}
+
 static enum kc_status set_size(const struct option_spec *spec, const char *text, uint64_t *value,
                                struct kc_error *err)
 {
-        char name[OPTION_NAME_NBYTES], least[FORMATTED_NBYTES];
+        char name[OPTION_NAME_NBYTES], hint[HINT_NBYTES];
         if (!parse_size(text, value))
-                return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a size such as 8G, 500M or 1.5G",
-                               option_name(spec, name), text);
-        if (*value < spec->min)
-                return kc_fail(err, KC_EUSAGE, "%s: %s is too small; at least %s is needed",
-                               option_name(spec, name), text, format_size(spec->min, least));
-        return KC_OK;
+                return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a size such as 8G, 500M or 1.5G%s",
+                               option_name(spec, name), text, hint_at(spec, text, hint));
+        if (*value >= spec->min)
+                return KC_OK;
+        if (text[strspn(text, "0123456789.")] == '\0' && *value > 0 && *value < 1 << 20)
+                return refuse_bytes(spec, text, *value, err);
+        return kc_fail(err, KC_EUSAGE, "%s: %s is too small; at least %lluM is needed",
+                       option_name(spec, name), text, (unsigned long long)spec->min >> 20);
 }
 
 static enum kc_status set_number(const struct option_spec *spec, const char *text, uint64_t *value,
                                  struct kc_error *err)
 {
-        char name[OPTION_NAME_NBYTES];
-        if (parse_number(text, value) && *value >= spec->min && *value <= spec->max)
+        char name[OPTION_NAME_NBYTES], hint[HINT_NBYTES];
+        const bool is_number = parse_number(text, value);
+        if (is_number && *value >= spec->min && *value <= spec->max)
                 return KC_OK;
-        return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu",
+        return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu%s",
                        option_name(spec, name), text, (unsigned long long)spec->min,
-                       (unsigned long long)spec->max);
+                       (unsigned long long)spec->max, is_number ? "" : hint_at(spec, text, hint));
 }
 
 static bool has_number(const struct option_numbers *numbers, uint64_t number)
@@ -176,21 +216,125 @@ struct words {
         char **next, **end;
 };
 
-static const struct option_spec *find_long(const struct option_spec *specs, const char *name,
+static const char *next_of(const struct words *words)
+{
+        return words->next < words->end ? *words->next : NULL;
+}
+
+/* Names of options in other programs, which are accepted as well but not shown. */
+static const struct alias {
+        char letter;
+        const char *name, *own;
+} aliases[] = {
+        { '@', "", "threads" }, /* samtools */
+        { 0, "kmer-size", "kmer" }, { 0, "mer-len", "kmer" },
+        { 0, "min-count", "min" },  { 0, "max-count", "max" },
+};
+
+enum { NALIASES = sizeof aliases / sizeof aliases[0] };
+
+static bool is_name(const char *name, const char *text, size_t nbytes)
+{
+        return strlen(name) == nbytes && memcmp(name, text, nbytes) == 0;
+}
+
+static const struct option_spec *find_name(const struct option_spec *specs, const char *text,
                                            size_t nbytes)
 {
         for (; specs->type != OPTION_END; specs++)
-                if (strlen(specs->name) == nbytes && memcmp(specs->name, name, nbytes) == 0)
+                if (is_name(specs->name, text, nbytes))
                         return specs;
         return NULL;
 }
 
+const struct option_spec *option_find(const struct option_spec *specs, const char *name)
+{
+        return find_name(specs, name, strlen(name));
+}
+
+/* A command's option, by its own name or another program's. */
+static const struct option_spec *find_long(const struct option_spec *specs, const char *text,
+                                           size_t nbytes)
+{
+        const struct option_spec *found = find_name(specs, text, nbytes);
+        for (size_t i = 0; i < NALIASES && found == NULL && nbytes > 0; i++)
+                if (is_name(aliases[i].name, text, nbytes))
+                        found = option_find(specs, aliases[i].own);
+        return found;
+}
+
 static const struct option_spec *find_letter(const struct option_spec *specs, char letter)
 {
-        for (; specs->type != OPTION_END; specs++)
-                if (specs->letter == letter)
-                        return specs;
+        for (const struct option_spec *s = specs; s->type != OPTION_END; s++)
+                if (s->letter == letter)
+                        return s;
+        for (size_t i = 0; i < NALIASES; i++)
+                if (aliases[i].letter == letter)
+                        return option_find(specs, aliases[i].own);
         return NULL;
+}
+
+/* ---- options that the command does not have ---- */
+
+static void offer_names(struct suggestion *s, const struct option_spec *specs)
+{
+        for (const struct option_spec *o = specs; o->type != OPTION_END; o++)
+                if (!o->hidden)
+                        suggestion_offer(s, o->name, o->name);
+        for (size_t i = 0; i < NALIASES; i++)
+                if (option_find(specs, aliases[i].own) != NULL)
+                        suggestion_offer(s, aliases[i].name, aliases[i].own);
+}
+
+static enum kc_status refuse_long(const struct command *command, const char *word, const char *next,
+                                  struct kc_error *err)
+{
+        const int n = (int)strcspn(word, "=");
+        struct suggestion s = suggestion_begin(word + 2, (size_t)n - 2);
+        enum kc_status status;
+        KC_TRY(foreign_option_refuse(command, word, next, err));
+        offer_names(&s, command->options);
+        offer_names(&s, general_options);
+        if (s.name != NULL)
+                return kc_fail(err, KC_EUSAGE, "unknown option '%.*s'; did you mean '--%s'?", n,
+                               word, s.name);
+        status = kc_fail(err, KC_EUSAGE, "unknown option '%.*s'", n, word);
+out:
+        return status;
+}
+
+/*
+ * Look at a word with one dash before its letters are split. Its first letter may be an option that
+ * takes the rest of the word as its argument. Otherwise the word may be an option of another
+ * program; many of those have several letters.
+ */
+static enum kc_status check_letters(const struct command *command, const char *word,
+                                    const char *next, struct kc_error *err)
+{
+        const size_t n = strcspn(word, "=");
+        const struct option_spec *own = find_letter(command->options, word[1]);
+        if (n > 2 && (find_name(command->options, word + 1, n - 1) != NULL ||
+                      find_name(general_options, word + 1, n - 1) != NULL))
+                return kc_fail(err, KC_EUSAGE, "unknown option '%.*s'; did you mean '-%.*s'?",
+                               (int)n, word, (int)n, word);
+        if (own != NULL && own->argument != NULL)
+                return KC_OK;
+        return foreign_option_refuse(command, word, next, err);
+}
+
+/* ---- options that it has ---- */
+
+/* "-k 21, 31" is two words. */
+static enum kc_status check_list(const struct option_spec *spec, const char *argument,
+                                 const char *next, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        const size_t n = strlen(argument);
+        if (n < 2 || argument[n - 1] != ',' || next == NULL || next[strspn(next, "0123456789")])
+                return KC_OK;
+        option_short_name(spec, name);
+        return kc_fail(err, KC_EUSAGE, "%s %s : no space after the comma (%s %s%s)", name, argument,
+                       name, argument, next);
 }
 
 /*
@@ -202,19 +346,24 @@ static enum kc_status take_option(struct invocation *call, const struct option_s
                                   bool general, const char *argument, struct words *words,
                                   struct kc_error *err)
 {
-        char name[OPTION_NAME_NBYTES];
+        char name[OPTION_NAME_NBYTES], hint[HINT_NBYTES];
+        enum kc_status status;
         if (spec->type == OPTION_ELSEWHERE)
                 return kc_fail(err, KC_EUSAGE, "unknown option '--%s': %s", spec->name, spec->help);
         if (spec->argument != NULL && argument == NULL && words->next == words->end)
-                return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s", option_name(spec, name),
-                               spec->argument);
+                return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s%s",
+                               option_name(spec, name), spec->argument, hint_at(spec, "", hint));
         if (spec->argument == NULL && argument != NULL)
                 return kc_fail(err, KC_EUSAGE, "%s takes no argument", option_name(spec, name));
         if (spec->argument != NULL && argument == NULL)
                 argument = *words->next++;
+        if (spec->type == OPTION_NUMBERS)
+                KC_TRY(check_list(spec, argument, next_of(words), err));
         if (!general)
                 call->given[spec - call->command->options] = true;
-        return set_field(spec, argument, general ? (void *)call : call->settings, err);
+        KC_TRY(set_field(spec, argument, general ? (void *)call : call->settings, err));
+out:
+        return status;
 }
 
 /* text: --NAME or --NAME=ARGUMENT. */
@@ -226,7 +375,7 @@ static enum kc_status take_long(struct invocation *call, const char *text, struc
         const struct option_spec *own = find_long(call->command->options, name, n);
         const struct option_spec *spec = own != NULL ? own : find_long(general_options, name, n);
         if (spec == NULL)
-                return kc_fail(err, KC_EUSAGE, "unknown option '--%.*s'", (int)n, name);
+                return refuse_long(call->command, text, next_of(words), err);
         return take_option(call, spec, own == NULL, name[n] == '=' ? name + n + 1 : NULL, words,
                            err);
 }
@@ -235,7 +384,7 @@ static enum kc_status take_long(struct invocation *call, const char *text, struc
 static enum kc_status take_letters(struct invocation *call, const char *text, struct words *words,
                                    struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status = check_letters(call->command, text, next_of(words), err);
         for (const char *p = text + 1; *p != '\0' && status == KC_OK; p++) {
                 const struct option_spec *own = find_letter(call->command->options, *p);
                 const struct option_spec *spec =
@@ -273,20 +422,41 @@ out:
         return status;
 }
 
-static enum kc_status check_complete(const struct invocation *call, struct kc_error *err)
+const char *command_example(const struct command *command, char text[EXAMPLE_NBYTES])
+{
+        const char *line = command->examples;
+        text[0] = '\0';
+        if (line == NULL)
+                return text;
+        line += strspn(line, " ");
+        snprintf(text, EXAMPLE_NBYTES, "; for example: %.*s", (int)strcspn(line, "\n"), line);
+        return text;
+}
+
+static enum kc_status check_operands(const struct invocation *call, struct kc_error *err)
 {
         const struct command *command = call->command;
-        char name[OPTION_NAME_NBYTES];
+        char example[EXAMPLE_NBYTES];
         if (call->noperands < command->min_operands)
-                return kc_fail(err, KC_EUSAGE, "%s needs %s", command->name, command->operands);
-        if (command->max_operands >= 0 && call->noperands > command->max_operands)
-                return kc_fail(err, KC_EUSAGE, "%s: one argument too many: '%s'", command->name,
-                               call->operands[command->max_operands]);
-        for (int i = 0; command->options[i].type != OPTION_END; i++)
-                if (command->options[i].required && !call->given[i])
-                        return kc_fail(err, KC_EUSAGE, "%s %s is required",
-                                       option_name(&command->options[i], name),
-                                       command->options[i].argument);
+                return kc_fail(err, KC_EUSAGE, "%s needs %s%s", command->name, command->operands,
+                               command_example(command, example));
+        if (command->max_operands < 0 || call->noperands <= command->max_operands)
+                return KC_OK;
+        if (command->for_more != NULL)
+                return kc_fail(err, KC_EUSAGE, "%s takes %s", command->name, command->for_more);
+        return kc_fail(err, KC_EUSAGE, "%s takes %s; '%s' is one argument too many", command->name,
+                       command->operands, call->operands[command->max_operands]);
+}
+
+static enum kc_status check_required(const struct invocation *call, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES], example[EXAMPLE_NBYTES];
+        const struct option_spec *specs = call->command->options;
+        for (int i = 0; specs[i].type != OPTION_END; i++)
+                if (specs[i].required && !call->given[i])
+                        return kc_fail(err, KC_EUSAGE, "%s %s is required%s",
+                                       option_name(&specs[i], name), specs[i].argument,
+                                       command_example(call->command, example));
         return KC_OK;
 }
 
@@ -300,8 +470,10 @@ enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
         enum kc_status status;
         KC_TRY(set_presets(call->command, call->settings, err));
         KC_TRY(parse_arguments(call, argc, argv, err));
-        if (!call->wants_usage && !call->wants_help && !call->wants_version)
-                KC_TRY(check_complete(call, err));
+        if (call->wants_usage || call->wants_help || call->wants_version)
+                return KC_OK;
+        KC_TRY(check_operands(call, err));
+        KC_TRY(check_required(call, err));
 out:
         return status;
 }
@@ -311,6 +483,12 @@ void invocation_free(struct invocation *call)
         free(call->settings);
         free(call->operands);
         free(call->line);
+}
+
+const void *invocation_field(const struct invocation *call, const char *name)
+{
+        const struct option_spec *spec = option_find(call->command->options, name);
+        return spec != NULL ? (const char *)call->settings + spec->offset : NULL;
 }
 
 const struct option_spec *invocation_other_option(const struct invocation *call,
@@ -329,11 +507,8 @@ const struct option_spec *invocation_other_option(const struct invocation *call,
 
 bool invocation_has(const struct invocation *call, const char *name)
 {
-        const struct option_spec *specs = call->command->options;
-        for (int i = 0; specs[i].type != OPTION_END; i++)
-                if (strcmp(name, specs[i].name) == 0)
-                        return call->given[i];
-        return false;
+        const struct option_spec *spec = option_find(call->command->options, name);
+        return spec != NULL && call->given[spec - call->command->options];
 }
 
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)

@@ -62,6 +62,8 @@ struct option_spec {
                                0 */
         size_t offset;      /* of the field in the command's settings */
         uint64_t min, max;
+        const char
+                *mistaken; /* what to say if the argument is missing or of another kind, or NULL */
         bool required;
         bool hidden; /* for tests, not shown to users */
         enum option_group group;
@@ -199,7 +201,9 @@ struct command {
         enum command_group group;
         size_t settings_nbytes;
         int min_operands, max_operands; /* max < 0: any number */
-        bool by_ranks;                  /* several processes can run it together */
+        const char
+                *for_more; /* how many operands there may be, and what to do with more; or NULL */
+        bool by_ranks;     /* several processes can run it together */
 };
 
 /* A command as the user called it. */
@@ -231,6 +235,17 @@ void invocation_free(struct invocation *call);
 /* Whether the user gave the option of this name. */
 bool invocation_has(const struct invocation *call, const char *name);
 
+/* The option of that name, or NULL. */
+const struct option_spec *option_find(const struct option_spec *specs, const char *name);
+
+/* The field of the command's option of that name; NULL if it has no such option. */
+const void *invocation_field(const struct invocation *call, const char *name);
+
+enum { EXAMPLE_NBYTES = 128 };
+
+/* "; for example: kcount dump reads.kc", for a message that says that something is missing. */
+const char *command_example(const struct command *command, char text[EXAMPLE_NBYTES]);
+
 /* The first option that the user gave, in the order of the table, that is not one of these names,
  * which end with NULL; NULL if there is none. */
 const struct option_spec *invocation_other_option(const struct invocation *call,
@@ -239,5 +254,8 @@ const struct option_spec *invocation_other_option(const struct invocation *call,
 /* The option as messages name it: "-k/--kmer" or "--min". */
 enum { OPTION_NAME_NBYTES = 64 };
 const char *option_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES]);
+
+/* As one would type it: "-k" or "--min". */
+const char *option_short_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES]);
 
 #endif

@@ -223,11 +223,10 @@ def test_plot_of_little():
 
 
 WRONG = [
-    (["a.fq", "a.fq"], "-k/--kmer K is required to count reads"),
-    (["-"], "-k/--kmer K is required to count reads"),
-    (["@list"], "-k/--kmer K is required to count reads"),
-    (["a.fq", "--stranded"], "-k/--kmer K is required to count reads"),
-    (["nowhere", "-m", "1G"], "-k/--kmer K is required to count reads"),
+    (["a.fq", "a.fq"], "which k? Try 'kcount hist a.fq ... -k 31'"),
+    (["-"], "which k? Try 'kcount hist - -k 31'"),
+    (["@list"], "which k? Try 'kcount hist @list -k 31'"),
+    (["a.fq", "--stranded"], "which k? Try 'kcount hist a.fq -k 31'"),
     (["a.kc", "-k", "3"],
      "a.kc is a .kc file, whose k-mers are counted already: -k/--kmer is only for reads"),
     (["a.kc", "--stranded"], "--stranded is only for reads"),
@@ -250,13 +249,14 @@ WRONG = [
     (["a.fq", "-k", "3", "-o", "x"], "'-o'"),
     (["a.fq", "-k", "3", "--json"], "'--json'"),
     (["a.fq", "-k", "3", "--force"], "'--force'"),
-    ([], "hist needs FILE.kc | FILE... -k K"),
+    ([], "hist needs FILE.kc | FILE... -k K; for example: kcount hist "),
 ]
 
 
 def test_wrong_usage():
     s = Session()
     s.kcount("a.fq", "-k", 3)
+    s.write("list", "a.fq\n")
     before = s.names()
     for arguments, message in WRONG:
         expect(s.kcount("hist", *arguments, code=2, message=message), "", f"hist {arguments}")

@@ -208,7 +208,7 @@ def test_hostile_names():
                  (1, HOSTILE + b".no", "-k3"), (1, "info", HOSTILE),
                  (1, HOSTILE, "-k3", "-o", named), (2, "--" + os.fsdecode(HOSTILE)),
                  (2, "a.kc", "-k", HOSTILE), (2, "query", "a.kc", b"ACG" + HOSTILE),
-                 (2, "dump", "a.kc", HOSTILE), (2, "help", HOSTILE)):
+                 (2, "range", "a.kc", "A", "C", HOSTILE), (2, "help", HOSTILE)):
         run(SHOWN, *call)
     run(b"nowhere\\u202e", 1, "@list", "-k3", "-o", "b.kc")
     run(b"position 1 (\\x1b[31m2M", 1, "a.sam", "-k3", "-o", "b.kc")

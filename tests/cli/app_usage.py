@@ -11,22 +11,50 @@ from session import Session, expect
 from tools import main
 
 WRONG = [
-    (["a.fq"], "-k/--kmer K is required"),
-    (["count"], "needs FILE"),
-    (["-k", "31"], "needs FILE"),
-    (["a.fq", "-k"], "-k/--kmer needs an argument: K"),
+    (["a.fq"], "which k? Try 'kcount a.fq -k 31' (21 for GenomeScope, 31 is common)\n"),
+    (["count", "a.fq", "a.fq"], "which k? Try 'kcount a.fq ... -k 31'"),
+    (["a.kc"],
+     "a.kc is already counted; try 'kcount info a.kc', 'kcount dump a.kc' or 'kcount hist a.kc'\n"),
+    (["a.fq", "a.kc", "--min", "2"], "a.kc is already counted"),
+    (["count"], "no input; name a file, or - for standard input\n"),
+    (["-k", "31"], "no input; name a file, or - for standard input\n"),
+    (["a.fq", "-k"], "-k/--kmer needs an argument: K\n"),
     (["a.fq", "--kmer"], "-k/--kmer needs an argument: K"),
     (["a.fq", "-k", "0"], "-k/--kmer: '0' is not a whole number from 1 to 255"),
     (["a.fq", "-k", "256"], "'256'"),
     (["a.fq", "-k", "-1"], "'-1'"),
-    (["a.fq", "-k", "3x"], "'3x'"),
+    (["a.fq", "-k", "3x"], "'3x' is not a whole number from 1 to 255\n"),
+    (["a.fq", "-k=31"], "'=31' is not a whole number from 1 to 255; write -k 31\n"),
+    (["a.fq", "-k", "3", "-t=4"], "; write -t 4\n"),
+    (["a.fq", "-k", "3", "-m=4G"], "'=4G' is not a size such as 8G, 500M or 1.5G; write -m 4G\n"),
+    (["a.fq", "-k", "21,", "31"], "-k 21, : no space after the comma (-k 21,31)\n"),
+    (["a.fq", "-k21,31,", "51"], "-k 21,31, : no space after the comma (-k 21,31,51)\n"),
+    (["a.fq", "-k", "21,"], "'' is not a whole number from 1 to 255\n"),
+    (["-k", "21,", "a.fq"], "'' is not a whole number from 1 to 255\n"),
     (["a.fq", "-k", ""], "''"),
     (["a.fq", "-k", "99999999999999999999"], "whole number"),
     (["a.fq", "-k", "3", "-t", "0"], "-t/--threads"),
     (["a.fq", "-k", "3", "-m", "lots"], "-m/--memory: 'lots' is not a size"),
-    (["a.fq", "-k", "3", "-m", "1M"], "at least 256 MiB"),
+    (["a.fq", "-k", "3", "-m", "1M"], "-m/--memory: 1M is too small; at least 256M is needed\n"),
+    (["a.fq", "-k", "3", "-m", "0"], "-m/--memory: 0 is too small; at least 256M is needed\n"),
+    (["a.fq", "-k", "3", "-m", "8"], "-m 8 is 8 bytes; did you mean -m 8G? (at least 256M)\n"),
+    (["a.fq", "-k", "3", "-m1"], "-m 1 is 1 byte; did you mean -m 1G? (at least 256M)\n"),
+    (["a.fq", "-k", "3", "--memory=500"],
+     "-m 500 is 500 bytes; did you mean -m 500M? (at least 256M)\n"),
+    (["a.fq", "-k", "3", "-m", "9999999"],
+     "-m/--memory: 9999999 is too small; at least 256M is needed\n"),
+    (["a.fq", "-k", "3", "--gpu-memory", "8"],
+     "--gpu-memory 8 is 8 bytes; did you mean --gpu-memory 8G? (at least 256M)\n"),
     (["a.fq", "-k", "3", "-m", "-8G"], "not a size"),
-    (["a.fq", "-k", "3", "-q", "94"], "-q/--min-quality"),
+    (["a.fq", "-k", "3", "-q", "94"],
+     "-q/--min-quality: '94' is not a whole number from 0 to 93\n"),
+    (["a.fq", "-q", "-k", "3"],
+     "-q/--min-quality: '-k' is not a whole number from 0 to 93; "
+     "--quiet is the option for silence\n"),
+    (["a.fq", "-k", "3", "-q"],
+     "-q/--min-quality needs an argument: Q; --quiet is the option for silence\n"),
+    (["a.fq", "-k", "3", "--canonical", "--stranded"],
+     "--canonical and --stranded exclude each other\n"),
     (["a.fq", "-k", "3", "--min", "0"], "--min"),
     (["a.fq", "-k", "3", "--max", "4294967296"], "--max"),
     (["a.fq", "-k", "3", "--min", "5", "--max", "4"], "--min 5 is above --max 4"),
@@ -48,44 +76,78 @@ WRONG = [
     (["missing.fq", "-k", "129", "--table", "hopscotch", "--device", "cuda"],
      "--table hopscotch supports k up to 128"),
     (["merge", "a.kc", "-o", "b.kc", "--device", "tpu"], "--device: 'tpu' is not one of auto, cpu, cuda"),
-    (["compact", "a.kc", "--gpu-memory", "255M"], "at least 256 MiB"),
+    (["compact", "a.kc", "--gpu-memory", "255M"], "at least 256M is needed\n"),
     (["a.fq", "-k", "3", "--table", "slab", "--device", "cpu"], "--table"),
-    (["a.fq", "-k", "3", "--gpu-memory", "255M"], "at least 256 MiB"),
+    (["a.fq", "-k", "3", "--gpu-memory", "255M"], "at least 256M is needed\n"),
     (["a.fq", "-k", "3", "--gpu-memory", "some"], "--gpu-memory: 'some' is not a size"),
-    (["a.fq", "-k", "3", "--nonsense"], "'--nonsense'"),
-    (["a.fq", "-k", "3", "-Z"], "'-Z'"),
+    (["a.fq", "-k", "3", "--nonsense"], "unknown option '--nonsense'\n"),
+    (["a.fq", "-k", "3", "-Z"], "unknown option '-Z'\n"),
+    (["a.fq", "-k", "3", "-name"], "unknown option '-n'\n"),
+    (["a.fq", "-k", "3", "-stranded"], "unknown option '-stranded'; did you mean '--stranded'?\n"),
+    (["a.fq", "-kmer=3"], "unknown option '-kmer'; did you mean '--kmer'?\n"),
+    (["a.fq", "-help"], "unknown option '-help'; did you mean '--help'?\n"),
+    (["a.fq", "-k", "3", "--treads", "2"],
+     "unknown option '--treads'; did you mean '--threads'?\n"),
+    (["a.fq", "-k", "3", "--thredas=2"], "unknown option '--thredas'; did you mean '--threads'?\n"),
+    (["a.fq", "--kmersize", "3"], "unknown option '--kmersize'; did you mean '--kmer'?\n"),
+    (["a.fq", "-k", "3", "--engine-memor", "2"], "unknown option '--engine-memor'\n"),
     (["a.fq", "-k", "3", "--quiet=yes"], "takes no argument"),
-    (["dmup", "a.kc"], "'dmup' is neither a command nor a file"),
     (["--nonsense"], "'--nonsense'"),
-    (["a.fq", "--km", "3"], "unknown option '--km'\n"),
-    (["a.fq", "--kmer=3", "--mi=2"], "unknown option '--mi'\n"),
-    (["a.fq", "-k", "3", "--mi", "2"], "unknown option '--mi'\n"),
-    (["a.fq", "-k", "3", "--min-qualit", "2"], "unknown option '--min-qualit'\n"),
-    (["a.fq", "-k", "3", "--kmers", "4"], "unknown option '--kmers'\n"),
+    (["a.fq", "--km", "3"], "unknown option '--km'; did you mean '--kmer'?\n"),
+    (["a.fq", "--kmer=3", "--mi=2"], "unknown option '--mi'; did you mean '--min'?\n"),
+    (["a.fq", "-k", "3", "--mi", "2"], "unknown option '--mi'; did you mean '--min'?\n"),
+    (["a.fq", "-k", "3", "--min-qualit", "2"],
+     "unknown option '--min-qualit'; did you mean '--min-quality'?\n"),
+    (["a.fq", "-k", "3", "--kmers", "4"], "unknown option '--kmers'; did you mean '--kmer'?\n"),
     (["a.fq", "-k", "3", "--=4"], "unknown option '--'\n"),
-    (["info", "--device"], "unknown option '--device'\n"),
-    (["union", "a.kc", "a.kc", "-o", "b.kc", "--count", "max"], "unknown option '--count'\n"),
-    (["count", "--hel"], "unknown option '--hel'\n"),
+    (["info", "--device"], "unknown option '--device'; did you mean '--devices'?\n"),
+    (["union", "a.kc", "a.kc", "-o", "b.kc", "--count", "max"],
+     "unknown option '--count'; did you mean '--counts'?\n"),
+    (["count", "--hel"], "unknown option '--hel'; did you mean '--help'?\n"),
     (["add", "a.kc", "a.fq", "--min", "30"], "unknown option '--min': bounds apply to the sum of all runs; "
      "give them to 'kcount compact', which changes the file, or to 'kcount dump', 'export' or 'hist'\n"),
     (["add", "a.kc", "a.fq", "--max=30"], "unknown option '--max': bounds apply to the sum of all runs"),
-    (["help", "nonsense"], "no command 'nonsense'"),
-    (["dump"], "needs FILE.kc"),
-    (["dump", "a.kc", "b.kc"], "too many: 'b.kc'"),
+    (["help", "nonsense"], "no command 'nonsense'\n"),
+    (["help", "cuont"], "there is no command 'cuont'; did you mean 'count'?\n"),
+    (["help", "dump", "hist"], "help takes one command\n"),
+    (["dump"], "dump needs FILE.kc; for example: kcount dump "),
+    (["dump", "a.kc", "b.kc"], "dump takes one .kc file; 'kcount merge' joins several\n"),
+    (["export", "a.kc", "b.kc"], "export takes one .kc file; 'kcount merge' joins several\n"),
+    (["compact", "a.kc", "b.kc"], "compact takes one .kc file; 'kcount merge' joins several\n"),
+    (["check", "a.kc", "b.kc"], "check takes one .kc file; check each of them by itself\n"),
+    (["info", "a.kc", "b.kc"], "info takes one .kc file; call it for each of them\n"),
+    (["import", "a", "b", "-o", "c.kc"],
+     "import takes one file; import each of them, then 'kcount merge' joins them\n"),
+    (["range", "a.kc", "A", "C", "T"],
+     "range takes FILE.kc FROM TO; 'T' is one argument too many\n"),
+    (["export", "a.kc", "--to", "csv", "-o", "b"],
+     "'csv' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow\n"),
+    (["a.fq", "-k", "3", "-o", "b.kc", "--format", "csv"],
+     "'csv' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow\n"),
+    (["export", "a.kc"], "--to FORMAT is required; for example: kcount export "),
+    (["export"], "export needs FILE.kc; for example: kcount export "),
+    (["import"], "import needs FILE; for example: "),
+    (["compact"], "compact needs FILE.kc; for example: kcount compact "),
+    (["add", "a.kc"], "add needs FILE.kc FILE...; for example: kcount add "),
+    (["remove", "a.kc"], "remove needs a SEQUENCE, or -f FILE; for example: kcount remove "),
+    (["merge"], "merge needs FILE.kc...; for example: kcount merge "),
+    (["merge", "a.kc"], "-o/--output FILE is required; for example: kcount merge "),
+    (["subtract", "a.kc", "-o", "b.kc"],
+     "subtract needs FILE.kc FILE.kc...; for example: kcount subtract "),
     (["dump", "a.kc", "-k", "3"], "'-k'"),
     (["dump", "a.kc", "--min", "4", "--max", "3"], "--min"),
     (["dump", "a.kc", "-o", "a.kc"], "a.kc is an input"),
     (["dump", "a.kc", "--columns", "comma"], "--columns: 'comma' is not one of tab or space"),
     (["dump", "a.kc", "--columns", "tab", "--fasta"], "--fasta prints no columns"),
     (["hist", "a.kc", "--max-count", "0"], "--max-count"),
-    (["query", "a.kc"], "needs a SEQUENCE"),
+    (["query", "a.kc"], "query needs a SEQUENCE, or -f FILE; for example: kcount query "),
     (["query", "a.kc", "AC"], "'AC' is 2 letters long, but k is 3"),
     (["query", "a.kc", "ACNA"], "letter 3, 'N'"),
     (["range", "a.kc", "A"], "needs FILE.kc FROM TO"),
     (["range", "a.kc", "AAAA", "C"], "4 letters long"),
     (["range", "a.kc", "A", "CX"], "letter 2, 'X'"),
     (["range", "a.kc", "C", "A"], "comes after"),
-    (["info"], "FILE.kc or --devices"),
+    (["info"], "info needs either FILE.kc or --devices; for example: kcount info "),
     (["info", "a.kc", "--devices"], "FILE.kc or --devices"),
     (["check"], "needs FILE.kc"),
 ]
@@ -97,6 +159,71 @@ def test_wrong_usage():
     for arguments, message in WRONG:
         expect(s.kcount(*arguments, code=2, message=message), "", "standard output of a wrong call")
     expect(s.names(), ["a.fq", "a.kc"], "what wrong calls leave behind")
+
+
+def test_missing_files():
+    """A file that is not there comes before an option that is missing."""
+    s = Session()
+    for call, name in ((["nowhere.fq"], "nowhere.fq"), (["a.fq", "no/where.fq"], "no/where.fq"),
+                       (["count", "nowhere"], "nowhere"), (["hist", "a.fq", "nowhere"], "nowhere"),
+                       (["count", "@nowhere"], "nowhere")):
+        s.kcount(*call, code=1, message=f"kcount: cannot open {name}: No such file or directory\n")
+
+
+COMMANDS = {  # what is not a command: what is suggested
+    "dmup": "dump", "cuont": "count", "Count": "count", "mrege": "merge", "substract": "subtract",
+    "quer": "query", "histo": "hist", "histogram": "hist", "stats": "info", "view": "dump",
+    "version": "--version",
+    "diff": "subtract", "lookup": "query", "distinct": "info", "nonsense": None, "x": None,
+    "a" * 99: None,
+}
+
+
+def test_unknown_commands():
+    s = Session()
+    for word, name in COMMANDS.items():
+        advice = f"; did you mean '{name}'?" if name else ""
+        for more in ([], ["a.fq", "-k", 3]):
+            s.kcount(word, *more, code=2)
+            expect(s.said, f"kcount: no command or file '{word}'{advice}\n"
+                           "kcount: see 'kcount help'\n", word)
+    s.write("dmup", s.read("a.fq"))
+    s.kcount("dmup", "-k", 3, "-o", "a.kc")
+
+
+def test_other_names():
+    """Names of options that users bring along work as well, but are not shown."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "--min", 2, "--max", 3, "-t", 2, "-o", "a.kc", "--quiet")
+    wanted = s.kcount("dump", "a.kc")
+    for number, words in enumerate((
+            ["--kmer-size", 3, "--min-count", 2, "--max-count", 3, "-@", 2, "--canonical"],
+            ["--mer-len=3", "--min-count=2", "--max-count=3", "-@2"])):
+        s.kcount("a.fq", *words, "-o", f"b{number}.kc", "--quiet")
+        expect(s.kcount("dump", f"b{number}.kc"), wanted, str(words))
+    expect(s.kcount("dump", "a.kc", "-@", 1, "--min-count", 3),
+           s.kcount("dump", "a.kc", "--min", 3), "dump with other names")
+    s.kcount("hist", "a.fq", "--kmer-size", 3, "--canonical", "-@", 1, "--min-count", 2)
+    expect(s.kcount("hist", "a.kc", "--max-count", 2, "--min-count", 2),
+           s.kcount("hist", "a.kc", "--max-count", 2, "--min", 2), "hist has its own --max-count")
+    s.kcount("add", "a.kc", "a.fq", "--min-count", 2, code=2,
+             message="unknown option '--min': bounds apply to the sum of all runs")
+    s.kcount("info", "a.kc", "-@", 2, code=2, message="unknown option '-@'\n")
+    for command in ("count", "hist", "dump"):
+        shown = s.kcount(command, "--help") + s.kcount("help", "--completion", "bash")
+        for name in ("-@", "--kmer-size", "--mer-len", "--min-count"):
+            expect(name in shown, False, f"{name} in the help of {command}")
+
+
+def test_many_threads():
+    """More than four threads a core are obeyed, and commented on."""
+    s = Session()
+    ncores = len(os.sched_getaffinity(0))
+    notice = f" core{'s' if ncores > 1 else ''}: more threads than cores cost time and memory\n"
+    for more, noticed in ((["-t", 999], True), (["-t", 999, "--quiet"], False), (["-t", 1], False)):
+        s.kcount("a.fq", "-k", 3, "-o", "a.kc", "--force", *more)
+        expect(notice in s.said, noticed, f"{more}: {s.said}")
+    s.kcount("dump", "a.kc", "-t", 999, message="kcount: -t 999 on ")
 
 
 def test_output_is_a_folder():
@@ -250,6 +377,7 @@ def test_without_mpi():
              message="the environment variable KCOUNT_MPI is 'of', not on or off")
 
 
-main([test_wrong_usage, test_output_is_a_folder, test_output_is_an_input_by_ending,
+main([test_wrong_usage, test_missing_files, test_unknown_commands, test_other_names,
+      test_many_threads, test_output_is_a_folder, test_output_is_an_input_by_ending,
       test_output_is_a_reference, test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
       test_options_anywhere, test_without_mpi])

@@ -45,7 +45,7 @@ def test_exit_codes():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     s.kcount("missing.fq", "-k", 3, code=1, message="cannot open")
-    s.kcount("a.fq", code=2, message="is required")
+    s.kcount("a.fq", code=2, message="which k?")
     s.write("untidy.kc", (s.path / "a.kc").read_bytes() + bytes(800))
     s.kcount("check", "untidy.kc", code=3)
     listed = re.findall(r"(?m)^\| (\d) \|", (SOURCE / "docs/errors.md").read_text())

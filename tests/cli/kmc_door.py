@@ -180,6 +180,21 @@ def test_refusals(f):
 
 
 @in_folder
+def test_own_meanings(f):
+    """Options mean what they mean to kmc, and no name of kcount's own is accepted."""
+    for option in ("-m8", "-m1", "-cs5", "-ci2", "-cx9", "-b"):
+        f.call("-k21", option, "a.fq", "out", "tmp")
+    for option, message in (("-m8G", "-m: '8G' is not a number from 1 to 1024"),
+                            ("-m1025", "-m: '1025' is not"), ("-@4", "'-@4' is not an option"),
+                            ("-L2", "'-L2' is not an option"), ("-C", "'-C' is not an option"),
+                            ("--kmer-size=21", "'--kmer-size=21' is not an option"),
+                            ("--min-count=2", "'--min-count=2' is not an option"),
+                            ("--canonical", "'--canonical' is not an option"),
+                            ("-q20", "'-q20' is not an option")):
+        f.call(option, "a.fq", "out", "tmp", code=1, message=f"kcount-kmc: {message}")
+
+
+@in_folder
 def test_same_names(f):
     """No file is input and output, or two outputs, even though kmc replaces existing files."""
     for name in ("x.kff", "x.kmc_pre", "x.kmc_suf"):
@@ -306,7 +321,7 @@ def test_like_kmc(f):
 if __name__ == "__main__":
     if len(sys.argv) < 4:
         main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals,
-              test_same_names, test_failures, test_without_sequence, test_summary, test_help])
+              test_own_meanings, test_same_names, test_failures, test_without_sequence, test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)

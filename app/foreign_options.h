@@ -1,0 +1,18 @@
+/*
+ * Options of kmc, Jellyfish and FastK that kcount does not have. People type them out of habit; the
+ * message tells them what to write instead.
+ */
+#ifndef APP_FOREIGN_OPTIONS_H
+#define APP_FOREIGN_OPTIONS_H
+
+#include "app/options.h"
+
+/*
+ * Fail with KC_EUSAGE, and advice, if the word is such an option; otherwise return KC_OK.
+ *   word  what the user typed, and the command does not have: "-ci2", "-L" or "--size=1G"
+ *   next  the word after it, which may be its argument; NULL at the end of the line
+ */
+enum kc_status foreign_option_refuse(const struct command *command, const char *word,
+                                     const char *next, struct kc_error *err);
+
+#endif
