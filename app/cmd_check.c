@@ -19,13 +19,14 @@ struct check_settings {
 static enum kc_status check(const char *path, const struct check_settings *s,
                             struct kc_store **store, struct kc_error *err)
 {
-        static const char *const names[KC_NSTAGES] = { "check", "check", "check" };
+        static const char *const label = "checking";
+        static const struct progress_plan plan = { &label, 1, PROGRESS_PARTS };
         struct kc_job job = { 0 };
         int nthreads = machine_nthreads(s->nthreads);
         enum kc_status status = stores_open_checked(store, path, err);
         if (status != KC_OK)
                 return status;
-        struct progress *progress = progress_start(&job, names, true, !s->quiet && !s->no_progress);
+        struct progress *progress = progress_start(&job, &plan, !s->quiet && !s->no_progress);
         status = kc_store_check(*store, nthreads, &job, err);
         progress_stop(progress);
         return status;

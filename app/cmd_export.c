@@ -77,12 +77,10 @@ static enum kc_status fill(void *ctx, struct kc_error *err)
 
 static enum kc_status write_files(struct export *e, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "write", "write", "write" };
+        static const char *const label = "writing";
         const struct writing_work work = { .ctx = e,
                                            .on_cpu = fill,
-                                           .stages = stages,
-                                           .no_bar = e->settings->from != NULL ||
-                                                     e->settings->to != NULL };
+                                           .progress = { &label, 1, PROGRESS_KMERS } };
         enum kc_status status = writing_run(&e->writing, &work, err);
         return status == KC_OK ? exporting_commit(&e->exporting, e->writer, NULL, &e->written, err)
                                : status;

@@ -115,8 +115,10 @@ out:
 
 static enum kc_status write_output(struct importing *m, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "read", "sort", "sort" };
-        const struct writing_work work = { .ctx = m, .on_cpu = order, .stages = stages };
+        static const char *const labels[] = { "reading", "sorting", "sorting" };
+        const struct writing_work work = { .ctx = m,
+                                           .on_cpu = order,
+                                           .progress = { labels, KC_NSTAGES, PROGRESS_KMERS } };
         const char *const name = m->name;
         enum kc_status status;
         KC_TRY(create_output(m, err));

@@ -112,9 +112,12 @@ static enum kc_status sort_on_cpu(void *ctx, struct kc_error *err)
 
 static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "read", "sort", "write" };
+        static const char *const labels[] = { "reading", "sorting", "writing" };
         const struct writing_work work = {
-                .ctx = r, .on_device = sort_on_device, .on_cpu = sort_on_cpu, .stages = stages
+                .ctx = r,
+                .on_device = sort_on_device,
+                .on_cpu = sort_on_cpu,
+                .progress = { labels, KC_NSTAGES, PROGRESS_PARTS },
         };
         const struct remove_settings *s = r->settings;
         enum kc_status status;

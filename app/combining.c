@@ -179,9 +179,12 @@ static enum kc_status run_set_on_cpu(void *ctx, struct kc_error *err)
 
 static enum kc_status run_set(struct combining *c, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "merge", "merge", "merge" };
+        static const char *const labels[] = { "merging", "merging", "merging" };
         const struct writing_work work = {
-                .ctx = c, .on_device = run_set_on_device, .on_cpu = run_set_on_cpu, .stages = stages
+                .ctx = c,
+                .on_device = run_set_on_device,
+                .on_cpu = run_set_on_cpu,
+                .progress = { labels, KC_NSTAGES, PROGRESS_PARTS },
         };
         return writing_run(&c->writing, &work, err);
 }

@@ -29,7 +29,7 @@ struct count_output {
         struct kc_store_written written;
         struct kc_histogram_row *rows; /* [nrows] if they are wanted */
         size_t nrows;
-        char labels[KC_NSTAGES - 1][16]; /* of its stages, for the progress bar */
+        char labels[KC_NSTAGES - 1][24]; /* of its stages, for the line of progress */
 };
 
 /* A count in progress: what was opened, and what will be reported. app/counting.c frees what the

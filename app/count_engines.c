@@ -203,33 +203,35 @@ out:
         return status;
 }
 
-/* The names of the stages, in the order of their numbers (kc_stage_of).
- *   names  out [1 + 2 * noutputs] */
-static void name_stages(struct count *count, const char **names)
+/* Name the stages, in the order of their numbers (kc_stage_of). On the CPU, a histogram needs no
+ * third one.
+ *   labels  out [1 + 2 * noutputs] */
+static void name_stages(struct count *count, const char **labels)
 {
-        static const char *const usual[KC_NSTAGES] = { "read", "count", "order" };
-        const bool with_k = count->noutputs > 1;
-        names[0] = usual[0];
+        static const char *const usual[KC_NSTAGES] = { "reading", "counting", "writing" };
+        labels[0] = usual[0];
         for (int i = 0; i < count->noutputs; i++)
                 for (int stage = 1; stage < KC_NSTAGES; stage++) {
                         char *label = count->outputs[i].labels[stage - 1];
                         const size_t nbytes = sizeof count->outputs[i].labels[0];
-                        if (with_k)
-                                snprintf(label, nbytes, "%s %d", usual[stage], count->outputs[i].k);
+                        const char *name = usual[count->histogram != NULL ? 1 : stage];
+                        if (count->noutputs > 1)
+                                snprintf(label, nbytes, "%s %d-mers", name, count->outputs[i].k);
                         else
-                                snprintf(label, nbytes, "%s", usual[stage]);
-                        names[kc_stage_of(i, (enum kc_stage)stage)] = label;
+                                snprintf(label, nbytes, "%s", name);
+                        labels[kc_stage_of(i, (enum kc_stage)stage)] = label;
                 }
 }
 
 enum kc_status count_somewhere(struct count *count, struct kc_error *err)
 {
-        const char *stages[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
-        name_stages(count, stages);
-        const struct writing_work work = { .ctx = count,
-                                           .on_device = count_on_device,
-                                           .on_cpu = count_on_cpu,
-                                           .stages = stages,
-                                           .first_in_bytes = true };
+        const char *labels[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
+        name_stages(count, labels);
+        const struct writing_work work = {
+                .ctx = count,
+                .on_device = count_on_device,
+                .on_cpu = count_on_cpu,
+                .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
+        };
         return writing_run(&count->writing, &work, err);
 }

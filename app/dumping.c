@@ -110,13 +110,13 @@ static void put_text(const void *ctx, struct text_out *out)
 
 static enum kc_status print_to_file(struct dumping *d, bool force, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "write", "write", "write" };
+        static const char *const label = "writing";
         /* what has gone to a device or pipe is written, and nobody is told that nothing was */
         const bool makes_file = text_out_makes_file(d->path);
-        const bool is_whole = d->request->from == NULL && d->request->to == NULL;
-        const struct writing_work work = {
-                .ctx = d, .on_cpu = fill_file, .stages = stages, .no_bar = !makes_file || !is_whole
-        };
+        const struct writing_work work = { .ctx = d,
+                                           .on_cpu = fill_file,
+                                           .progress = { &label, 1, PROGRESS_KMERS },
+                                           .hidden = !makes_file };
         struct text_out file;
         signals_install(makes_file ? d->writing.job : NULL);
         enum kc_status status = text_out_open(&file, d->path, force, err);

@@ -72,13 +72,47 @@ char *message_format(const char *format, va_list args)
         return shown;
 }
 
+/* ---- standard error, under the lock of its stream ---- */
+
+/* What is at the end of what was written. */
+static enum { A_LINE_END, A_STATUS, PART_OF_A_LINE } end;
+
+/* If the terminal is gone, the work goes on. */
+static ssize_t put(const char *text)
+{
+        return write(STDERR_FILENO, text, strlen(text));
+}
+
+static void clear_status(void)
+{
+        if (end == A_STATUS && put("\r\033[K") > 0)
+                end = A_LINE_END;
+}
+
+void message_show_status(const char *text)
+{
+        char line[512];
+        flockfile(stderr);
+        if (*text == '\0') {
+                clear_status();
+        } else if (end != PART_OF_A_LINE) {
+                snprintf(line, sizeof line, "\r%s\033[K", text);
+                if (put(line) > 0)
+                        end = A_STATUS;
+        }
+        funlockfile(stderr);
+}
+
 void message_print(const char *format, ...)
 {
         va_list args;
         va_start(args, format);
         char *text = message_format(format, args);
         va_end(args);
+        flockfile(stderr);
+        clear_status();
         fputs(text != NULL ? text : "kcount: out of memory\n", stderr);
+        funlockfile(stderr);
         free(text);
 }
 
@@ -88,7 +122,10 @@ static ssize_t write_shown(void *cookie, const char *bytes, size_t n)
         (void)cookie;
         char *text = strndup(bytes, n),
              *shown = text != NULL ? show_all(text, KEEP_LINE_ENDS) : NULL;
-        const ssize_t written = shown != NULL ? write(STDERR_FILENO, shown, strlen(shown)) : -1;
+        clear_status();
+        const ssize_t written = shown != NULL ? put(shown) : -1;
+        if (written > 0)
+                end = shown[strlen(shown) - 1] == '\n' ? A_LINE_END : PART_OF_A_LINE;
         free(shown);
         free(text);
         return written < 0 ? 0 : (ssize_t)n;

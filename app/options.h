@@ -136,7 +136,7 @@ extern const struct option_spec general_options[];
                 .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
                 .group = OPTION_COMMON, \
                 .help = "Show no progress bar. Default: there is one if standard error is a " \
-                        "terminal." \
+                        "terminal, unless TERM is dumb." \
         }
 
 /* Options of commands that can use a device: which one, and how much of its memory. */

@@ -1,92 +1,99 @@
 #include "app/progress.h"
 
+#include "app/message.h"
+#include "app/size.h"
+#include "app/terminal.h"
 #include "app/ticker.h"
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 30 };
-#define REDRAW_SECONDS 0.2
-
 struct progress {
         struct kc_job *job;
-        const char *const *names;
-        bool first_in_bytes;
-        int stage;
-        double stage_start; /* seconds */
+        struct progress_plan plan;
+        double start, stage_start; /* seconds */
+        struct progress_state shown;
         struct ticker *ticker;
 };
 
-/* "  12.3 MB/s" or nothing. */
-static void format_rate(const struct progress *p, double done, double seconds, char text[32])
+/* For tests, KC_REDRAW_MS makes it shorter. */
+static double redraw_seconds(void)
 {
-        text[0] = '\0';
-        if (p->first_in_bytes && p->stage == 0 && seconds > 0)
-                snprintf(text, 32, "  %.1f MB/s", done / seconds * 1e-6);
+        const char *text = getenv("KC_REDRAW_MS");
+        uint64_t ms;
+        return text != NULL && parse_number(text, &ms) && ms > 0 ? (double)ms * 1e-3 : 0.2;
 }
 
-/* "  ETA 1:05" or nothing. */
-static void format_eta(double done, double total, double seconds, char text[32])
+/* The number of the job's stage among those that are shown, from 1 on. */
+static int number_of(const struct progress_plan *plan, int stage)
 {
-        text[0] = '\0';
-        if (done <= 0 || total <= done || seconds < 1)
-                return;
-        double left = seconds * (total - done) / done;
-        if (left < 360000)
-                snprintf(text, 32, "  ETA %d:%02d", (int)left / 60, (int)left % 60);
+        int number = 1;
+        for (int i = 1; i <= stage; i++)
+                number += strcmp(plan->labels[i], plan->labels[i - 1]) != 0;
+        return number;
 }
 
-/* If the terminal is gone, counting continues. */
-static void put(const char *text)
+static int longest_label(const struct progress_plan *plan)
 {
-        if (write(STDERR_FILENO, text, strlen(text)) < 0)
-                return;
+        int longest = 0;
+        for (int i = 0; i < plan->nlabels; i++)
+                if ((int)strlen(plan->labels[i]) > longest)
+                        longest = (int)strlen(plan->labels[i]);
+        return longest;
+}
+
+static void begin_stage(struct progress *p, int stage, double now)
+{
+        p->stage_start = now;
+        p->shown.label = p->plan.labels[stage];
+        p->shown.stage = number_of(&p->plan, stage);
+        p->shown.done = 0;
+        p->shown.share = -1;
+}
+
+/* Take what the job has done. It may be between two stages, with the number of the one and the units
+ * of the other, but what is shown never decreases. */
+static void update(struct progress *p, double now)
+{
+        struct progress_state *shown = &p->shown;
+        const int stage = atomic_load(&p->job->stage);
+        const double done = (double)atomic_load(&p->job->done);
+        const double total = (double)atomic_load(&p->job->total);
+        const double share = total <= 0 ? -1 : done < total ? done / total : 1;
+        if (number_of(&p->plan, stage) > shown->stage)
+                begin_stage(p, stage, now);
+        shown->done = done > shown->done ? done : shown->done;
+        shown->share = share > shown->share ? share : shown->share;
+        shown->seconds = now - p->start;
+        shown->stage_seconds = now - p->stage_start;
 }
 
 static bool draw(void *ctx)
 {
+        static const struct terminal_size usual = { .ncolumns = 80, .nrows = 24 };
         struct progress *p = ctx;
-        int stage = atomic_load(&p->job->stage);
-        double now = kc_clock_seconds();
-        if (stage != p->stage) {
-                p->stage = stage;
-                p->stage_start = now;
-        }
-        double done = (double)atomic_load(&p->job->done);
-        double total = (double)atomic_load(&p->job->total);
-        double seconds = now - p->stage_start;
-        char rate[32], eta[32], bar[BAR_WIDTH + 1], line[256];
-        format_rate(p, done, seconds, rate);
-        format_eta(done, total, seconds, eta);
-        if (total > 0) {
-                double share = done < total ? done / total : 1;
-                memset(bar, ' ', BAR_WIDTH);
-                memset(bar, '=', (size_t)(share * BAR_WIDTH));
-                bar[BAR_WIDTH] = '\0';
-                snprintf(line, sizeof line, "\r%-8s [%s] %3d%%%s%s\033[K", p->names[stage], bar,
-                         (int)(share * 100), rate, eta);
-        } else {
-                snprintf(line, sizeof line, "\r%-8s %.0f MB%s\033[K", p->names[stage], done * 1e-6,
-                         rate);
-        }
-        put(line);
+        char line[PROGRESS_LINE_NBYTES];
+        update(p, kc_clock_seconds());
+        progress_line(&p->shown, terminal_size(STDERR_FILENO, usual).ncolumns, line);
+        message_show_status(line);
         return true;
 }
 
-struct progress *progress_start(struct kc_job *job, const char *const *names, bool first_in_bytes,
-                                bool wanted)
+struct progress *progress_start(struct kc_job *job, const struct progress_plan *plan, bool wanted)
 {
         struct progress *p = NULL;
-        if (!wanted || !isatty(STDERR_FILENO) || (p = calloc(1, sizeof *p)) == NULL)
+        if (!wanted || !terminal_can_redraw(STDERR_FILENO) || (p = calloc(1, sizeof *p)) == NULL)
                 return NULL;
         p->job = job;
-        p->names = names;
-        p->first_in_bytes = first_in_bytes;
-        p->stage_start = kc_clock_seconds();
-        p->ticker = ticker_start(REDRAW_SECONDS, draw, p);
+        p->plan = *plan;
+        p->start = kc_clock_seconds();
+        p->shown.unit = plan->unit;
+        p->shown.label_columns = longest_label(plan);
+        p->shown.nstages = number_of(plan, plan->nlabels - 1);
+        begin_stage(p, 0, p->start);
+        p->ticker = ticker_start(redraw_seconds(), draw, p);
         if (p->ticker == NULL) {
                 free(p);
                 return NULL;
@@ -99,6 +106,6 @@ void progress_stop(struct progress *progress)
         if (progress == NULL)
                 return;
         ticker_stop(progress->ticker);
-        put("\r\033[K");
+        message_show_status("");
         free(progress);
 }

@@ -46,7 +46,8 @@ out:
 
 static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "repair", "repair", "repair" };
+        static const char *const label = "repairing";
+        static const struct progress_plan progress_plan = { &label, 1, PROGRESS_PARTS };
         const struct kc_store_options options = { .k = r->info.k,
                                                   .stranded = r->info.stranded,
                                                   .replace = r->plan->force,
@@ -58,7 +59,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
         if (status != KC_OK)
                 return status;
         (void)signals_allow_commit(); /* kc_store_rescue commits, unless the job is canceled */
-        struct progress *progress = progress_start(r->job, stages, false, r->plan->show_progress);
+        struct progress *progress = progress_start(r->job, &progress_plan, r->plan->show_progress);
         status = kc_store_rescue(r->store, writer, r->job, &report, &r->lost, err);
         progress_stop(progress);
         return status;

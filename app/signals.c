@@ -9,11 +9,13 @@
  */
 #include "app/signals.h"
 
+#include "app/terminal.h"
 #include "base/parallel.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -94,11 +96,12 @@ static _Noreturn void die_interrupted(int signo, bool stopped)
 {
         stop_naming();
         if (state.job != NULL) {
-                if (isatty(STDERR_FILENO))
-                        say("\r\033[K"); /* over the progress bar */
-                say(stopped || (state.makes_file && !state.may_commit)
-                            ? "kcount: interrupted; nothing was written\n"
-                            : "kcount: interrupted\n");
+                const bool nothing = stopped || (state.makes_file && !state.may_commit);
+                char text[80];
+                snprintf(text, sizeof text, "%skcount: interrupted%s\n",
+                         terminal_can_redraw(STDERR_FILENO) ? "\r\033[K" : "", /* over progress */
+                         nothing ? "; nothing was written" : "");
+                say(text);
         }
         die(signo);
 }

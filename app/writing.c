@@ -1,7 +1,6 @@
 #include "app/writing.h"
 
 #include "app/machine.h"
-#include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "base/clock.h"
@@ -21,9 +20,8 @@ struct writing writing_of(const struct invocation *call, const struct writing_se
 static enum kc_status run_once(struct writing *w, const struct writing_work *work,
                                struct kc_error *err)
 {
-        const bool wanted = !w->settings->quiet && !w->settings->no_progress && !work->no_bar;
-        struct progress *progress =
-                progress_start(w->job, work->stages, work->first_in_bytes, wanted);
+        const bool wanted = !w->settings->quiet && !w->settings->no_progress && !work->hidden;
+        struct progress *progress = progress_start(w->job, &work->progress, wanted);
         enum kc_status status =
                 w->device.cuda ? work->on_device(work->ctx, err) : work->on_cpu(work->ctx, err);
         progress_stop(progress);

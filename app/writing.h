@@ -8,6 +8,7 @@
 #include "app/device.h"
 #include "app/json.h"
 #include "app/options.h"
+#include "app/progress.h"
 #include "io/store.h"
 
 #include <stddef.h>
@@ -48,9 +49,8 @@ struct writing_work {
         void *ctx;
         enum kc_status (*on_device)(void *ctx, struct kc_error *err);
         enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
-        const char *const *stages; /* their names, for the progress bar */
-        bool first_in_bytes;
-        bool no_bar; /* nobody knows how much work there is, or the output is no file */
+        struct progress_plan progress;
+        bool hidden; /* the output is no file, and may be the terminal: nothing is shown */
 };
 
 /*

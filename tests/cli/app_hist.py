@@ -4,17 +4,13 @@ the same options, without that file. And the histogram in count's JSON.
 
     app_hist.py KCOUNT SOURCE
 """
-import contextlib
-import fcntl
 import json
 import os
-import pty
 import random
-import struct
 import subprocess
-import termios
 
-from session import KCOUNT, READS, SOURCE, Session, expect
+from session import READS, SOURCE, Session, expect
+from terminal import Terminal, plain_environment
 from tools import main
 
 DATA = SOURCE / "data"
@@ -153,27 +149,9 @@ for a model:
 """
 
 
-def environment(**changes):
-    """Without the locale of whoever runs the tests."""
-    plain = {name: value for name, value in os.environ.items()
-             if name != "LANG" and not name.startswith("LC_")}
-    return {**plain, **changes}
-
-
 def on_terminal(s, size, *call, **variables):
     """What kcount prints on a terminal of this size (rows, columns)."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    started = subprocess.Popen([KCOUNT, *map(str, call)], cwd=s.path, stdin=subprocess.DEVNULL,
-                               stdout=slave, env=environment(**variables))
-    os.close(slave)
-    said = b""
-    with contextlib.suppress(OSError):  # the other end of the terminal is closed
-        while chunk := os.read(master, 4096):
-            said += chunk
-    os.close(master)
-    expect(started.wait(), 0, f"exit code of {call}")
-    return said.decode().replace("\r\n", "\n")
+    return Terminal(s, "stdout", size, *call, **variables).finish().replace("\r\n", "\n")
 
 
 def test_plot():
@@ -181,17 +159,18 @@ def test_plot():
     s = Session()
     phage = DATA / "phage.fq.gz"
     s.kcount(phage, "-k", 31, "-o", "phage.kc")
-    plot = s.kcount("hist", "phage.kc", "--plot", env=environment(LANG="C"))
+    plot = s.kcount("hist", "phage.kc", "--plot", env=plain_environment(LANG="C"))
     expect(plot.startswith("count   k-mers\n    1  109,190  ###"), True, plot)
     expect((PEAK in plot, plot.endswith(FINDINGS + HINT)), (True, True), plot)
     expect(max(map(len, plot.splitlines())), 80, "width in a pipe")
-    blocks = s.kcount("hist", "phage.kc", "--plot", env=environment(LC_ALL="C.UTF-8", LANG="C"))
+    blocks = s.kcount("hist", "phage.kc", "--plot",
+                      env=plain_environment(LC_ALL="C.UTF-8", LANG="C"))
     expect(("24    2,401  ████" in blocks, "#" in blocks), (True, False), blocks)
     reads = s.kcount("hist", phage, "-k", 31, "--plot", "--quiet",
-                     env=environment(LC_CTYPE="POSIX"))
+                     env=plain_environment(LC_CTYPE="POSIX"))
     expect(reads, plot.replace(HINT, "for a model: see 'kcount hist --help'\n"), "plot of reads")
     s.kcount(phage, "-k", 31, "--stranded", "-o", "odd 'name'.kc")
-    stranded = s.kcount("hist", "odd 'name'.kc", "--plot", env=environment())
+    stranded = s.kcount("hist", "odd 'name'.kc", "--plot", env=plain_environment())
     expect("in both strands of the genome if haploid for a model: see 'kcount hist --help'" in
            stranded.replace("\n", " "), True, stranded)
 
@@ -206,14 +185,14 @@ def test_plot_on_terminal():
         expect(len(lines) < rows, True, f"height on {rows} rows:\n{plot}")
         expect("█" in plot, True, "blocks on a terminal")
     zero = on_terminal(s, (0, 0), "hist", "phage.kc", "--plot")
-    expect(zero, s.kcount("hist", "phage.kc", "--plot", env=environment()),
+    expect(zero, s.kcount("hist", "phage.kc", "--plot", env=plain_environment()),
            "a terminal that does not know its size")
 
 
 def test_plot_of_little():
     s = Session()
     s.kcount("a.fq", "-k", 3)
-    plain = environment()
+    plain = plain_environment()
     none = "no peak: too few reads to see one, or not the reads of one genome\n"
     expect(s.kcount("hist", "a.kc", "--plot", env=plain).endswith(none), True, "a peak in a.kc")
     expect(s.kcount("hist", "a.kc", "--plot", "--min", 2, "--max", 3, env=plain),

@@ -4,14 +4,14 @@ Standard output that cannot be written, closed pipes, and files written with -o.
     app_output.py KCOUNT SOURCE
 """
 import os
-import pty
 import re
 import signal
 import stat
 import subprocess
 import time
 
-from session import KCOUNT, Session, expect
+from session import KCOUNT, READS, Session, expect
+from terminal import Terminal
 from tools import main
 
 
@@ -216,32 +216,8 @@ def test_hostile_names():
 
 
 def on_terminal(s, *call):
-    """What kcount writes to a terminal; the input comes late, so that the progress bar shows."""
-    master, slave = pty.openpty()
-    started = subprocess.Popen([KCOUNT, *call], cwd=s.path, stdin=subprocess.PIPE, stderr=slave,
-                               stdout=subprocess.DEVNULL)
-    os.close(slave)
-    time.sleep(0.6)
-    started.stdin.write(s.read("a.fq").encode())
-    started.stdin.close()
-    said = b""
-    try:
-        while chunk := os.read(master, 4096):
-            said += chunk
-    except OSError:  # the other end of the terminal is closed
-        pass
-    os.close(master)
-    expect(started.wait(), 0, f"exit code of {call}")
-    return said.decode()
-
-
-def test_progress():
-    s = Session()
-    said = on_terminal(s, "-", "-k", "3")
-    expect(("\rread" in said, "\x1b[K" in said, "wrote stdin.kc" in said),
-           (True, True, True), f"the progress bar, in {said!r}")
-    expect("\rread" in on_terminal(s, "-", "-k", "3", "--force", "--no-progress"), False, "--no-progress")
-    expect(on_terminal(s, "-", "-k", "3", "--force", "--quiet"), "", "--quiet")
+    """What kcount writes to a terminal."""
+    return Terminal(s, "stderr", (24, 80), *call, text=READS).finish()
 
 
 def test_next():
@@ -258,6 +234,5 @@ def test_next():
     expect("next: " in s.said, False, "not on a terminal")
 
 
-main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_existing_files,
-      test_what_was_written, test_modes,
-      test_hostile_names, test_next, test_progress])
+main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files,
+      test_existing_files, test_what_was_written, test_modes, test_hostile_names, test_next])

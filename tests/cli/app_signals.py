@@ -109,11 +109,12 @@ def test_twice():
     expect(said, INTERRUPTED, "message after two SIGINT")
 
 
-def interrupt_twice(s, messages):
+def interrupt_twice(s, messages, term="xterm"):
     """Count from a silent pipe until SIGINT comes twice; messages: descriptor of standard error."""
     started = subprocess.Popen([KCOUNT, "count", "-", "-k", "3", "-o", "out.kc",
                                 "--device", DEVICE],
-                               cwd=s.path, stdin=subprocess.PIPE, stderr=messages)
+                               cwd=s.path, stdin=subprocess.PIPE, stderr=messages,
+                               env={**os.environ, "TERM": term})
     wait_for_output(s, started)
     time.sleep(0.3)
     for _ in range(2):
@@ -140,19 +141,20 @@ def test_full_standard_error():
 
 
 def test_terminal():
-    """The message takes the place of the progress bar."""
-    s = Session()
-    reader, writer = pty.openpty()
-    started = interrupt_twice(s, writer)
-    expect(started.returncode, -signal.SIGINT, "SIGINT on a terminal")
-    os.close(writer)
-    said = b""
-    with contextlib.suppress(OSError):  # that is how the other side of a terminal ends
-        while True:
-            said += os.read(reader, 1 << 16)
-    os.close(reader)
-    expect(said.endswith(b"\r\033[K" + INTERRUPTED.replace("\n", "\r\n").encode()), True,
-           f"message on a terminal: {said!r}")
+    """The message takes the place of the line of progress; a dumb terminal has none."""
+    message = INTERRUPTED.replace("\n", "\r\n").encode()
+    for term in ("xterm", "dumb"):
+        reader, writer = pty.openpty()
+        started = interrupt_twice(Session(), writer, term)
+        expect(started.returncode, -signal.SIGINT, "SIGINT on a terminal")
+        os.close(writer)
+        said = b""
+        with contextlib.suppress(OSError):  # that is how the other side of a terminal ends
+            while True:
+                said += os.read(reader, 1 << 16)
+        os.close(reader)
+        expect(said.endswith(b"\r\033[K" + message) if term == "xterm" else said == message, True,
+               f"message on a terminal: {said!r}")
 
 
 def test_ignored():
