@@ -74,6 +74,24 @@ static void warn_of_inputs(const struct count *count, unsigned mask, unsigned ma
                               other);
 }
 
+/* Warn about inputs that may hold proteins. */
+static void warn_of_letters(const struct count *count)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        size_t nfound = 0;
+        for (size_t i = 0; i < n; i++) {
+                const unsigned percent = kc_reader_percent_other(count->reader, i);
+                if (percent > 0 && ++nfound <= MOST_WARNINGS)
+                        message_print("kcount: warning: %u%% of the first letters in %s are not A, "
+                                      "C, G, T, U or N; is this protein?\n",
+                                      percent, kc_input_name(names[i]));
+        }
+        if (nfound > MOST_WARNINGS)
+                message_print("kcount: warning: %zu more inputs may hold proteins\n",
+                              nfound - MOST_WARNINGS);
+}
+
 static void warn_of_k(const struct count *count, const struct count_output *o)
 {
         if (o->totals.nkmers == 0)
@@ -106,5 +124,6 @@ void count_warn(const struct count *count)
                        "end without BGZF's end-of-file block");
         warn_of_inputs(count, KC_INPUT_HAS_BASES, 0,
                        "holds no sequence: no k-mer was counted in it", "hold no sequence");
+        warn_of_letters(count);
         warn_of_nothing(count);
 }

@@ -112,6 +112,11 @@ size_t kc_reader_names(const struct kc_reader *reader, const char *const **names
  *   marks  out [kc_reader_names] */
 void kc_reader_marks(const struct kc_reader *reader, uint8_t *marks);
 
+/* The percentage of the first letters of input i that are not A, C, G, T, U or N, if it is over 20
+ * and they may be those of proteins; otherwise 0. Of a regular file it is known from the beginning,
+ * to every rank; of a pipe once its turn has come, to the rank that reads it (rank 0). */
+unsigned kc_reader_percent_other(const struct kc_reader *reader, size_t i);
+
 /*
  * An estimate of the number of bases in all inputs, from their sizes and first bytes; 0 if there is
  * no way to tell (standard input).

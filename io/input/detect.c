@@ -14,6 +14,7 @@
 
 #include "io/input/bgzf_header.h"
 #include "io/input/foreign.h"
+#include "io/input/letters.h"
 
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
@@ -120,22 +121,6 @@ static bool is_sam_line(const char *text, size_t n)
         return n > 0 && strchr("@>;", text[0]) == NULL && ntabs >= 10;
 }
 
-/* Number of sequence letters at the beginning of a text. */
-static size_t count_bases(const char *text, size_t n)
-{
-        size_t nbases = 0, line = 0;
-        bool fastq = text[0] == '@';
-        for (const char *at = text, *end = text + n; at < end; line++) {
-                const char *eol = memchr(at, '\n', (size_t)(end - at));
-                if (eol == NULL)
-                        eol = end;
-                if (fastq ? line % 4 == 1 : at < eol && *at != '>' && *at != ';')
-                        nbases += (size_t)(eol - at);
-                at = eol + 1;
-        }
-        return nbases;
-}
-
 /* What to look for in the text, and what was found so far. */
 struct look {
         const char *name;
@@ -193,8 +178,9 @@ static enum kc_status detect_reads(const struct look *look, const uint8_t *text,
         if (strchr("@>;", text[blank]) == NULL || text[blank] == 0)
                 return kc_foreign_refuse(look->name, found->container, text + blank, n - blank,
                                          err);
-        double nbases = (double)count_bases((const char *)text + blank, n - blank);
-        found->bases_per_byte = nbases / ((double)n * look->bytes_per_letter);
+        const struct kc_letters letters = kc_letters_count((const char *)text + blank, n - blank);
+        found->bases_per_byte = (double)letters.nsymbols / ((double)n * look->bytes_per_letter);
+        found->percent_other = (uint8_t)kc_letters_percent_other(&letters);
 out:
         return status;
 }

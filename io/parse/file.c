@@ -159,6 +159,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 return status;
         }
         file->text.checker = checker(found.container);
+        file->percent_other = found.percent_other;
         if (found.container != KC_CONTAINER_ALIGNMENTS) {
                 status = open_source(file, &in, &found, options, err);
                 if (status == KC_OK && is_part(piece))

@@ -15,6 +15,7 @@ struct kc_file {
         struct kc_alignments *alignments; /* if htslib reads it */
         struct kc_bam *bam;               /* if the source is of BAM */
         struct kc_text text;              /* if it is of text */
+        uint8_t percent_other;            /* as in struct kc_detected */
 };
 
 struct kc_file_options {

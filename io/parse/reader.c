@@ -50,6 +50,8 @@ struct worker {
 struct kc_reader {
         struct kc_inputs inputs;
         atomic_uint *marks;            /* [inputs.n] of enum kc_input_mark */
+        uint8_t *percent_other;        /* [inputs.n] as in struct kc_detected; workers use the
+                                          lock */
         struct kc_input_piece *pieces; /* [npieces] of the inputs, that are to be read */
         size_t npieces;
         struct kc_file_options file_options;
@@ -156,6 +158,7 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
         reader->nopening--;
         if (status == KC_OK && !empty) {
                 a->input = piece->input;
+                reader->percent_other[a->input] = a->file.percent_other;
                 reader->active[reader->nactive++] = a;
         }
         pthread_cond_broadcast(&reader->changed);
@@ -364,6 +367,7 @@ static enum kc_status inspect(struct kc_reader *reader, size_t i, bool shared,
                                    found.container == KC_CONTAINER_BGZF) &&
                                   sized->nbases > 0 && (found.first == '@' || found.first == '>');
                 reader->expected_nbases += (uint64_t)sized->nbases;
+                reader->percent_other[i] = found.percent_other;
                 kc_stored_note(&reader->stored, i, in.size, &found);
         }
         kc_input_close(&in);
@@ -510,7 +514,8 @@ static enum kc_status open_inputs(struct kc_reader **reader, struct kc_inputs *i
         r->job = options->job;
         r->file_options = file_options_of(options);
         r->marks = calloc(r->inputs.n + 1, sizeof *r->marks);
-        if (r->marks == NULL) {
+        r->percent_other = calloc(r->inputs.n + 1, sizeof *r->percent_other);
+        if (r->marks == NULL || r->percent_other == NULL) {
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
                 goto out;
         }
@@ -595,6 +600,11 @@ void kc_reader_marks(const struct kc_reader *reader, uint8_t *marks)
                 marks[i] = (uint8_t)atomic_load(&reader->marks[i]);
 }
 
+unsigned kc_reader_percent_other(const struct kc_reader *reader, size_t i)
+{
+        return reader->percent_other[i];
+}
+
 uint64_t kc_reader_fingerprint(const struct kc_reader *reader)
 {
         return reader->fingerprint;
@@ -617,6 +627,7 @@ void kc_reader_close(struct kc_reader *reader)
         free(reader->active);
         free(reader->pieces);
         free(reader->marks);
+        free(reader->percent_other);
         kc_stored_free(&reader->stored);
         kc_inputs_free(&reader->inputs);
         pthread_mutex_destroy(&reader->lock);

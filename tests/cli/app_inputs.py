@@ -318,6 +318,50 @@ def test_without_sequence():
     s.kcount("check", "out.kc")
 
 
+PROTEIN = b"MKVLAAGIVGLLLAQPEFTSDRCHWYN" * 30
+OTHER = sum(letter not in b"ACGTUN" for letter in PROTEIN) * 100 / len(PROTEIN)
+
+
+def test_proteins():
+    """Inputs whose first letters are mostly no bases are counted, with a warning."""
+    s = Session()
+    fasta = b">p\n" + PROTEIN + b"\n"
+    fastq = b"@p\n" + PROTEIN + b"\n+\n" + b"I" * len(PROTEIN) + b"\n"
+    warning = ("kcount: warning: {}% of the first letters in {} are not A, C, G, T, U or N; is this "
+               "protein?\n")
+    dna = b"ACGTTGCAACGGATCCATTAGCAT"
+    noted = {
+        fasta: round(OTHER), fastq: round(OTHER), gzip.compress(fasta): round(OTHER),
+        bgzf(fastq, 300): round(OTHER), fasta.lower(): round(OTHER),
+        b">p\n" + b"ACGTE" * 100 + b"L\n": 20,  # 101 of 501: just over a fifth
+        b">p\nPROTEINSEQ\nACGTTGCA\n": 44,
+        b">gaps\n" + b"-" * 999 + PROTEIN + b"\n": round(OTHER),
+    }
+    silent = [
+        b">p\n" + b"ACGTE" * 100 + b"\n",
+        b">gap\n" + b"N" * 9000 + dna + b"\n", b">masked\n" + b"X" * 9000 + dna.lower() + b"\n",
+        b">codes\n" + (dna * 9 + b"RYSWKMBDHV") * 50 + b"\n", b">primer\nGTGYCAGCMGCCGCGGTAARRR\n",
+        b">rna\n" + dna.replace(b"T", b"U") * 40 + b"\n", b">gaps\n" + (dna + b"---...***") * 40 + b"\n",
+        b"@lines\n" + dna + b"\n" + dna + b"\n+\n" + b"E" * 24 + b"\n@" + b"L" * 23 + b"\n",
+        b"@empty\n\n+\n\n@EFILPQEFILPQEFILPQ\n" + dna + b"\n+\n" + b"E" * 24 + b"\n",
+        FASTQ, (SOURCE / "data/human.bam").read_bytes(), b">EFILPQEFILPQEFILPQ\n" + dna + b"\r\n",
+    ]
+    for content, percent in (*noted.items(), *((content, 0) for content in silent)):
+        s.write("in", content)
+        for threads in (1, 4):
+            s.kcount("in", "-k", 3, "-t", threads, "--quiet", "--force")
+            expect(s.said, warning.format(percent, "in") if percent else "", f"{content[:60]}")
+        with subprocess.Popen(["cat", s.path / "in"], stdout=subprocess.PIPE) as pipe:
+            s.kcount("hist", "-", "-k", 3, "--quiet", stdin=pipe.stdout)
+        expect(s.said, warning.format(percent, "standard input") if percent else "", "a pipe")
+    names = [f"{i:02}.fa" for i in range(12)]
+    for name in names:
+        s.write(name, fasta)
+    s.kcount(*names, "-k", 3, "--quiet")
+    expect(s.said, "".join(warning.format(round(OTHER), name) for name in names[:10]) +
+           "kcount: warning: 2 more inputs may hold proteins\n", "many inputs")
+
+
 def test_nothing_at_all():
     """A file of 0 bytes is an error, unless the user says otherwise; then it has no sequence."""
     s = Session()
@@ -638,6 +682,7 @@ def test_no_qualities():
 
 
 main([test_refused, test_standard_input, test_no_end_block, test_without_sequence, test_nothing_at_all,
+      test_proteins,
       test_joined_zstd, test_large_joined, test_large_gzip, test_accepted, test_lists,
       test_database_as_reads, test_query_files, test_cram, test_bam, test_bam_in_other_containers,
       test_reads_named_like_headers, test_zstd_dictionary, test_same_file, test_many_same_files,
