@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* FOREIGN: only proteins have them. X masks bases in some genomes. */
-enum kind { FOREIGN, BASE, CODE };
+enum letter { FOREIGN, BASE, CODE };
 
 static const uint8_t kinds[26] = {
         ['A' - 'A'] = BASE, ['C' - 'A'] = BASE, ['G' - 'A'] = BASE, ['T' - 'A'] = BASE,
@@ -21,13 +21,13 @@ static size_t count_line(struct kc_letters *letters, const char *at, const char 
 {
         size_t nsymbols = 0, nletters = 0, ncodes = 0, nforeign = 0;
         for (; at < end; at++) {
-                const unsigned letter = ((unsigned char)*at | 0x20u) - 'a';
+                const unsigned i = ((unsigned char)*at | 0x20u) - 'a';
                 nsymbols += !isspace((unsigned char)*at);
-                if (letter >= sizeof kinds)
+                if (i >= sizeof kinds)
                         continue;
                 nletters++;
-                ncodes += kinds[letter] == CODE;
-                nforeign += kinds[letter] == FOREIGN;
+                ncodes += kinds[i] == CODE;
+                nforeign += kinds[i] == FOREIGN;
         }
         letters->nsymbols += nsymbols;
         letters->nletters += nletters;
