@@ -96,7 +96,7 @@ static void put_hint(struct text_out *out, const struct result *r, const struct 
         if (longest <= (size_t)page->width)
                 text_out_printf(out, "for a model:\n%s\n%s\n", hist, model);
         else
-                plot_words(out, "for a model: see 'kcount hist --help'", page);
+                text_out_words(out, "for a model: see 'kcount hist --help'", 0, 0, page->width);
 }
 
 static void put_plot(struct text_out *out, struct result *r, const struct hist_settings *s)

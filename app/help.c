@@ -8,37 +8,6 @@
 
 enum { LINE_WIDTH = 79, OPTION_INDENT = 24, USAGE_NEXAMPLES = 3 };
 
-/*
- * Print the words of text, starting at column; lines break before LINE_WIDTH and at "\n" in text,
- * and later lines are indented. Ends with a newline.
- */
-static void put_wrapped(struct text_out *out, const char *text, int column, int indent)
-{
-        bool line_start = true;
-        while (*text) {
-                if (*text == ' ' || *text == '\n') {
-                        if (*text == '\n') {
-                                text_out_printf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
-                                column = indent;
-                                line_start = true;
-                        }
-                        text++;
-                        continue;
-                }
-                int n = (int)strcspn(text, " \n");
-                if (!line_start && column + 1 + n > LINE_WIDTH) {
-                        text_out_printf(out, "\n%*s", indent, "");
-                        column = indent;
-                        line_start = true;
-                }
-                text_out_printf(out, "%s%.*s", line_start ? "" : " ", n, text);
-                column += n + !line_start;
-                line_start = false;
-                text += n;
-        }
-        text_out_puts(out, "\n");
-}
-
 /* ---- options ---- */
 
 bool help_shows(const struct option_spec *spec)
@@ -88,7 +57,7 @@ static void put_option(struct text_out *out, const struct option_spec *spec, con
                 column = 0;
         }
         text_out_printf(out, "%*s", OPTION_INDENT - column, "");
-        put_wrapped(out, right, OPTION_INDENT, OPTION_INDENT);
+        text_out_words(out, right, OPTION_INDENT, OPTION_INDENT, LINE_WIDTH);
 }
 
 static void put_whole_option(struct text_out *out, const struct option_spec *spec)
@@ -132,7 +101,7 @@ static void put_options_of_base(struct text_out *out, const struct command *comm
                         n += (size_t)snprintf(text + n, sizeof text - n, " --%s", s->name);
         snprintf(text + n, sizeof text - n, "; see 'kcount %s --help'.", command->base->name);
         text_out_puts(out, "  ");
-        put_wrapped(out, text, 2, 4);
+        text_out_words(out, text, 2, 4, LINE_WIDTH);
 }
 
 /* ---- a command ---- */
@@ -165,7 +134,7 @@ void help_command(struct text_out *out, const struct command *command)
         put_group(out, command, "Common options", OPTION_COMMON, OPTION_COMMON);
         put_group(out, command, "GPU and clusters", OPTION_DEVICES, OPTION_DEVICES);
         text_out_puts(out, "\n");
-        put_wrapped(out, command->description, 0, 0);
+        text_out_words(out, command->description, 0, 0, LINE_WIDTH);
 }
 
 /* The names of the options that -h does not explain. Of those for devices, --device will do. */
@@ -180,7 +149,7 @@ static void put_names(struct text_out *out, const struct command *command)
                                               s->argument ? s->argument : "");
         if (n > 0) {
                 text_out_puts(out, "  Also ");
-                put_wrapped(out, text, 7, 7);
+                text_out_words(out, text, 7, 7, LINE_WIDTH);
         }
 }
 

@@ -172,7 +172,7 @@ static void put_rest(struct text_out *out, const struct chart *chart, const stru
                 return;
         snprintf(text, sizeof text, "over %" PRIu64 ": %s k-mer%s", last,
                  format_number(nkmers, number), nkmers == 1 ? "" : "s");
-        plot_words(out, text, chart->page);
+        text_out_words(out, text, 0, 0, chart->page->width);
 }
 
 /* Three digits: a peak tells no more. */
@@ -204,25 +204,11 @@ static void put_findings(struct text_out *out, const struct chart *chart,
         snprintf(text, sizeof text, "%speak at %" PRIu64 "; about %s in %sthe genome if haploid",
                  errors, land->peak, format_bases(land->genome_nkmers, bases),
                  stranded ? "both strands of " : "");
-        plot_words(out,
-                   land->has_peak ? text
-                                  : "no peak: too few reads to see one, or not the reads of "
-                                    "one genome",
-                   chart->page);
-}
-
-void plot_words(struct text_out *out, const char *text, const struct plot_page *page)
-{
-        int column = 0;
-        while (*text != '\0') {
-                const int n = (int)strcspn(text, " "); /* bytes, and columns: it is ASCII */
-                const bool fits = column == 0 || column + 1 + n <= page->width;
-                text_out_puts(out, column == 0 ? "" : fits ? " " : "\n");
-                text_out_write(out, text, (size_t)n);
-                column = fits && column > 0 ? column + 1 + n : n;
-                text += n + (text[n] == ' ');
-        }
-        text_out_puts(out, "\n");
+        text_out_words(out,
+                       land->has_peak ? text
+                                      : "no peak: too few reads to see one, or not the reads of "
+                                        "one genome",
+                       0, 0, chart->page->width);
 }
 
 bool plot_histogram(struct text_out *out, const struct histogram *h, bool stranded,
@@ -230,7 +216,7 @@ bool plot_histogram(struct text_out *out, const struct histogram *h, bool strand
 {
         struct chart chart = { .page = page };
         if (h->nrows == 0) {
-                plot_words(out, "no k-mers", page);
+                text_out_words(out, "no k-mers", 0, 0, page->width);
                 return false;
         }
         const struct landscape land = landscape_survey(h);

@@ -20,7 +20,4 @@ struct plot_page {
 bool plot_histogram(struct text_out *out, const struct histogram *histogram, bool stranded,
                     const struct plot_page *page);
 
-/* Print text in lines that are no wider than the page. */
-void plot_words(struct text_out *out, const char *text, const struct plot_page *page);
-
 #endif

@@ -119,6 +119,33 @@ bool text_out_printf(struct text_out *out, const char *format, ...)
         return out->failure == 0;
 }
 
+void text_out_words(struct text_out *out, const char *text, int column, int indent, int width)
+{
+        bool line_start = true;
+        while (*text) {
+                if (*text == ' ' || *text == '\n') {
+                        if (*text == '\n') {
+                                text_out_printf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+                                column = indent;
+                                line_start = true;
+                        }
+                        text++;
+                        continue;
+                }
+                int n = (int)strcspn(text, " \n");
+                if (!line_start && column + 1 + n > width) {
+                        text_out_printf(out, "\n%*s", indent, "");
+                        column = indent;
+                        line_start = true;
+                }
+                text_out_printf(out, "%s%.*s", line_start ? "" : " ", n, text);
+                column += n + !line_start;
+                line_start = false;
+                text += n;
+        }
+        text_out_puts(out, "\n");
+}
+
 enum kc_status text_out_status(const struct text_out *out, struct kc_error *err)
 {
         if (out->failure == 0)

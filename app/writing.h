@@ -1,6 +1,6 @@
 /*
- * What the commands that write files have in common: the job that signals and the progress bar
- * watch, the choice between a device and the CPU, the commit, and the report.
+ * What the commands that write files have in common: the job that signals and the line of
+ * progress watch, the choice between a device and the CPU, the commit, and the report.
  */
 #ifndef APP_WRITING_H
 #define APP_WRITING_H
