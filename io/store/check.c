@@ -120,9 +120,10 @@ static void stop_check(void *ctx)
 static enum kc_status run_is_wrong(const struct store_check *c, const char *what,
                                    struct kc_error *err)
 {
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: in run %d (footer at offset %llu), %s",
-                       c->store->path, (int)(c->run - c->store->runs) + 1,
-                       (unsigned long long)c->store->footer_offset, what);
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, c->store->path,
+                            "%s is damaged: in run %d (footer at offset %llu), %s", c->store->path,
+                            (int)(c->run - c->store->runs) + 1,
+                            (unsigned long long)c->store->footer_offset, what);
 }
 
 /* Check the histogram, the sum (opening has checked that the footer's rows add up to it) and the

@@ -296,7 +296,8 @@ enum kc_status kc_store_find_any_footer(struct kc_store *store,
         KC_TRY(find_newest(store, header, &newest, err));
         if (newest.offset == 0)
                 return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged beyond rescue: none of its footers is sound",
+                               "%s is damaged beyond rescue: none of its footers is sound; count "
+                               "the reads again",
                                store->path);
         KC_TRY(load(store, newest.offset, newest.nbytes, err));
         settle_for_newest(store, &newest);

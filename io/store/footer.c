@@ -158,8 +158,9 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
 {
         if (ref->offset < sizeof(struct kc_store_header) || ref->offset % 8 != 0 ||
             ref->nbytes % 8 != 0 || ref->nbytes < sizeof(struct kc_old_footer_head))
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged: its header (offset 64) points to no footer", path);
+                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
+                                    "%s is damaged: its header (offset 64) points to no footer",
+                                    path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
                 return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
                                     "%s is truncated: it has %llu bytes, but its footer ends at "

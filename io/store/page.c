@@ -34,8 +34,9 @@ static enum kc_status read_all(const struct kc_store *store, int fd, void *to, s
                         return kc_fail(err, KC_EIO, "cannot read %s at offset %llu: %s",
                                        store->path, (unsigned long long)offset, strerror(errno));
                 if (n == 0)
-                        return kc_fail(err, KC_ECORRUPT, "%s is truncated at offset %llu",
-                                       store->path, (unsigned long long)offset);
+                        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
+                                            "%s is truncated at offset %llu", store->path,
+                                            (unsigned long long)offset);
                 at += n;
                 offset += (uint64_t)n;
                 nbytes -= (size_t)n;
@@ -73,8 +74,9 @@ size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int
 enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, const char *what,
                                 struct kc_error *err)
 {
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: the block at offset %llu %s", store->path,
-                       (unsigned long long)offset, what);
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
+                            "%s is damaged: the block at offset %llu %s", store->path,
+                            (unsigned long long)offset, what);
 }
 
 enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
@@ -166,6 +168,7 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
             offsets_are_sound(page, run, store->nwords))
                 return KC_OK;
         page->n = 0;
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: the index page at offset %llu is wrong",
-                       store->path, (unsigned long long)offset);
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
+                            "%s is damaged: the index page at offset %llu is wrong", store->path,
+                            (unsigned long long)offset);
 }

@@ -314,6 +314,8 @@ def test_ends():
     s.write("none.fq.gz", bgzf_block(b""))
     s.write("none.fa", b">none\n")
     s.write("x.fq", fastq(some[:100]))
+    s.write("zero.fq", b"")
+    s.write("protein.fa", b">p\n" + b"LEA" * 99 + b"\n")
     names = ["x.fq", "none.fq.gz", "open.fq.gz", "none.fa", "joined.fq.gz"]
     compare(s, "open ends", names, "-k", 31)
     for nranks in 2, 3, 4:
@@ -322,6 +324,16 @@ def test_ends():
         expect(report["inputs_without_end_block"], ["open.fq.gz", "joined.fq.gz"], f"{nranks} ranks: open ends")
         expect(report["inputs_without_sequence"], ["none.fq.gz", "none.fa"], f"{nranks} ranks: empty inputs")
         expect([line.split()[2] for line in said], ["open.fq.gz", "joined.fq.gz", "none.fq.gz", "none.fa"], "warnings")
+        # nothing at all, and proteins
+        for inputs in (["x.fq", "zero.fq", "protein.fa"], ["zero.fq", "protein.fa"]):
+            out, said = launch(s, nranks, "count", *inputs, "-k", 31, "-o", "x.kc", "--force", "--quiet",
+                               "--json", "--skip-empty")
+            expect(json.loads(out)["inputs_without_sequence"], ["zero.fq"], f"{nranks} ranks: 0 bytes")
+            expect(said[:2], [
+                "kcount: warning: zero.fq holds no sequence: no k-mer was counted in it",
+                "kcount: warning: 67% of the first letters in protein.fa are not A, C, G, T, U or N; is "
+                "this protein?"], f"{nranks} ranks: {inputs}")
+        fails(s, nranks, "zero.fq is empty", "count", "x.fq", "zero.fq", "-k", 31, "-o", "new.kc")
         fails(s, nranks, "open.fa.gz is truncated", "count", "open.fa.gz", "-k", 31, "-o", "new.kc")
         out, said = launch(s, nranks, "hist", "none.fa", "-k", 31, "--quiet")
         expect((out, len(said)), ("", 1), "hist of nothing")
