@@ -34,10 +34,7 @@ struct advice {
 
 static const struct option_spec *find_option(const struct invocation *call, const char *name)
 {
-        const struct option_spec *s = call != NULL ? call->command->options : NULL;
-        while (s != NULL && s->type != OPTION_END && strcmp(s->name, name) != 0)
-                s++;
-        return s != NULL && s->type != OPTION_END ? s : NULL;
+        return call != NULL ? option_find(call->command->options, name) : NULL;
 }
 
 static void append(const struct advising *a, const char *format, ...)

@@ -5,6 +5,7 @@
 #include "app/machine.h"
 #include "app/output_check.h"
 #include "app/reader_only.h"
+#include "app/shell.h"
 #include "app/signals.h"
 #include "app/stores.h"
 #include "base/temp_file.h"
@@ -23,24 +24,50 @@ static enum kc_status check_exists(const char *operand, struct kc_error *err)
         return kc_input_open_failed(path, errno, err);
 }
 
+static enum kc_status refuse_counted(const char *name, struct kc_error *err)
+{
+        char *file = shell_join(&name, 1);
+        if (file == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status = kc_fail(err, KC_EUSAGE,
+                                              "%s is already counted; try 'kcount info %s', "
+                                              "'kcount dump %s' or 'kcount hist %s'",
+                                              name, file, file, file);
+        free(file);
+        return status;
+}
+
+/* A line that can be pasted, unless there are so many files that nobody wants to read it. */
+static enum kc_status suggest_k(const struct invocation *call, struct kc_error *err)
+{
+        enum { MOST = 200 };
+        const char *const *names = (const char *const *)call->operands;
+        const char *command = call->command == &command_count ? "" : "hist ", *more = "";
+        char *files = shell_join(names, (size_t)call->noperands);
+        if (files != NULL && strlen(files) > MOST && call->noperands > 1) {
+                free(files);
+                files = shell_join(names, 1);
+                more = " ...";
+        }
+        if (files == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status =
+                kc_fail(err, KC_EUSAGE,
+                        "which k? Try 'kcount %s%s%s -k 31' (21 for GenomeScope, 31 is common)",
+                        command, files, more);
+        free(files);
+        return status;
+}
+
 enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)
 {
-        const bool counts = call->command == &command_count;
         enum kc_status status;
         for (int i = 0; i < call->noperands; i++)
                 KC_TRY(check_exists(call->operands[i], err));
-        for (int i = 0; i < call->noperands; i++) {
-                const char *name = call->operands[i];
-                if (kc_store_recognizes(name))
-                        return kc_fail(err, KC_EUSAGE,
-                                       "%s is already counted; try 'kcount info %s', 'kcount dump "
-                                       "%s' or 'kcount hist %s'",
-                                       name, name, name, name);
-        }
-        status = kc_fail(err, KC_EUSAGE,
-                         "which k? Try 'kcount %s%s%s -k 31' (21 for GenomeScope, 31 is common)",
-                         counts ? "" : "hist ", call->operands[0],
-                         call->noperands > 1 ? " ..." : "");
+        for (int i = 0; i < call->noperands; i++)
+                if (kc_store_recognizes(call->operands[i]))
+                        return refuse_counted(call->operands[i], err);
+        status = suggest_k(call, err);
 out:
         return status;
 }

@@ -202,7 +202,7 @@ def test_plot_of_little():
 
 
 WRONG = [
-    (["a.fq", "a.fq"], "which k? Try 'kcount hist a.fq ... -k 31'"),
+    (["a.fq", "a.fq"], "which k? Try 'kcount hist a.fq a.fq -k 31'"),
     (["-"], "which k? Try 'kcount hist - -k 31'"),
     (["@list"], "which k? Try 'kcount hist @list -k 31'"),
     (["a.fq", "--stranded"], "which k? Try 'kcount hist a.fq -k 31'"),

@@ -12,7 +12,8 @@ from tools import main
 
 WRONG = [
     (["a.fq"], "which k? Try 'kcount a.fq -k 31' (21 for GenomeScope, 31 is common)\n"),
-    (["count", "a.fq", "a.fq"], "which k? Try 'kcount a.fq ... -k 31'"),
+    (["count", "a.fq", "a.fq"], "which k? Try 'kcount a.fq a.fq -k 31' (21 for"),
+    (["count", *["a.fq"] * 99], "which k? Try 'kcount a.fq ... -k 31' (21 for"),
     (["a.kc"],
      "a.kc is already counted; try 'kcount info a.kc', 'kcount dump a.kc' or 'kcount hist a.kc'\n"),
     (["a.fq", "a.kc", "--min", "2"], "a.kc is already counted"),
@@ -168,6 +169,8 @@ def test_missing_files():
                        (["count", "nowhere"], "nowhere"), (["hist", "a.fq", "nowhere"], "nowhere"),
                        (["count", "@nowhere"], "nowhere")):
         s.kcount(*call, code=1, message=f"kcount: cannot open {name}: No such file or directory\n")
+    s.write("my reads.fq", s.read("a.fq"))
+    s.kcount("my reads.fq", code=2, message="which k? Try 'kcount 'my reads.fq' -k 31'")
 
 
 COMMANDS = {  # what is not a command: what is suggested
