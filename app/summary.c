@@ -262,8 +262,8 @@ static void put_next(struct text_out *out, const struct summary *s)
         if (name == NULL)
                 return;
         shell_append(name, s->output);
-        text_out_printf(out, "next: kcount hist %s%s\n", strchr("-@", *s->output) ? "./" : "",
-                        name);
+        text_out_printf(out, "next: kcount hist --plot %s%s\n",
+                        strchr("-@", *s->output) ? "./" : "", name);
         free(name);
 }
 

@@ -225,7 +225,7 @@ def test_next():
     s = Session()
     for output, shown in (("x.kc", "x.kc"), ("it's a.kc", "'it'\\''s a.kc'"), ("@x.kc", "./@x.kc")):
         said = on_terminal(s, "-", "-k", "3", "-o", output)
-        expect(said.splitlines()[-1], f"next: kcount hist {shown}", "the last line")
+        expect(said.splitlines()[-1], f"next: kcount hist --plot {shown}", "the last line")
         rows = subprocess.run(["sh", "-c", f"'{KCOUNT}' hist {shown}"], cwd=s.path, capture_output=True)
         expect(rows.stdout.decode(), s.kcount("hist", "a.fq", "-k", 3), f"hist {shown}")
     for call in (["-", "-k", "3", "--force", "--quiet"], ["add", "x.kc", "-"], ["hist", "-", "-k", "3"]):
