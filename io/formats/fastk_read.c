@@ -11,6 +11,7 @@
  */
 #include "io/formats/prefixed.h"
 #include "io/formats/unpack.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +69,8 @@ static enum kc_status open_part(struct kc_import *import, struct fastk *fastk, s
         struct kc_prefixed_part *part = &p->parts[p->nparts - 1];
         KC_TRY(kc_import_open_file(import, &part->in, part->path, err));
         if (!part->in.regular || part->in.size < PART_NBYTES)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it has %" PRIu64 " bytes" KC_DAMAGE_REMEDY,
                                part->path, part->in.size);
         KC_TRY(kc_import_read_at(&part->in, header, sizeof header, 0, err));
         part->offset = PART_NBYTES;
@@ -82,7 +84,7 @@ static enum kc_status open_part(struct kc_import *import, struct fastk *fastk, s
             part->nrecords * record != part->in.size - PART_NBYTES)
                 status = kc_fail(err, KC_EINPUT,
                                  "%s is truncated or damaged: its header states %" PRIu64
-                                 " k-mers, but it has %" PRIu64 " bytes",
+                                 " k-mers, but it has %" PRIu64 " bytes" KC_DAMAGE_REMEDY,
                                  part->path, kc_unpack_u64(header + 4), part->in.size);
 out:
         return status;
@@ -97,7 +99,7 @@ static enum kc_status set_up(struct kc_import *import, struct fastk *fastk, stru
         if (kmer_nbytes < (int)fastk->prefix_nbytes)
                 return kc_fail(err, KC_EINPUT,
                                "%s is damaged: its prefixes have %" PRIu32
-                               " bytes, but its k-mers only %d",
+                               " bytes, but its k-mers only %d" KC_DAMAGE_REMEDY,
                                import->name, fastk->prefix_nbytes, kmer_nbytes);
         p->table = &import->in;
         p->table_offset = STUB_NBYTES;
@@ -127,7 +129,7 @@ static enum kc_status check_end(const struct kc_import *import, const struct kc_
         if (end != p->nrecords)
                 status = kc_fail(err, KC_EINPUT,
                                  "%s is damaged: its table of prefixes states %" PRIu64
-                                 " k-mers, but its parts hold %" PRIu64,
+                                 " k-mers, but its parts hold %" PRIu64 KC_DAMAGE_REMEDY,
                                  import->name, end, p->nrecords);
 out:
         return status;

@@ -1,4 +1,5 @@
 #include "io/formats/reader.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -45,7 +46,8 @@ enum kc_status kc_import_read_at(const struct kc_input *in, void *buffer, size_t
         size_t got;
         enum kc_status status = kc_input_read_at(in, buffer, n, offset, &got, err);
         if (status == KC_OK && got < n)
-                status = kc_fail(err, KC_EINPUT, "%s is truncated: it ends at byte %" PRIu64,
+                status = kc_fail(err, KC_EINPUT,
+                                 "%s is truncated: it ends at byte %" PRIu64 KC_DAMAGE_REMEDY,
                                  in->name, offset + got);
         return status;
 }
@@ -202,9 +204,10 @@ static enum kc_status refuse_noncanonical(const struct kc_import *import, const 
         char text[KC_MAX_K + 1];
         kc_kmer_format(kmer, import->info.k, text);
         text[import->info.k] = '\0';
-        return kc_fail(err, KC_EINPUT,
-                       "%s is damaged: it declares its k-mers canonical, but %s is not",
-                       import->name, text);
+        return kc_fail(
+                err, KC_EINPUT,
+                "%s is damaged: it declares its k-mers canonical, but %s is not" KC_DAMAGE_REMEDY,
+                import->name, text);
 }
 
 /* Make the k-mers canonical, or check whether they are. */
@@ -304,7 +307,7 @@ static enum kc_status check_unique(const struct kc_import *import, uint64_t npai
                 return KC_OK;
         return kc_fail(err, KC_EINPUT,
                        "%s is damaged: it should hold each k-mer once, but of its %" PRIu64
-                       " k-mers only %" PRIu64 " are distinct",
+                       " k-mers only %" PRIu64 " are distinct" KC_DAMAGE_REMEDY,
                        import->name, npairs, ndistinct);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "io/formats/jellyfish_header.h"
 #include "io/formats/text_read.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static enum kc_status find_number(const struct kc_import *import, const char *js
 {
         if (kc_jellyfish_number(json, name, number))
                 return KC_OK;
-        return kc_fail(err, KC_EINPUT, "%s is damaged: its header has no number \"%s\"",
+        return kc_fail(err, KC_EINPUT,
+                       "%s is damaged: its header has no number \"%s\"" KC_DAMAGE_REMEDY,
                        import->name, name);
 }
 
@@ -59,7 +61,8 @@ static enum kc_status read_header(struct kc_import *import, struct jellyfish *j,
         KC_TRY(kc_import_read_at(&import->in, digits, NDIGITS, 0, err));
         const size_t n = strtoul(digits, NULL, 10);
         if (n > MAX_HEADER_NBYTES)
-                return kc_fail(err, KC_EINPUT, "%s is damaged: its header has %zu bytes",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: its header has %zu bytes" KC_DAMAGE_REMEDY,
                                import->name, n);
         j->header = calloc(1, n + 1);
         if (j->header == NULL)
@@ -83,7 +86,7 @@ static enum kc_status check_nrecords(struct kc_import *import, const struct jell
                 return KC_OK;
         return kc_fail(err, KC_EINPUT,
                        "%s is truncated or damaged: its header states %" PRIu64
-                       " records, but it holds %" PRIu64,
+                       " records, but it holds %" PRIu64 KC_DAMAGE_REMEDY,
                        import->name, nstated, j->nrecords);
 }
 
@@ -95,7 +98,8 @@ static enum kc_status set_up_records(struct kc_import *import, struct jellyfish 
         KC_TRY(find_number(import, j->header, "counter_len", &count_nbytes, err));
         if (count_nbytes < 1 || count_nbytes > MAX_COUNT_NBYTES)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is damaged: its counts have %" PRIu64 " bytes each",
+                               "%s is damaged: its counts have %" PRIu64
+                               " bytes each" KC_DAMAGE_REMEDY,
                                import->name, count_nbytes);
         j->key_nbytes = ((size_t)import->info.k + 3) / 4;
         j->count_nbytes = (size_t)count_nbytes;
@@ -105,7 +109,7 @@ static enum kc_status set_up_records(struct kc_import *import, struct jellyfish 
         if (nbytes % record_nbytes(j) != 0)
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated or damaged: %" PRIu64
-                               " bytes are not a whole number of records",
+                               " bytes are not a whole number of records" KC_DAMAGE_REMEDY,
                                import->name, nbytes);
         KC_TRY(check_nrecords(import, j, err));
 out:
@@ -122,7 +126,7 @@ static enum kc_status set_up_text(struct kc_import *import, struct jellyfish *j,
         if (import->info.k != k)
                 status = kc_fail(err, KC_EINPUT,
                                  "%s is damaged: its header states that k is %d, but its first "
-                                 "k-mer has %d bases",
+                                 "k-mer has %d bases" KC_DAMAGE_REMEDY,
                                  import->name, k, import->info.k);
 out:
         return status;
@@ -186,7 +190,8 @@ static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *
         const char *canonical = kc_jellyfish_member(j->header, "canonical");
         KC_TRY(find_number(import, j->header, "key_len", &key_nbits, err));
         if (key_nbits % 2 != 0)
-                return kc_fail(err, KC_EINPUT, "%s is damaged: its keys have %" PRIu64 " bits",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: its keys have %" PRIu64 " bits" KC_DAMAGE_REMEDY,
                                import->name, key_nbits);
         KC_TRY(kc_import_set_k(import, key_nbits / 2, err));
         import->info.stranded = canonical == NULL || strncmp(canonical, "true", 4) != 0;
@@ -227,7 +232,8 @@ static enum kc_status decode(struct kc_import *import, const struct jellyfish *j
         }
         batch->n = n;
         if (excess != 0)
-                return kc_fail(err, KC_EINPUT, "%s is damaged: a key has more than %d bases",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: a key has more than %d bases" KC_DAMAGE_REMEDY,
                                import->name, import->info.k);
         return KC_OK;
 }

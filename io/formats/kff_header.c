@@ -1,5 +1,6 @@
 #include "io/formats/kff_read.h"
 #include "io/formats/unpack.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,7 +32,8 @@ enum kc_status kc_kff_read_header(struct kc_import *import, struct kc_kff *kff,
         const uint64_t size = import->in.size;
         enum kc_status status;
         if (size < HEADER_NBYTES + KC_KFF_MARK_NBYTES)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it has %" PRIu64 " bytes" KC_DAMAGE_REMEDY,
                                import->name, size);
         KC_TRY(kc_import_read_at(&import->in, header, sizeof header, 0, err));
         KC_TRY(kc_import_read_at(&import->in, mark, sizeof mark, size - sizeof mark, err));
@@ -40,7 +42,8 @@ enum kc_status kc_kff_read_header(struct kc_import *import, struct kc_kff *kff,
                                "%s is a KFF file of version %d.%d; kcount reads version %d",
                                import->name, header[3], header[4], VERSION);
         if (memcmp(mark, "KFF", sizeof mark) != 0)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it does not end with KFF",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it does not end with KFF" KC_DAMAGE_REMEDY,
                                import->name);
         KC_TRY(set_encoding(import, kff, header[5], err));
         for (int at = 6; at <= 7; at++)

@@ -3,6 +3,7 @@
  */
 #include "io/formats/kff_read.h"
 #include "io/formats/unpack.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,14 +23,15 @@ static const char *const value_names[KC_KFF_NVALUES] = { "k", "max", "data_size"
 enum kc_status kc_kff_damaged(const struct kc_import *import, uint64_t at, const char *what,
                               struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT, "%s is damaged: at byte %" PRIu64 ", %s", import->name, at,
-                       what);
+        return kc_fail(err, KC_EINPUT, "%s is damaged: at byte %" PRIu64 ", %s" KC_DAMAGE_REMEDY,
+                       import->name, at, what);
 }
 
 enum kc_status kc_kff_truncated(const struct kc_import *import, uint64_t at, struct kc_error *err)
 {
         return kc_fail(err, KC_EINPUT,
-                       "%s is truncated or damaged: it ends within the section at byte %" PRIu64,
+                       "%s is truncated or damaged: it ends within the section at byte %" PRIu64
+                               KC_DAMAGE_REMEDY,
                        import->name, at);
 }
 
@@ -121,7 +123,7 @@ static enum kc_status check_values(const struct kc_import *import, const struct 
                 if (!kff->known[i])
                         return kc_fail(err, KC_EINPUT,
                                        "%s is damaged: the section at byte %" PRIu64
-                                       " needs the value \"%s\", which is missing",
+                                       " needs the value \"%s\", which is missing" KC_DAMAGE_REMEDY,
                                        import->name, kff->at, value_names[i]);
         if (value[KC_KFF_MAX] < 1 || value[KC_KFF_MAX] > MAX_MAX)
                 return kc_kff_damaged(import, kff->at, "the value \"max\" is out of range", err);

@@ -13,6 +13,7 @@
  */
 #include "io/formats/prefixed.h"
 #include "io/formats/unpack.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,15 +73,18 @@ static enum kc_status open_marked(struct kc_import *import, struct kc_input *in,
         enum kc_status status;
         KC_TRY(kc_import_open_file(import, in, path, err));
         if (!in->regular || in->size < 2 * MARK_NBYTES)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes", path,
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it has %" PRIu64 " bytes" KC_DAMAGE_REMEDY, path,
                                in->size);
         KC_TRY(kc_import_read_at(in, begin, MARK_NBYTES, 0, err));
         KC_TRY(kc_import_read_at(in, end, MARK_NBYTES, in->size - MARK_NBYTES, err));
         if (memcmp(begin, mark, MARK_NBYTES) != 0)
-                return kc_fail(err, KC_EINPUT, "%s is damaged: it does not begin with %s", path,
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: it does not begin with %s" KC_DAMAGE_REMEDY, path,
                                mark);
         if (memcmp(end, mark, MARK_NBYTES) != 0)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it does not end with %s", path,
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it does not end with %s" KC_DAMAGE_REMEDY, path,
                                mark);
 out:
         return status;
@@ -89,7 +93,8 @@ out:
 static enum kc_status bad_header(const struct kmc *kmc, const char *what, uint64_t value,
                                  struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT, "%s is damaged: the %s in its header is %" PRIu64,
+        return kc_fail(err, KC_EINPUT,
+                       "%s is damaged: the %s in its header is %" PRIu64 KC_DAMAGE_REMEDY,
                        kmc->pre_path, what, value);
 }
 
@@ -145,7 +150,7 @@ static enum kc_status size_table(const struct kmc *kmc, uint32_t version, uint64
             (bins && nwords == 1) || (!bins && nwords > bin + 1))
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated or damaged: %" PRIu64
-                               " bytes are left for its table of prefixes",
+                               " bytes are left for its table of prefixes" KC_DAMAGE_REMEDY,
                                kmc->pre_path, nbytes);
         return KC_OK;
 }
@@ -156,7 +161,8 @@ static enum kc_status read_header(struct kc_import *import, struct kmc *kmc, str
         uint8_t end[12], header[HEADER_NBYTES];
         enum kc_status status;
         if (kmc->pre.size < MARK_NBYTES + sizeof end)
-                return kc_fail(err, KC_EINPUT, "%s is truncated: it has %" PRIu64 " bytes",
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it has %" PRIu64 " bytes" KC_DAMAGE_REMEDY,
                                kmc->pre_path, kmc->pre.size);
         KC_TRY(kc_import_read_at(&kmc->pre, end, sizeof end, kmc->pre.size - sizeof end, err));
         const uint32_t version = kc_unpack_u32(end);
@@ -200,14 +206,15 @@ static enum kc_status set_up(struct kc_import *import, struct kmc *kmc, const st
         if (record > 0 && nbytes % record != 0)
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated or damaged: %" PRIu64
-                               " bytes are not a whole number of records",
+                               " bytes are not a whole number of records" KC_DAMAGE_REMEDY,
                                p->parts[0].path, nbytes);
         KC_TRY(kc_prefixed_begin(import, p, err));
         KC_TRY(kc_import_read_at(&kmc->pre, &first, sizeof first, MARK_NBYTES, err));
         if (first != 0)
-                status = kc_fail(err, KC_EINPUT,
-                                 "%s is damaged: its table of prefixes does not begin with 0",
-                                 kmc->pre_path);
+                status = kc_fail(
+                        err, KC_EINPUT,
+                        "%s is damaged: its table of prefixes does not begin with 0" KC_DAMAGE_REMEDY,
+                        kmc->pre_path);
 out:
         return status;
 }

@@ -1,6 +1,7 @@
 #include "io/formats/prefixed.h"
 
 #include "io/formats/unpack.h"
+#include "io/input/damage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static size_t record_nbytes(const struct kc_prefixed *p)
 static enum kc_status damaged_table(const struct kc_prefixed *p, struct kc_error *err)
 {
         return kc_fail(err, KC_EINPUT,
-                       "%s is damaged: entry %" PRIu64 " of its table of prefixes is out of order",
+                       "%s is damaged: entry %" PRIu64
+                       " of its table of prefixes is out of order" KC_DAMAGE_REMEDY,
                        p->table->name, p->entry);
 }
 
@@ -202,15 +204,16 @@ enum kc_status kc_prefixed_begin(const struct kc_import *import, struct kc_prefi
         const int bits = p->prefix_bits + 8 * p->suffix_bytes - p->unused_bits;
         uint64_t nrecords = 0;
         if (bits != 2 * import->info.k)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is damaged: its records have %d bits for k-mers of %d bases",
-                               import->name, bits, import->info.k);
+                return kc_fail(
+                        err, KC_EINPUT,
+                        "%s is damaged: its records have %d bits for k-mers of %d bases" KC_DAMAGE_REMEDY,
+                        import->name, bits, import->info.k);
         for (size_t i = 0; i < p->nparts; i++)
                 nrecords += p->parts[i].nrecords;
         if (nrecords != p->nrecords)
                 return kc_fail(err, KC_EINPUT,
                                "%s is damaged: its header states %" PRIu64
-                               " k-mers, but there are %" PRIu64,
+                               " k-mers, but there are %" PRIu64 KC_DAMAGE_REMEDY,
                                p->table->name, p->nrecords, nrecords);
         p->entries = malloc(ENTRIES * sizeof *p->entries);
         return p->entries != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");

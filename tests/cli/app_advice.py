@@ -37,6 +37,10 @@ def scene():
     s.write("y.fq.xz", lzma.compress(FASTQ))
     s.write("it's.fq.bz2", bz2.compress(FASTQ))
     s.write("bad.kc", (s.path / "reads.kc").read_bytes()[:-40])
+    s.write("cut.kff", (s.path / "rk.kff").read_bytes()[:-5])
+    block = bytearray((s.path / "reads.kc").read_bytes())
+    block[150] ^= 4
+    s.write("flip.kc", bytes(block))
     s.write("empty.fq", "")
     s.write("text", "neither\n")
     for name in "folder", "no reads", "old.meryl":
@@ -116,8 +120,9 @@ CALLS = [
     ("import genome.fa -o x.kc", "genome.fa holds reads; count them: K genome.fa -k 31"),
     ("import human.bam -o x.kc", "human.bam holds reads; count them: K human.bam -k 31"),
     ("dump -", "standard input: a .kc file cannot be read from a pipe; name the file"),
-    ("dump bad.kc", None),
-    ("check bad.kc", None),
+    ("import cut.kff -o x.kc",
+     "cut.kff is truncated: it does not end with KFF; copy or download the file again"),
+    *((f"{command} {name}.kc", None) for command in ("dump", "check") for name in ("bad", "flip")),
 ]
 
 
@@ -148,8 +153,9 @@ def test_calls():
     s.write("list", "x.fq.xz\n")
     for call, said in CALLS:
         if said is None:
-            s.kcount(*shlex.split(call), code=1, message="; to copy what is sound: kcount check bad.kc "
-                                                         "--repair bad.repaired.kc\n")
+            name = call.split()[-1].partition(".")[0]
+            s.kcount(*shlex.split(call), code=1, message="; to copy what is sound: kcount check "
+                     f"{name}.kc --repair {name}.repaired.kc\n")
         else:
             refused(s, said.replace("K ", "kcount "), *shlex.split(call))
 
