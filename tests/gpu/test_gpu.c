@@ -524,11 +524,13 @@ static void wrong_k(void **state)
 static void device_that_is_not_there(void **state)
 {
         static struct work work;
+        int n;
+        const enum kc_status without = kc_gpu_devices(NULL, 0, &n, NULL);
         (void)state;
         prepare(&work, 31, 10);
         work.gpu.device = 999;
         work.gpu.read_ahead = false;
-        expect(count_on_device(&work), KC_EDEVICE, &work);
+        expect(count_on_device(&work), without == KC_OK ? KC_EDEVICE : without, &work);
         assert_true(strlen(work.err.message) > 0);
         assert_false(work.report.began);
         assert_int_equal(atomic_load(&work.reads.next), 0);
