@@ -175,14 +175,25 @@ static void put_other_input(const struct advising *a)
 
 /* ---- filters ---- */
 
-/* Whether the filter can read several files, as in "xz -dc FILE". "lz4 -dc" takes a second name for
- * that of the output. */
+/* Whether the filter can read several files, of compressions that kcount cannot read: any of them
+ * would be refused as well. "lz4 -dc" takes a second name for that of the output. */
 static bool takes_several(const char *filter)
 {
-        static const char tail[] = " -dc FILE";
-        const size_t n = strlen(filter);
-        return n >= sizeof tail - 1 && strcmp(filter + n - (sizeof tail - 1), tail) == 0 &&
-               strncmp(filter, "lz4", 3) != 0;
+        static const char *const filters[] = { "xz -dc FILE", "bzip2 -dc FILE", "lzip -dc FILE",
+                                               "lzop -dc FILE" };
+        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+                if (strcmp(filter, filters[i]) == 0)
+                        return true;
+        return false;
+}
+
+/* The last two endings of a name, such as ".fq.xz"; "" if it has fewer. */
+static const char *endings_of(const char *name)
+{
+        const char *end = name + strlen(name);
+        for (int i = 0; i < 2 && end != NULL; i++)
+                end = memrchr(name, '.', (size_t)(end - name));
+        return end != NULL ? end : "";
 }
 
 static bool is_operand(const struct invocation *call, const char *word)
@@ -198,10 +209,10 @@ static bool is_operand(const struct invocation *call, const char *word)
 static bool is_filtered(const struct advising *a, const char *word)
 {
         const char *file = is_standard_input(a->failure->file) ? "-" : a->failure->file;
-        const char *ending = strrchr(file, '.'), *other = strrchr(word, '.');
+        const char *endings = endings_of(file);
         if (strcmp(word, file) == 0)
                 return true;
-        return ending != NULL && other != NULL && strcmp(ending, other) == 0 &&
+        return *endings != '\0' && strcmp(endings_of(word), endings) == 0 &&
                takes_several(a->failure->filter) && is_operand(a->call, word);
 }
 

@@ -97,25 +97,25 @@ static void test_filters(void **state)
 static void test_own_line(void **state)
 {
         (void)state;
-        static const char *const short_form[] = { "build/kcount", "-k",   "5",
-                                                  "r 1.fq.xz",    "b.fq", "r2.xz" };
-        static const char *const long_form[] = { "count", "-k", "5", "-", "r2.xz" };
+        static const char *const short_form[] = { "build/kcount", "-k",      "5",       "r 1.fq.xz",
+                                                  "b.fq",         "c.fa.xz", "r2.fq.xz" };
+        static const char *const long_form[] = { "count", "-k", "5", "-", "r2.fq.xz" };
         static const char *const query[] = { "query", "-f", "it's.xz", "a.kc" };
         struct kc_error err = { .remedies = KC_REMEDY_FILTER, .filter = "xz -dc FILE" };
-        strcpy(err.file, "r2.xz");
-        expect_of(&command_count, short_form, 6, 3, &err,
-                  "; try: xz -dc 'r 1.fq.xz' r2.xz | kcount -k 5 - b.fq -o 'r 1.kc'");
-        expect_of(&command_count, long_form, 5, 2, &err, "; try: xz -dc r2.xz | kcount ... -");
+        strcpy(err.file, "r2.fq.xz");
+        expect_of(&command_count, short_form, 7, 4, &err,
+                  "; try: xz -dc 'r 1.fq.xz' r2.fq.xz | kcount -k 5 - b.fq c.fa.xz -o 'r 1.kc'");
+        expect_of(&command_count, long_form, 5, 2, &err, "; try: xz -dc r2.fq.xz | kcount ... -");
         strcpy(err.filter, "gzip -dc FILE | xz -dc -");
-        expect_of(&command_count, short_form, 6, 3, &err,
-                  "; try: gzip -dc r2.xz | xz -dc - | kcount -k 5 'r 1.fq.xz' b.fq -");
+        expect_of(&command_count, short_form, 7, 4, &err,
+                  "; try: gzip -dc r2.fq.xz | xz -dc - | kcount -k 5 'r 1.fq.xz' b.fq c.fa.xz -");
         strcpy(err.file, "it's.xz");
         strcpy(err.filter, "tr a b < FILE");
         expect_of(&command_query, query, 4, 1, &err,
                   "; try: tr a b < 'it'\\''s.xz' | kcount query -f - a.kc");
         strcpy(err.file, "standard input");
         expect_of(&command_count, long_form, 5, 2, &err,
-                  "; try: tr a b | kcount count -k 5 - r2.xz");
+                  "; try: tr a b | kcount count -k 5 - r2.fq.xz");
 }
 
 static void test_files(void **state)
