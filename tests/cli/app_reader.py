@@ -37,11 +37,12 @@ def reads(n, length, seed, letters="ACGT", spread=0):
 
 
 def count(session, names, options):
-    """The exit status, and what was written and reported or, on failure, the message."""
+    """The exit status, and what was written and reported or, on failure, the message; without the
+    command line that it may repeat, which has the options."""
     out = session.kcount("count", *names, "-k", 31, "-o", "out.kc", "--force", "--json", "--quiet",
                          *options, code=None)
     if session.code != 0:
-        return session.code, session.said, None
+        return session.code, session.said.partition(" | kcount ")[0], None
     return session.code, (session.path / "out.kc").read_bytes(), json.loads(out)
 
 
@@ -210,6 +211,12 @@ def test_left_to_the_host():
     s.write("nothing.fq.gz", bgzf_block(b""))
     report = compare(s, "nothing, compressed", ["x.fq", "nothing.fq.gz"], *LEAST, left="host")
     expect(report["inputs_without_sequence"], ["nothing.fq.gz"], "nothing, compressed")
+    s.write("zero.fq", b"")
+    report = compare(s, "0 bytes", ["x.fq", "zero.fq"], *LEAST, "--skip-empty", left="host")
+    expect(report["inputs_without_sequence"], ["zero.fq"], "0 bytes")
+    s.write("protein.fa", b">p\n" + b"LEA" * 99 + b"\n")
+    compare(s, "proteins", ["x.fq", "protein.fa"], *LEAST)
+    expect("67% of the first letters in protein.fa" in s.said, True, s.said)
     s.kcount("count", "x.fq", "-k", "21,31", "--device", "cuda", "--reader", "device", "-o", "x.kc")
 
 
