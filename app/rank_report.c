@@ -1,7 +1,7 @@
 #include "app/rank_report.h"
 
 #include "app/machine.h"
-#include "ranks/exchange.h"
+#include "ranks/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

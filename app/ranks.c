@@ -4,7 +4,7 @@
 #include "app/size.h"
 #include "app/ticker.h"
 #include "kmer/joint_run.h"
-#include "ranks/exchange.h"
+#include "ranks/messages.h"
 #include "ranks/ranks.h"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
  * engine counts all reads, and only the k-mers that belong to this rank's engine are passed on.
  */
 #include "app/joint_devices.h"
-#include "ranks/exchange.h"
+#include "ranks/messages.h"
 
 #include "tests/cpu/cpu_support.h"
 #include "tests/random.h"

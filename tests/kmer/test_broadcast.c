@@ -2,7 +2,7 @@
 #include "base/job.h"
 #include "base/parallel.h"
 #include "kmer/broadcast.h"
-#include "ranks/exchange.h"
+#include "ranks/messages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "ranks/exchange_state.h"
+#include "ranks/messages_state.h"
 
 #include "base/clock.h"
 #include "base/parallel.h"

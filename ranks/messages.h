@@ -8,8 +8,8 @@
  *      send ──▶ message being filled, one per rank ──▶ queue ──▶ pump ──▶ transport
  *      taker ◀── its thread ◀── queue ◀── pump ◀── transport
  */
-#ifndef KC_RANKS_EXCHANGE_H
-#define KC_RANKS_EXCHANGE_H
+#ifndef KC_RANKS_MESSAGES_H
+#define KC_RANKS_MESSAGES_H
 
 #include "kmer/exchange.h"
 #include "ranks/transport.h"

@@ -1,11 +1,11 @@
 /*
- * What the threads of an exchange share: callers (exchange.c), the pump (pump.c), which alone uses
+ * What the threads of an exchange share: callers (messages.c), the pump (pump.c), which alone uses
  * the transport, and the taker's thread (taking.c).
  */
-#ifndef KC_RANKS_EXCHANGE_STATE_H
-#define KC_RANKS_EXCHANGE_STATE_H
+#ifndef KC_RANKS_MESSAGES_STATE_H
+#define KC_RANKS_MESSAGES_STATE_H
 
-#include "ranks/exchange.h"
+#include "ranks/messages.h"
 #include "ranks/watch.h"
 
 #include <stdatomic.h>
