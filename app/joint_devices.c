@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"
-#include "kmer/broadcast.h"
 #include "kmer/kmer.h"
+#include "ranks/broadcast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

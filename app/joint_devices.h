@@ -1,6 +1,6 @@
 /*
  * Counting on devices with several ranks. Every rank gets the reads of all ranks
- * (kmer/broadcast.h), and counts some of the k-mers on its own device or devices. All ranks
+ * (ranks/broadcast.h), and counts some of the k-mers on its own device or devices. All ranks
  * together order the pairs on the CPU.
  *
  *      own reads ──▶ broadcast ──▶ the device's engine ──▶ queue ──▶ kc_cpu_order ──▶ rank 0's sink

@@ -3,9 +3,9 @@
 #include "app/message.h"
 #include "app/size.h"
 #include "app/ticker.h"
-#include "kmer/joint_run.h"
 #include "ranks/messages.h"
 #include "ranks/ranks.h"
+#include "ranks/run.h"
 
 #include <sched.h>
 #include <signal.h>

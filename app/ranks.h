@@ -5,7 +5,7 @@
 #ifndef APP_RANKS_H
 #define APP_RANKS_H
 
-#include "kmer/exchange.h"
+#include "ranks/exchange.h"
 
 #include <stdbool.h>
 

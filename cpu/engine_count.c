@@ -172,7 +172,7 @@ static size_t held_by_bins(const struct cpu_engine *e)
 /*
  * The ranks order stripes of lists in turn, and rank 0 adds the stripes to the run one after the
  * other: its own threads work in parallel only within a stripe. So a stripe has many lists, but not
- * more than fit where a rank's blocks wait for their turn (kmer/joint_run.h): up to about 5 MiB, on
+ * more than fit where a rank's blocks wait for their turn (ranks/run.h): up to about 5 MiB, on
  * the rank itself, if it is a guest; otherwise half a MiB, on rank 0. And each rank has several
  * stripes, so that all ranks have about the same amount of work.
  */

@@ -9,7 +9,7 @@
 #include "cpu/cpu_engine.h"
 #include "cpu/lists.h"
 #include "cpu/width.h"
-#include "kmer/joint_run.h"
+#include "ranks/run.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -145,7 +145,7 @@ enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err);
  * sorters report to the sink what they drop. */
 void kc_engine_add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums);
 
-/* A taker's `take` (kmer/exchange.h) for the pairs of the current k. ctx: the engine. */
+/* A taker's `take` (ranks/exchange.h) for the pairs of the current k. ctx: the engine. */
 enum kc_status kc_engine_take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                       struct kc_error *err);
 

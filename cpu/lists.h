@@ -13,9 +13,9 @@
  * where a fragment is the contents of one chunk: whole records. So even many spills leave next to
  * nothing in memory.
  *
- * Lists may belong to several ranks (kmer/exchange.h), in turn. A rank sends the chunks of another's
- * list when they are full, instead of keeping them, and takes what the others send as one worker
- * more.
+ * Lists may belong to several ranks (ranks/exchange.h), in turn. A rank sends the chunks of
+ * another's list when they are full, instead of keeping them, and takes what the others send as one
+ * worker more.
  *
  * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of a
  * group have been dropped, the disk space of the group is given back. So if lists are
@@ -25,7 +25,7 @@
 #define KC_LISTS_H
 
 #include "cpu/arena.h"
-#include "kmer/exchange.h"
+#include "ranks/run.h"
 
 #include <stdbool.h>
 

@@ -32,8 +32,8 @@ struct kc_reader_options {
         uint64_t memory_nbytes; /* limit on the reader's memory, at least about 6 MiB a worker; 0:
                                    as much as is useful */
         struct kc_reader_bound bound; /* for kc_error.needed_nbytes */
-        /* If several ranks (kmer/exchange.h) read the inputs together, which of them this is. All must
-         * see all inputs: each opens every file, to find its share. nranks 0: it reads all. */
+        /* If several ranks (ranks/exchange.h) read the inputs together, which of them this is. All
+         * must see all inputs: each opens every file, to find its share. nranks 0: it reads all. */
         int rank, nranks;
         /* For tests; 0: the default. */
         size_t chunk_nbytes; /* text that a worker takes at a time */

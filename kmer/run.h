@@ -107,7 +107,7 @@ struct kc_run_blocks {
 
 /*
  * Blocks that one process encodes and writes, and that another one, whose sink has the file, enters
- * into the run (kmer/joint_run.h). Only the sink's process writes to pages of the file that also
+ * into the run (ranks/run.h). Only the sink's process writes to pages of the file that also
  * hold other bytes: network file systems write back whole pages, so if two processes wrote to the
  * same page, the later one would undo what the other one wrote.
  */

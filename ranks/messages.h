@@ -1,6 +1,6 @@
 /*
- * An exchange (kmer/exchange.h) over a transport. A thread of its own, the pump, makes all calls of
- * the transport: it sends the messages that are full and takes those that arrive. Another thread
+ * An exchange (ranks/exchange.h) over a transport. A thread of its own, the pump, makes all calls
+ * of the transport: it sends the messages that are full and takes those that arrive. Another thread
  * hands their records to the taker, because this takes about as long as the rest. Both always take
  * what arrives, so no rank waits for another's memory, and two ranks that send each other more than
  * either can hold do not block each other.
@@ -11,7 +11,7 @@
 #ifndef KC_RANKS_MESSAGES_H
 #define KC_RANKS_MESSAGES_H
 
-#include "kmer/exchange.h"
+#include "ranks/exchange.h"
 #include "ranks/transport.h"
 
 struct kc_ranks_exchange;
@@ -35,9 +35,9 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
                               uint64_t *ntaken);
 
 /*
- * Like gather (kmer/exchange.h), but it works after a failure too, on whichever rank: what is still
- * on its way is dropped, and afterwards the exchange is as new. So ranks can tell each other what
- * has failed. Every rank must come to call it, and no other call may be in progress on this one.
+ * Like gather (ranks/exchange.h), but it works after a failure too, on whichever rank: what is
+ * still on its way is dropped, and afterwards the exchange is as new. So ranks can tell each other
+ * what has failed. Every rank must come to call it, and no other call may be in progress on this one.
  * KC_EIO if messages cannot be sent or taken.
  */
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,

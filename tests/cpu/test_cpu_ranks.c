@@ -1,6 +1,6 @@
 /* Several ranks, here threads of the test, count one input together. */
-#include "kmer/pending.h"
 #include "ranks/messages.h"
+#include "ranks/run/pending.h"
 
 #include "tests/cpu/cpu_support.h"
 #include "tests/io/store/store_support.h"

@@ -4,7 +4,7 @@
  */
 #include "store_support.h"
 
-#include "kmer/part_encoder.h"
+#include "ranks/run/part_encoder.h"
 
 struct mixed_feed {
         const struct pair_set *set;

@@ -1,4 +1,4 @@
-#include "kmer/pending.h"
+#include "ranks/run/pending.h"
 
 #include <stdlib.h>
 #include <string.h>

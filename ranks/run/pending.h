@@ -1,13 +1,13 @@
 /*
  * The blocks that a rank has encoded and sealed, and that wait for their place in rank 0's file
- * (kmer/joint_run.h). Places arrive in the order in which the blocks were added. A separate thread
+ * (ranks/run.h). Places arrive in the order in which the blocks were added. A separate thread
  * writes the blocks, and so do threads that have to wait for room before they can add more.
  */
 #ifndef KC_PENDING_H
 #define KC_PENDING_H
 
-#include "kmer/exchange.h"
 #include "kmer/run.h"
+#include "ranks/exchange.h"
 
 struct kc_pending;
 

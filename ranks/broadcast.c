@@ -1,4 +1,4 @@
-#include "kmer/broadcast.h"
+#include "ranks/broadcast.h"
 
 #include "base/clock.h"
 #include "base/job.h"

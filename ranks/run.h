@@ -1,9 +1,9 @@
 /*
  * One run made by all ranks. The parts are dealt to the ranks in stripes (kc_exchange_owner), so that
  * all ranks work at about the same place in the key space and rank 0, whose sink gets the run, need
- * not keep much. The other ranks encode their parts (kmer/part_encoder.h), put those of a stripe
- * together (kmer/stripe.h), and send them in ascending order. A rank that can write to the sink's file (kc_run_guest) keeps the blocks, sends only a
- * description of them, and writes them where rank 0 says (kmer/pending.h).
+ * not keep much. The other ranks encode their parts (ranks/run/part_encoder.h), put those of a stripe
+ * together (ranks/run/stripe.h), and send them in ascending order. A rank that can write to the sink's file (kc_run_guest) keeps the blocks, sends only a
+ * description of them, and writes them where rank 0 says (ranks/run/pending.h).
  *
  *      rank 0:  sorters ──▶ sink ◀── serve ◀── a queue for each rank ◀── take
  *                                      └──▶ places: to their ranks
@@ -11,11 +11,11 @@
  *      guests:  sorters ──▶ encode ──▶ in turn: put together, seal, send; pending ◀── take
  *               file ◀── serve ◀── pending
  */
-#ifndef KC_JOINT_RUN_H
-#define KC_JOINT_RUN_H
+#ifndef KC_RANKS_RUN_H
+#define KC_RANKS_RUN_H
 
-#include "kmer/exchange.h"
 #include "kmer/run.h"
+#include "ranks/exchange.h"
 
 struct kc_joint_run;
 

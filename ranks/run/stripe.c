@@ -1,6 +1,6 @@
-#include "kmer/stripe.h"
+#include "ranks/run/stripe.h"
 
-#include "kmer/block_batch.h"
+#include "ranks/run/block_batch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Several ranks, here threads of the test, read an input together, and each gets all of it. */
 #include "base/job.h"
 #include "base/parallel.h"
-#include "kmer/broadcast.h"
+#include "ranks/broadcast.h"
 #include "ranks/messages.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "kmer/exchange.h"
+#include "ranks/exchange.h"
 
 #include "base/clock.h"
 

@@ -1,7 +1,7 @@
 /*
- * Puts together what successive parts of a run leave (kmer/part_encoder.h), in a process that makes a
- * stripe of them. The pairs at the ends of parts make whole blocks, except at the ends of the stripe;
- * and the blocks of small parts make larger pieces.
+ * Puts together what successive parts of a run leave (ranks/run/part_encoder.h), in a process that
+ * makes a stripe of them. The pairs at the ends of parts make whole blocks, except at the ends of
+ * the stripe; and the blocks of small parts make larger pieces.
  *
  *      parts:   pairs | blocks | pairs    pairs | blocks | pairs    ...
  *      stripe:  pairs | blocks                                   ...    | pairs
@@ -9,7 +9,7 @@
 #ifndef KC_STRIPE_H
 #define KC_STRIPE_H
 
-#include "kmer/part_encoder.h"
+#include "ranks/run/part_encoder.h"
 
 struct kc_stripe;
 

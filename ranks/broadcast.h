@@ -14,7 +14,7 @@
 #define KC_BROADCAST_H
 
 #include "kmer/batch.h"
-#include "kmer/exchange.h"
+#include "ranks/exchange.h"
 
 struct kc_broadcast;
 struct kc_job;

@@ -1,9 +1,9 @@
-#include "kmer/joint_run.h"
+#include "ranks/run.h"
 
 #include "base/turn.h"
-#include "kmer/part_encoder.h"
-#include "kmer/pending.h"
-#include "kmer/stripe.h"
+#include "ranks/run/part_encoder.h"
+#include "ranks/run/pending.h"
+#include "ranks/run/stripe.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Parts of any size, put together: only the pairs at the ends of the stripe are not in blocks. */
-#include "kmer/part_encoder.h"
-#include "kmer/stripe.h"
+#include "ranks/run/part_encoder.h"
+#include "ranks/run/stripe.h"
 #include "tests/random.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "kmer/block_batch.h"
+#include "ranks/run/block_batch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * Encoded blocks on their way to a taker (kmer/part_encoder.h), which gets many at once.
+ * Encoded blocks on their way to a taker (ranks/run/part_encoder.h), which gets many at once.
  */
 #ifndef KC_BLOCK_BATCH_H
 #define KC_BLOCK_BATCH_H
 
-#include "kmer/part_encoder.h"
+#include "ranks/run/part_encoder.h"
 
 /* Zeroed: without memory. The sizes of what is in it; whoever adds blocks fills the arrays. */
 struct kc_block_batch {
