@@ -58,7 +58,7 @@ enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
                 struct count_output *o = &count->outputs[i];
                 KC_TRY(invite(count->ranks, o->writer, o->path, o->k, &o->guest, err));
                 if (o->guest != NULL)
-                        o->sink.guest = kc_store_guest_interface(o->guest);
+                        o->sink.joint = kc_store_guest_joint(o->guest);
         }
 out:
         return status;

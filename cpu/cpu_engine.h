@@ -19,8 +19,8 @@
  *   totals  out, valid only on KC_OK
  * With params->exchange, the source has this rank's part of the input, all ranks call this with the
  * same k, and expected_nbases should be that of the whole input. Rank 0's sink gets the run of all
- * ranks, partly as blocks, so it must have put_blocks; the others' sinks get nothing. But on every
- * rank, a sink of counts gets those of that rank's bins.
+ * ranks, partly as blocks, so it must have joint->enter (ranks/run.h); the others' sinks get
+ * nothing. But on every rank, a sink of counts gets those of that rank's bins.
  * totals are those of all ranks, except for the times and spilled_nbytes. A failure is reported to
  * the other ranks, and then the exchange cannot be used any more.
  *

@@ -183,7 +183,7 @@ static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, str
         const struct kc_exchange *exchange = e->params->exchange;
         if (exchange == NULL)
                 return KC_OK;
-        const bool sends = exchange->rank != 0 && c->sink->guest == NULL;
+        const bool sends = exchange->rank != 0 && kc_joint_sink_guest(c->sink) == NULL;
         const uint64_t most = (sends ? SENT_PAIRS : GUEST_PAIRS) / (uint64_t)kc_kmer_nwords(c->k);
         const uint64_t npairs = expect_pairs(e, c), nranks = (uint64_t)exchange->nranks;
         uint64_t stripe = MAX_STRIPE;

@@ -94,7 +94,7 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer);
 /*
  * A guest is another process that writes blocks of a new file of counts, on the same machine or on
  * one that shares the file system. The process with the writer sends it an invitation, and later
- * the place of each block (kc_run_sealed, kc_run_guest).
+ * the place of each block (ranks/run.h).
  */
 struct kc_store_invitation {
         bool valid; /* false: there is no way into the file */
@@ -123,7 +123,7 @@ enum kc_status kc_store_join(struct kc_store_guest **guest,
                              struct kc_error *err);
 
 /* For the guest's own sink; valid until kc_store_leave. */
-const struct kc_run_guest *kc_store_guest_interface(const struct kc_store_guest *guest);
+const struct kc_joint_sink *kc_store_guest_joint(const struct kc_store_guest *guest);
 
 /* Everything is written: flush the file if the invitation asks for that, and close it. The writer
  * may be committed only if no guest fails here. KC_EIO.

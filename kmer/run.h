@@ -86,11 +86,8 @@ struct kc_run_pairs {
  * until their block is full; over the whole run they agree.
  */
 struct kc_run_blocks {
-        uint64_t part; /* as in kc_run_pairs, but each part in a single call, unless `within` */
-        bool within; /* full blocks in the middle of a run that is given as pairs: calls of put for
-                        the same part come before and after, or the one after is empty. The pairs
-                        that were given before fill whole blocks. */
-        size_t n;    /* k-mers in the blocks */
+        uint64_t part; /* as in kc_run_pairs, but each part in a single call */
+        size_t n;      /* k-mers in the blocks */
         size_t nblocks;
         const uint64_t *firsts;       /* [nblocks * kc_kmer_nwords(k)] first k-mer of each block */
         const uint64_t *last_kmer;    /* [kc_kmer_nwords(k)] of the last block, if there is one */
@@ -106,36 +103,6 @@ struct kc_run_blocks {
 };
 
 /*
- * Blocks that one process encodes and writes, and that another one, whose sink has the file, enters
- * into the run (ranks/run.h). Only the sink's process writes to pages of the file that also
- * hold other bytes: network file systems write back whole pages, so if two processes wrote to the
- * same page, the later one would undo what the other one wrote.
- */
-struct kc_run_sealed {
-        const uint64_t *checksums; /* [nblocks] */
-        uint32_t page_nbytes;      /* a page of the process that writes the blocks */
-        /* The first and the last bytes of the blocks' words: a page's worth each, or all of them if
-         * there are fewer. */
-        const uint8_t *head, *tail;
-};
-
-enum { KC_RUN_MAX_PAGE_NBYTES = 64 << 10 };
-
-/* How a process writes blocks to the file of another process's sink. Any thread may call it. */
-struct kc_run_guest {
-        void *ctx;
-        uint32_t page_nbytes; /* at most KC_RUN_MAX_PAGE_NBYTES */
-        /* Fill in the checksums, in the words and in checksums [nblocks]. KC_EUSAGE if the blocks
-         * are not sound. */
-        enum kc_status (*seal)(void *ctx, const struct kc_run_blocks *blocks, uint64_t *checksums,
-                               struct kc_error *err);
-        /* Write sealed words at the offset that place_blocks gave, except for the ends, which the
-         * sink writes. KC_EIO. */
-        enum kc_status (*write)(void *ctx, const uint64_t *words, size_t nwords, uint64_t offset,
-                                struct kc_error *err);
-};
-
-/*
  * Counts without their k-mers, for a sink that wants nothing else. A count is final: no other call
  * has a count of the same k-mer.
  */
@@ -145,6 +112,8 @@ struct kc_run_counts {
         const uint64_t *rows; /* [KC_RUN_NROWS] number of further k-mers with each count below
                                  KC_RUN_NROWS; rows[0] is ignored. NULL if there are none */
 };
+
+struct kc_joint_sink;
 
 /*
  * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
@@ -165,14 +134,8 @@ struct kc_run_sink {
          * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                      struct kc_error *err);
-        /* Like put_blocks, for blocks `within` that have no words here: another process has sealed
-         * them and writes them at *offset of the file. NULL if no other process can write there. */
-        enum kc_status (*place_blocks)(void *ctx, const struct kc_run_blocks *blocks,
-                                       const struct kc_run_sealed *sealed, uint64_t *offset,
-                                       struct kc_error *err);
-        /* The sink of that other process has this, and neither put nor put_blocks. NULL: this
-         * process does not write to the file of another one. */
-        const struct kc_run_guest *guest;
+        /* For a run that several ranks make together (ranks/run.h). NULL if there is nothing. */
+        const struct kc_joint_sink *joint;
         /* Counts alone, in any order, by several threads at once. Such a sink keeps all pairs; it
          * also has put, which an engine may call for the whole run or for the other k-mers of the
          * run. NULL if the sink needs the k-mers. */

@@ -15,6 +15,7 @@
 
 struct kc_store_guest {
         struct kc_run_guest interface;
+        struct kc_joint_sink joint; /* with the interface */
         int fd;
         bool flush;
         char *path;
@@ -184,6 +185,7 @@ enum kc_status kc_store_join(struct kc_store_guest **guest,
                                                      .page_nbytes = (uint32_t)page_nbytes,
                                                      .seal = seal,
                                                      .write = write_inner },
+                                      .joint = { .guest = &g->interface },
                                       .fd = fd,
                                       .flush = invitation->flush,
                                       .path = own_path,
@@ -192,9 +194,9 @@ enum kc_status kc_store_join(struct kc_store_guest **guest,
         return KC_OK;
 }
 
-const struct kc_run_guest *kc_store_guest_interface(const struct kc_store_guest *g)
+const struct kc_joint_sink *kc_store_guest_joint(const struct kc_store_guest *g)
 {
-        return &g->interface;
+        return &g->joint;
 }
 
 /* Closing a file on a network file system sends what has not been sent, and reports failures. */

@@ -14,7 +14,7 @@
 #define KC_IO_STORE_GUEST_H
 
 #include "io/store/output.h"
-#include "kmer/run.h"
+#include "ranks/run.h"
 
 /* Write the two ends of blocks whose place is at this offset. KC_EIO. */
 enum kc_status kc_guest_write_edges(struct kc_output *output, const struct kc_run_blocks *blocks,

@@ -186,7 +186,7 @@ out:
 }
 
 static enum kc_status claim_within(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                   const uint64_t *checksums, uint64_t *offset,
+                                   const struct kc_run_sealed *sealed, uint64_t *offset,
                                    struct kc_error *err)
 {
         uint64_t ticket = 0;
@@ -194,7 +194,7 @@ static enum kc_status claim_within(struct kc_store_writer *w, const struct kc_ru
         if (status != KC_OK)
                 return status;
         KC_TRY(kc_writer_enter_ticket(w, ticket, err));
-        KC_TRY(enter_blocks(w, b, checksums, offset, err));
+        KC_TRY(enter_blocks(w, b, sealed != NULL ? sealed->checksums : NULL, offset, err));
         kc_turn_pass(&w->tickets);
 out:
         pthread_mutex_unlock(&w->lock);
@@ -240,24 +240,26 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_r
         KC_TRY(kc_writer_take_encoder(w, &e, err));
         KC_TRY(kc_blocks_seal(w->output.path, b, w->nwords, err));
         KC_TRY(accept_description(w, e, b, err));
-        KC_TRY(b->within ? claim_within(w, b, NULL, &offset, err) : claim(w, b, &offset, err));
+        KC_TRY(claim(w, b, &offset, err));
         KC_TRY(write_blocks(w, b, offset, err));
 out:
         kc_writer_give_encoder(w, e);
         return status;
 }
 
-enum kc_status kc_writer_place_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
+enum kc_status kc_writer_enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                       const struct kc_run_sealed *sealed, uint64_t *offset,
                                       struct kc_error *err)
 {
         struct kc_encoder *e = NULL;
         enum kc_status status;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(check_sizes(w->output.path, b, w->nwords, err));
+        KC_TRY(sealed != NULL ? check_sizes(w->output.path, b, w->nwords, err)
+                              : kc_blocks_seal(w->output.path, b, w->nwords, err));
         KC_TRY(accept_description(w, e, b, err));
-        KC_TRY(claim_within(w, b, sealed->checksums, offset, err));
-        KC_TRY(kc_guest_write_edges(&w->output, b, sealed, *offset, err));
+        KC_TRY(claim_within(w, b, sealed, offset, err));
+        KC_TRY(sealed != NULL ? kc_guest_write_edges(&w->output, b, sealed, *offset, err)
+                              : write_blocks(w, b, *offset, err));
 out:
         kc_writer_give_encoder(w, e);
         return status;

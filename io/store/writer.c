@@ -38,12 +38,12 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
-static enum kc_status place_blocks(void *ctx, const struct kc_run_blocks *blocks,
+static enum kc_status enter_blocks(void *ctx, const struct kc_run_blocks *blocks,
                                    const struct kc_run_sealed *sealed, uint64_t *offset,
                                    struct kc_error *err)
 {
         struct kc_error first = { 0 };
-        kc_writer_place_blocks(ctx, blocks, sealed, offset, &first);
+        kc_writer_enter_blocks(ctx, blocks, sealed, offset, &first);
         return pass_on(ctx, &first, err);
 }
 
@@ -71,11 +71,12 @@ void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded)
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
+        static const struct kc_joint_sink joint = { .enter = enter_blocks };
         return (struct kc_run_sink){ .ctx = writer,
                                      .filter = kc_writer_filter(writer),
                                      .put = put,
                                      .put_blocks = put_blocks,
-                                     .place_blocks = place_blocks,
+                                     .joint = &joint,
                                      .expect = expect,
                                      .cancel = cancel };
 }

@@ -10,6 +10,7 @@
 #include "io/store/index.h"
 #include "io/store/output.h"
 #include "io/store/tally.h"
+#include "ranks/run.h"
 
 #include <pthread.h>
 
@@ -89,9 +90,8 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* Enter blocks of another process into the run, and write their ends (io/store/guest.h).
- *   offset  out: where that process writes the rest */
-enum kc_status kc_writer_place_blocks(struct kc_store_writer *writer,
+/* As kc_joint_sink.enter. Of sealed blocks, write the ends (io/store/guest.h). */
+enum kc_status kc_writer_enter_blocks(struct kc_store_writer *writer,
                                       const struct kc_run_blocks *blocks,
                                       const struct kc_run_sealed *sealed, uint64_t *offset,
                                       struct kc_error *err);

@@ -6,7 +6,7 @@
 
 #include "ranks/run/part_encoder.h"
 
-/* Zeroed: without memory. The sizes of what is in it; whoever adds blocks fills the arrays. */
+/* A zeroed batch owns no memory. Whoever adds blocks fills the arrays and updates the sizes. */
 struct kc_block_batch {
         int nwords; /* of a k-mer */
         size_t nblocks, nbig;
@@ -30,7 +30,8 @@ bool kc_block_batch_has_room(const struct kc_block_batch *batch, size_t nblocks,
 /* Add blocks that have been encoded elsewhere. There must be room. */
 void kc_block_batch_append(struct kc_block_batch *batch, const struct kc_run_blocks *blocks);
 
-/* Give the blocks to the taker, if there are any; then the batch is empty. Fails as the taker does. */
+/* Give the blocks to the taker, if there are any; then the batch is empty. Fails as the taker
+ * does. */
 enum kc_status kc_block_batch_give(struct kc_block_batch *batch, const struct kc_part_taker *taker,
                                    struct kc_error *err);
 

@@ -179,12 +179,12 @@ static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, stru
         return send_frame(s, &header, to, err);
 }
 
-/* The blocks must be pending before their place can arrive. They leave at once, because the next ones
- * may have to wait until these have a place. */
+/* The blocks must be pending before their place can arrive. They leave at once, because the next
+ * ones may have to wait until these have a place. */
 static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct sender *s = ctx;
-        const struct kc_run_guest *guest = s->run->setup.sink->guest;
+        const struct kc_run_guest *guest = kc_joint_sink_guest(s->run->setup.sink);
         struct frame_header header = describe(FRAME_SEALED, b);
         uint64_t checksums[KC_PART_MAX_BLOCKS];
         enum kc_status status;
@@ -479,7 +479,6 @@ static struct kc_run_blocks get_description(const struct kc_joint_run *run,
 {
         const size_t kmer_nbytes = (size_t)run->setup.nwords * sizeof(uint64_t);
         struct kc_run_blocks b = { .part = frame->part,
-                                   .within = true,
                                    .n = header->n,
                                    .nblocks = header->nblocks,
                                    .nwords = header->nwords,
@@ -498,9 +497,10 @@ static enum kc_status feed_blocks(struct kc_joint_run *run, struct frame *frame,
 {
         const struct kc_run_sink *sink = run->setup.sink;
         const uint8_t *from;
+        uint64_t offset;
         struct kc_run_blocks b = get_description(run, frame, header, &from);
         b.words = (uint64_t *)(uintptr_t)get_array(&from, b.nwords * sizeof(uint64_t));
-        return sink->put_blocks(sink->ctx, &b, err);
+        return sink->joint->enter(sink->ctx, &b, NULL, &offset, err);
 }
 
 static enum kc_status feed_sealed(struct kc_joint_run *run, const struct frame *frame,
@@ -518,7 +518,7 @@ static enum kc_status feed_sealed(struct kc_joint_run *run, const struct frame *
         sealed.checksums = get_array(&from, b.nblocks * sizeof(uint64_t));
         sealed.head = get_array(&from, nedge);
         sealed.tail = get_array(&from, nedge);
-        KC_TRY(sink->place_blocks(sink->ctx, &b, &sealed, &offset, err));
+        KC_TRY(sink->joint->enter(sink->ctx, &b, &sealed, &offset, err));
         KC_TRY(exchange->send(exchange->ctx, to, (uint32_t)frame->part, (const uint8_t *)&offset,
                               sizeof offset, err));
         exchange->flush(exchange->ctx, to);
@@ -580,8 +580,8 @@ enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err
         return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
 }
 
-/* A queue may exceed its limit by what is on its way. A sender has a frame, and the blocks that go
- * into it; so does the stripe. */
+/* A queue may exceed its limit by what is on its way. Each sender, and the stripe, holds one
+ * frame and the blocks for it. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
 {
         if (rank == 0)
@@ -611,10 +611,10 @@ struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run)
 static enum kc_status begin_guest(struct kc_joint_run *run, struct kc_error *err)
 {
         const struct kc_joint_run_setup *s = &run->setup;
-        if (s->exchange->rank == 0 || s->sink->guest == NULL)
+        const struct kc_run_guest *guest = kc_joint_sink_guest(s->sink);
+        if (s->exchange->rank == 0 || guest == NULL)
                 return KC_OK;
-        const enum kc_status status =
-                kc_pending_new(&run->pending, s->exchange, s->sink->guest, err);
+        const enum kc_status status = kc_pending_new(&run->pending, s->exchange, guest, err);
         if (status == KC_OK && run->nown == 0)
                 kc_pending_end(run->pending);
         return status;

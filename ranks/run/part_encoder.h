@@ -15,8 +15,8 @@ enum { KC_PART_MAX_BLOCKS = 64 }; /* that a taker gets at once */
 
 struct kc_part_encoder;
 
-/* Where a part goes, piece by piece, in the order of the k-mers. A call is for pairs or for blocks; a
- * part may have no piece at all. The arrays are valid during the call. */
+/* Where a part goes, piece by piece, in the order of the k-mers. A call is for pairs or for blocks;
+ * a part may have no piece at all. The arrays are valid during the call. */
 struct kc_part_taker {
         void *ctx;
         /* n < KC_BLOCK_NKMERS pairs */

@@ -6,8 +6,7 @@
 #ifndef KC_PENDING_H
 #define KC_PENDING_H
 
-#include "kmer/run.h"
-#include "ranks/exchange.h"
+#include "ranks/run.h"
 
 struct kc_pending;
 

@@ -209,7 +209,7 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                                                    .fail_at = -1,
                                                    .nwords = kc_kmer_nwords(k[j]) };
                         m->sinks[j] = run_sink(&m->runs[j]);
-                        m->sinks[j].put_blocks = run_put_blocks;
+                        m->sinks[j].joint = &run_joint_sink;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
                 m->transport = thread_transport(&m->thread, &crowd->office, i);

@@ -151,7 +151,7 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                         m->runs[j].fail_at = -1;
                         m->runs[j].nwords = kc_kmer_nwords(k[j]);
                         m->sinks[j] = run_sink(&m->runs[j]);
-                        m->sinks[j].put_blocks = run_put_blocks;
+                        m->sinks[j].joint = &run_joint_sink;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
         }
@@ -426,6 +426,7 @@ static void a_lost_rank_ends_all_ranks(void **state)
 /* Watches what a guest does to rank 0's file. */
 struct watched {
         struct kc_run_guest interface;
+        struct kc_joint_sink joint; /* with the interface */
         const struct kc_run_guest *guest;
         struct kc_store_guest *store;
         atomic_long nheld, most; /* bytes sealed and not written, but for ends of blocks */
@@ -464,13 +465,14 @@ static void watch(struct watched *w, const struct kc_store_invitation *invitatio
         assert_int_equal(kc_store_join(&w->store, invitation, "joint.kc", member->tasks[0].k, &err),
                          KC_OK);
         assert_non_null(w->store);
-        w->guest = kc_store_guest_interface(w->store);
+        w->guest = kc_store_guest_joint(w->store)->guest;
         w->interface = *w->guest;
         w->interface.ctx = w;
         w->interface.seal = seal_watched;
         w->interface.write = write_watched;
+        w->joint.guest = &w->interface;
         member->sinks[0] = (struct kc_run_sink){ .filter = member->sinks[0].filter,
-                                                 .guest = &w->interface,
+                                                 .joint = &w->joint,
                                                  .cancel = run_cancel,
                                                  .ctx = &member->runs[0] };
 }
@@ -484,11 +486,13 @@ struct slow_sink {
         int fail_at; /* the call that fails; -1: none */
 };
 
-static enum kc_status place_late(void *ctx, const struct kc_run_blocks *b,
+static enum kc_status enter_late(void *ctx, const struct kc_run_blocks *b,
                                  const struct kc_run_sealed *sealed, uint64_t *offset,
                                  struct kc_error *err)
 {
         struct slow_sink *s = ctx;
+        if (sealed == NULL)
+                return s->sink.joint->enter(s->sink.ctx, b, NULL, offset, err);
         const int call = atomic_fetch_add(&s->ncalls, 1);
         if (call == s->fail_at)
                 return kc_fail(err, KC_EIO, "there is no place");
@@ -497,7 +501,7 @@ static enum kc_status place_late(void *ctx, const struct kc_run_blocks *b,
                         break;
                 usleep(1000);
         }
-        return s->sink.place_blocks(s->sink.ctx, b, sealed, offset, err);
+        return s->sink.joint->enter(s->sink.ctx, b, sealed, offset, err);
 }
 
 static enum kc_status put_slow(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
@@ -506,18 +510,13 @@ static enum kc_status put_slow(void *ctx, const struct kc_run_pairs *pairs, stru
         return s->sink.put(s->sink.ctx, pairs, err);
 }
 
-static enum kc_status put_blocks_slow(void *ctx, const struct kc_run_blocks *b,
-                                      struct kc_error *err)
-{
-        struct slow_sink *s = ctx;
-        return s->sink.put_blocks(s->sink.ctx, b, err);
-}
-
 static void cancel_slow(void *ctx)
 {
         struct slow_sink *s = ctx;
         s->sink.cancel(s->sink.ctx);
 }
+
+static const struct kc_joint_sink late = { .enter = enter_late };
 
 struct joint_file {
         struct crowd crowd;
@@ -540,8 +539,7 @@ static void begin_joint(struct joint_file *f, int nranks, struct reads *reads,
         f->crowd.members[0].sinks[0] = (struct kc_run_sink){ .ctx = &f->slow,
                                                              .filter = f->slow.sink.filter,
                                                              .put = put_slow,
-                                                             .put_blocks = put_blocks_slow,
-                                                             .place_blocks = place_late,
+                                                             .joint = &late,
                                                              .cancel = cancel_slow };
         for (int i = 1; i < nranks; i++)
                 if (i != 2)

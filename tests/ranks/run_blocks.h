@@ -1,5 +1,5 @@
 /*
- * put_blocks for the sink of tests/run_support.h, for tests in which ranks count together. Include
+ * kc_joint_sink for the sink of tests/run_support.h, for tests in which ranks count together. Include
  * this after cmocka.h.
  */
 #ifndef KC_TESTS_RUN_BLOCKS_H
@@ -7,11 +7,13 @@
 
 #include "kmer/block_codec.h"
 #include "kmer/kmer.h"
+#include "ranks/run.h"
 #include "tests/run_support.h"
 
 /* Rank 0 gets other ranks' pairs as whole blocks, except at the ends of their parts. */
-static inline enum kc_status run_put_blocks(void *ctx, const struct kc_run_blocks *b,
-                                            struct kc_error *err)
+static inline enum kc_status run_enter_blocks(void *ctx, const struct kc_run_blocks *b,
+                                              const struct kc_run_sealed *sealed, uint64_t *offset,
+                                              struct kc_error *err)
 {
         static _Thread_local uint64_t kmers[KC_BLOCK_NKMERS * KC_MAX_WORDS];
         static _Thread_local uint32_t counts[KC_BLOCK_NKMERS];
@@ -23,7 +25,8 @@ static inline enum kc_status run_put_blocks(void *ctx, const struct kc_run_block
         for (int i = 0; i < KC_RUN_NROWS; i++)
                 tallied += b->rows[i];
         assert_int_equal(tallied, b->n);
-        assert_true(b->within);
+        assert_null(sealed);
+        *offset = 0;
         for (size_t i = 0; i < b->nblocks && status == KC_OK; i++) {
                 assert_true(kc_block_decode(words, b->block_nwords[i], b->firsts + i * nw,
                                             run->nwords, KC_BLOCK_NKMERS, kmers, counts));
@@ -38,5 +41,7 @@ static inline enum kc_status run_put_blocks(void *ctx, const struct kc_run_block
         assert_true(status != KC_OK || words == b->words + b->nwords);
         return status;
 }
+
+static const struct kc_joint_sink run_joint_sink = { .enter = run_enter_blocks };
 
 #endif

@@ -5,6 +5,7 @@
 #include "store_support.h"
 
 #include "kmer/block_codec.h"
+#include "ranks/run.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -97,7 +98,7 @@ static void test_pages(void **state)
                         assert_int_equal(pwrite(invitation.fd, file, sizeof file, 0), sizeof file);
                         assert_int_equal(pwrite(invitation.fd, invitation.token, 16, 0), 16);
                         assert_non_null(guest = join(&invitation));
-                        const struct kc_run_guest *g = kc_store_guest_interface(guest);
+                        const struct kc_run_guest *g = kc_store_guest_joint(guest)->guest;
                         assert_int_equal(g->page_nbytes, page);
                         assert_ok(g->write(g->ctx, words, nwords[i], offsets[j], &err), err);
                         assert_ok(kc_store_guest_end(guest, &nbytes, &err), err);
@@ -122,14 +123,13 @@ static void test_unsound_blocks(void **state)
         struct kc_store_invitation invitation;
         struct kc_store_writer *w = new_writer("s.kc", &invitation);
         struct kc_store_guest *guest = join(&invitation);
-        const struct kc_run_guest *g = kc_store_guest_interface(guest);
+        const struct kc_run_guest *g = kc_store_guest_joint(guest)->guest;
         struct kc_block_plan plan;
         uint64_t words[4096], checksum;
         kc_block_plan(&plan, s.kmers, s.counts, s.n, 1);
         kc_block_encode(&plan, s.kmers, s.counts, 1, words);
         const uint32_t block_nwords = plan.nwords;
-        struct kc_run_blocks b = { .within = true,
-                                   .n = 1024,
+        struct kc_run_blocks b = { .n = 1024,
                                    .nblocks = 1,
                                    .block_nwords = &block_nwords,
                                    .words = words,
@@ -156,7 +156,7 @@ static void test_failures(void **state)
         struct kc_store_invitation invitation;
         struct kc_store_writer *w = new_writer("s.kc", &invitation);
         struct kc_store_guest *guest = join(&invitation);
-        const struct kc_run_guest *g = kc_store_guest_interface(guest);
+        const struct kc_run_guest *g = kc_store_guest_joint(guest)->guest;
         struct kc_error err = { 0 };
         uint64_t words[1024] = { 0 };
         assert_int_equal(g->write(g->ctx, words, 1024, UINT64_C(1) << 63, &err), KC_EIO);

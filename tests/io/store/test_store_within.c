@@ -4,6 +4,7 @@
  */
 #include "store_support.h"
 
+#include "ranks/run.h"
 #include "ranks/run/part_encoder.h"
 
 struct mixed_feed {
@@ -50,7 +51,7 @@ static enum kc_status place_blocks(const struct piece *p, struct kc_run_blocks b
         memcpy(edges, words, nedge);
         memcpy(edges + nedge, (uint8_t *)words + nbytes - nedge, nedge);
         b.words = NULL;
-        KC_TRY(p->sink->place_blocks(p->sink->ctx, &b, &sealed, &offset, err));
+        KC_TRY(p->sink->joint->enter(p->sink->ctx, &b, &sealed, &offset, err));
         KC_TRY(p->guest->write(p->guest->ctx, words, b.nwords, offset, err));
 out:
         free(edges);
@@ -62,11 +63,11 @@ static enum kc_status take_blocks(void *ctx, const struct kc_run_blocks *blocks,
 {
         const struct piece *p = ctx;
         struct kc_run_blocks b = *blocks;
+        uint64_t offset;
         assert_true(b.nblocks > 0 && b.nblocks <= KC_PART_MAX_BLOCKS);
         b.part = p->part;
-        b.within = true;
         return p->guest != NULL ? place_blocks(p, b, err)
-                                : p->sink->put_blocks(p->sink->ctx, &b, err);
+                                : p->sink->joint->enter(p->sink->ctx, &b, NULL, &offset, err);
 }
 
 /* In calls of several sizes. */
@@ -140,7 +141,7 @@ static void write_with_guest(struct mixed_feed *f, struct kc_store_writer *w, in
         assert_ok(kc_store_invite(w, &invitation, &err), err);
         assert_ok(kc_store_join(&guest, &invitation, "guest.kc", f->set->k, &err), err);
         assert_non_null(guest);
-        f->guest = kc_store_guest_interface(guest);
+        f->guest = kc_store_guest_joint(guest)->guest;
         assert_ok(kc_parallel(nthreads, feed_mixed, cancel_mixed, f, &err), err);
         assert_ok(kc_store_guest_end(guest, &nbytes, &err), err);
         kc_store_leave(guest);
