@@ -6,6 +6,7 @@
 #include "app/output_name.h"
 #include "app/shell.h"
 #include "io/input/input.h"
+#include "kmer/remedy.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ struct advising {
 };
 
 struct advice {
-        enum kc_remedy remedy;
+        unsigned remedy;
         const char *option;   /* that applies it; NULL: none is needed */
         const char *text;     /* goes before the option, or stands alone */
         const char *argument; /* of the option, or NULL */

@@ -10,6 +10,7 @@
 #include "app/stores.h"
 #include "app/terminal.h"
 #include "kmer/kmer.h"
+#include "kmer/remedy.h"
 
 #include <assert.h>
 #include <inttypes.h>

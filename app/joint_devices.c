@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"
 #include "kmer/kmer.h"
+#include "kmer/remedy.h"
 #include "ranks/broadcast.h"
 
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 #include "app/message.h"
 #include "io/input/detect.h"
 #include "io/rescue.h"
+#include "kmer/remedy.h"
 
 #include <string.h>
 #include <sys/stat.h>

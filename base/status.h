@@ -27,7 +27,8 @@ enum kc_status {
 
 /*
  * What would help against a failure. Only app/ knows which options and commands do that, so the
- * messages of libraries name none of them.
+ * messages of libraries name none of them. kmer/remedy.h has more, about engines and what they
+ * count.
  */
 enum kc_remedy {
         /* of the output and of temporary files */
@@ -39,33 +40,14 @@ enum kc_remedy {
         KC_REMEDY_MORE_MEMORY = 1 << 4,
         KC_REMEDY_LESS_MEMORY = 1 << 5,
         KC_REMEDY_FEWER_THREADS = 1 << 6,
-        KC_REMEDY_IGNORE_QUALITIES = 1 << 7,
-        /* of devices */
-        KC_REMEDY_MORE_GPU_MEMORY = 1 << 8,
-        KC_REMEDY_OTHER_GPU_MEMORY = 1 << 9, /* choose another bound: less is free than it seemed */
-        KC_REMEDY_STATE_GPU_MEMORY = 1 << 10, /* state the bound: batches are sized to fit it */
-        KC_REMEDY_LIST_DEVICES = 1 << 11,
-        KC_REMEDY_BUILD_CUDA = 1 << 12, /* build the CUDA engine */
-        KC_REMEDY_BUILD_ARCH = 1 << 13, /* build it for the device's architecture */
-        KC_REMEDY_CPU = 1 << 14,        /* use the CPU engine */
-        /* of .kc files */
-        KC_REMEDY_READ_COUNTS = 1 << 15,  /* use a command that reads counts */
-        KC_REMEDY_SAME_STRANDS = 1 << 16, /* count all files with strands, or all without */
-        KC_REMEDY_COMPACT = 1 << 17,      /* merge the runs of the file */
-        KC_REMEDY_CHANGE = 1 << 18,       /* any command that changes the file repairs it */
-        KC_REMEDY_CHECK = 1 << 19,        /* check the file */
-        KC_REMEDY_RESCUE = 1 << 20,       /* copy what is sound in it */
-        KC_REMEDY_COUNT = 1 << 26,  /* it is not a .kc file: count its k-mers, if it holds reads */
-        KC_REMEDY_IMPORT = 1 << 27, /* it holds counts: convert it to a .kc file */
-        KC_REMEDY_SAVE = 1 << 28,   /* likewise, but only an uncompressed regular file can be */
         /* of inputs */
-        KC_REMEDY_TEST = 1 << 21,         /* kc_error.filter finds damage */
-        KC_REMEDY_REFERENCE = 1 << 22,    /* tell htslib where the reference sequence is */
-        KC_REMEDY_FILTER = 1 << 23,       /* read what kc_error.filter writes */
-        KC_REMEDY_FILTER_HEAD = 1 << 24,  /* likewise: what comes before the damage */
-        KC_REMEDY_FILTER_WHOLE = 1 << 25, /* likewise, if the file is known to be whole */
-        KC_REMEDY_SKIP_EMPTY = 1 << 29,   /* accept files of 0 bytes */
-        KC_REMEDY_OTHER_INPUT = 1 << 30,  /* name another file, or those in the folder */
+        KC_REMEDY_TEST = 1 << 7,          /* kc_error.filter finds damage */
+        KC_REMEDY_FILTER = 1 << 8,        /* read what kc_error.filter writes */
+        KC_REMEDY_FILTER_HEAD = 1 << 9,   /* likewise: what comes before the damage */
+        KC_REMEDY_FILTER_WHOLE = 1 << 10, /* likewise, if the file is known to be whole */
+        KC_REMEDY_SKIP_EMPTY = 1 << 11,   /* accept files of 0 bytes */
+        KC_REMEDY_OTHER_INPUT = 1 << 12,  /* name another file, or those in the folder */
+        KC_REMEDY_NEXT = 1 << 13,         /* those of kmer/remedy.h begin here */
 };
 
 enum { KC_ERROR_FILE_NBYTES = 512 };
@@ -73,7 +55,7 @@ enum { KC_ERROR_FILE_NBYTES = 512 };
 /* The first failure. Zero-initialise it; use one per thread, or guard it yourself. */
 struct kc_error {
         enum kc_status status;
-        unsigned remedies;               /* of enum kc_remedy, combined with | */
+        unsigned remedies;               /* KC_REMEDY_..., combined with | */
         uint64_t needed_nbytes;          /* the bound on memory that would be enough; 0: unknown */
         char file[KC_ERROR_FILE_NBYTES]; /* that the remedies are for; "": unknown, or too long */
         char filter[128]; /* a shell command, in which the word FILE stands for the file's name */
@@ -88,7 +70,7 @@ struct kc_error {
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* Likewise, with what would help: of enum kc_remedy, combined with |. */
+/* Likewise, with what would help: KC_REMEDY_..., combined with |. */
 enum kc_status kc_fail_remedy(struct kc_error *err, enum kc_status status, unsigned remedies,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -16,6 +16,7 @@
 #include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
 #include "kmer/block_codec.h"
+#include "kmer/remedy.h"
 
 #include <cinttypes>
 #include <cstdlib>

@@ -21,6 +21,7 @@
 #include "gpu/engine_memory.cuh"
 #include "gpu/followers.cuh"
 #include "gpu/reading.cuh"
+#include "kmer/remedy.h"
 
 #include <cinttypes>
 

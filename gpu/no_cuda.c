@@ -2,6 +2,7 @@
  * The door to CUDA in a build without it.
  */
 #include "gpu/gpu.h"
+#include "kmer/remedy.h"
 
 bool kc_gpu_in_build(void)
 {

@@ -1,4 +1,5 @@
 #include "gpu/plan.cuh"
+#include "kmer/remedy.h"
 
 #include <algorithm>
 

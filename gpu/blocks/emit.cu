@@ -1,4 +1,5 @@
 #include "gpu/blocks/emit.cuh"
+#include "kmer/remedy.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,7 @@
 #include "gpu/device/context.cuh"
 
 #include "gpu/gpu.h"
+#include "kmer/remedy.h"
 
 enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err)
 {

@@ -10,6 +10,7 @@
 
 #include "io/input/foreign.h"
 #include "io/text_file.h"
+#include "kmer/remedy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #include "io/input/foreign.h"
+#include "kmer/remedy.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "io/input/bgzf_header.h"
 #include "io/input/damage.h"
 #include "io/parse/cram.h"
+#include "kmer/remedy.h"
 
 #include <errno.h>
 #include <htslib/bgzf.h>

@@ -1,6 +1,7 @@
 #include "io/parse/problem.h"
 
 #include "io/text_file.h"
+#include "kmer/remedy.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 
 #include "base/file_lock.h"
 #include "base/parallel.h"
+#include "kmer/remedy.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * to no footer, they decide whether it can be the newest (see docs/kc-file.md).
  */
 #include "io/store/find.h"
+#include "kmer/remedy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "io/store/footer.h"
 
 #include "io/store/tally.h"
+#include "kmer/remedy.h"
 
 #include <stddef.h>
 #include <stdlib.h>

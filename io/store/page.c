@@ -1,4 +1,5 @@
 #include "io/store/file.h"
+#include "kmer/remedy.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include "io/store/find.h"
 #include "io/store/parts.h"
 #include "io/store/tally.h"
+#include "kmer/remedy.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  */
 #include "io/store/parts.h"
 #include "io/store/ranges.h"
+#include "kmer/remedy.h"
 
 #include <stdlib.h>
 #include <string.h>

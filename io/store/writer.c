@@ -4,6 +4,7 @@
 #include "io/store/writer.h"
 #include "base/file_lock.h"
 #include "io/store/file.h"
+#include "kmer/remedy.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* What the user can do about a failure, as each command puts it. */
 #include "app/advice.h"
 #include "app/command.h"
+#include "kmer/remedy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,7 +143,7 @@ static void test_every_remedy(void **state)
         (void)state;
         char text[ADVICE_NBYTES];
         struct kc_error err = { .filter = "xz", .file = "a" };
-        for (unsigned remedy = 1; remedy <= KC_REMEDY_OTHER_INPUT; remedy <<= 1) {
+        for (unsigned remedy = 1; remedy <= KC_REMEDY_LAST; remedy <<= 1) {
                 size_t ncommands = 0;
                 err.remedies = remedy;
                 for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {

@@ -6,6 +6,7 @@
 #include "store_old.h"
 
 #include "io/store/find.h"
+#include "kmer/remedy.h"
 
 enum {
         MAX_RUNS = 3,
