@@ -97,8 +97,8 @@ at reduced size (`-s`) are kept but not shown.
 BENCHMARKS = """\
 # Benchmarks
 
-How long kcount takes and how much memory it needs, beside other programs on the same machine with
-the same reads. `bench/report.py` makes this page from the recorded runs in
+This page compares the time and memory that kcount and other programs need, on the same machine
+with the same reads. `bench/report.py` makes it from the recorded runs in
 [bench/results/](../bench/results/); every line there has its command, machine and commit. Times
 are seconds of wall clock, and memory is the largest resident set of a process. The number of runs
 is given for each figure: with one run the figure is that run, with two it is their mean, with more
@@ -129,8 +129,8 @@ the first gigabyte of a tar of /usr, compressed in the same way. Under "What ove
 """
 
 HUMAN_SHORT = """\
-Simulated reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, counted with
-k = 31 and `--min 2`. The file is one BGZF file in a RAM disk, as the output is. A pipe comes from
+Simulated reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, are counted with
+k = 31 and `--min 2`. The file is one BGZF file in a RAM disk, as is the output. The pipe comes from
 the program that makes the reads, which has three quarters of the cores and takes most of the time.
 """
 
@@ -138,9 +138,9 @@ MEMORY_SHORT = """\
 ## How much memory
 
 `-m` is a hard limit: kcount takes less if it can, and writes to temporary files what does not fit.
-Simulated reads of a genome that is read once, so that most k-mers are distinct, k = 31. On a
-GPU, `-m` bounds what kcount allocates itself; the CUDA driver and its libraries come on top, and
-are most of what the small input takes there.
+The input is simulated reads of a genome that is read only once, counted with k = 31, so most k-mers
+are distinct. With a GPU, `-m` limits what kcount itself allocates; the CUDA driver and its
+libraries come on top, and are most of what the small input takes there.
 """
 
 HUMAN = """\
@@ -191,17 +191,17 @@ distinct k-mers in order, encode and write them.
 RULES = """\
 ## How it was measured
 
-By `bench/compare.py`. All programs count both strands as one, keep every k-mer (`-ci1` of KMC)
-with counts up to 2^32-1 where they can, use the same threads, and are allowed the same memory,
-except where the table says otherwise: Jellyfish takes no limit, and gets a table with room for all
-distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC. They take turns, and the
-numbers of distinct k-mers that they report must agree. "Two cores" are two cores of a server's
+`bench/compare.py` runs the programs. All count both strands as one, keep every k-mer (`-ci1` of
+KMC) with counts up to 2^32-1 where they can, use the same number of threads, and are allowed the
+same memory, except where the table says otherwise: Jellyfish has no limit, and gets a table with
+room for all distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC. The programs
+take turns, and their numbers of distinct k-mers must agree. "Two cores" are two cores of a server's
 processor, the size of a small laptop. To repeat it: `bench/compare.py --help`.
 
 | reads | what |
 |---|---|
 | `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
-| `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` through `pigz -6`, and through `bgzip` |
+| `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` compressed with `pigz -6` and with `bgzip` |
 | `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
 | `g.fq`, `g20.fq`, `t.fq` | the same with `--genome 128M`, `512M` and `120K` |
 | `g.bgz.fq.gz` | `g.fq` as BGZF, by `simulate --bgzf` |

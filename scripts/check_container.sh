@@ -2,7 +2,7 @@
 # Do what the Dockerfile says, in folders instead of a container, and count in the result. Needs root,
 # debootstrap and the network; not part of the tests that ctest runs.
 #
-#       scripts/check_container.sh [MIRROR]     of Debian; default: debootstrap's
+#       scripts/check_container.sh [MIRROR]     MIRROR: of Debian; debootstrap's own if not given
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -12,7 +12,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# The commands of the RUN lines of stage $1 (1 or 2), one command a line.
+# The commands of the RUN lines of stage $1 (1 or 2), one per line.
 commands() {
         sed -e ':join' -e '/\\$/N' -e 's/\\\n//' -e 't join' Dockerfile |
                 awk -v stage="$1" '/^FROM/ { n++ } n == stage && sub(/^RUN /, "")'

@@ -21,7 +21,7 @@ for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libx
         done
 done
 
-# An empty folder of package descriptions: what pkg-config knows of is the system's.
+# A folder without package descriptions, because those that pkg-config finds are the system's.
 PKG_CONFIG_LIBDIR=$work cmake -S . -B "$work/build" -G Ninja -DBUILD_TESTING=OFF -DKCOUNT_BENCH=OFF \
         -DKCOUNT_CUDA=OFF -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_INSTALL_PREFIX="$prefix" > "$work/log"
 cmake --build "$work/build" > "$work/log"
