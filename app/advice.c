@@ -17,7 +17,7 @@
 
 enum { FILTERS = KC_REMEDY_FILTER | KC_REMEDY_FILTER_HEAD | KC_REMEDY_FILTER_WHOLE };
 
-/* What a row of the table adds to the text. */
+/* What a row of the table needs to add its advice to the text. */
 struct advising {
         const struct invocation *call; /* NULL: there is none */
         const struct kc_error *failure;
@@ -29,7 +29,7 @@ struct advice {
         const char *option;   /* that applies it; NULL: none is needed */
         const char *text;     /* goes before the option, or stands alone */
         const char *argument; /* of the option, or NULL */
-        /* Add what depends on the file, after the text; that is left out if nothing follows it. */
+        /* Appends what depends on the file. If it appends nothing, the text is dropped, too. */
         void (*put)(const struct advising *a);
 };
 
@@ -176,8 +176,8 @@ static void put_other_input(const struct advising *a)
 
 /* ---- filters ---- */
 
-/* Whether the filter can read several files, of compressions that kcount cannot read: any of them
- * would be refused as well. "lz4 -dc" takes a second name for that of the output. */
+/* Whether the filter can read several files at once. Only compressions that kcount cannot read are
+ * listed: it would refuse the other files, too. "lz4 -dc" takes a second name for its output. */
 static bool takes_several(const char *filter)
 {
         static const char *const filters[] = { "xz -dc FILE", "bzip2 -dc FILE", "lzip -dc FILE",
@@ -358,7 +358,8 @@ static const struct advice advices[] = {
         { KC_REMEDY_TEST, NULL, "to see whether the file is damaged: ", NULL, put_test },
         { KC_REMEDY_FILTER, NULL, "try: ", NULL, put_filter },
         { KC_REMEDY_FILTER_HEAD, NULL, "to read only what comes before: ", NULL, put_filter },
-        { KC_REMEDY_FILTER_WHOLE, NULL, "if it is known to be whole, try: ", NULL, put_filter },
+        { KC_REMEDY_FILTER_WHOLE, NULL, "if you know that it is complete, try: ", NULL,
+          put_filter },
 };
 
 /* The option as it is typed, with its argument: the size that is needed, if that is known. */
@@ -376,7 +377,7 @@ static void append_option(const struct advising *a, const struct option_spec *op
                 append(a, " %" PRIu64 "M", (needed + MEMORY_MIB - 1) / MEMORY_MIB);
 }
 
-/* Add a row, unless the command lacks its option or it has nothing to say. */
+/* Add a row, unless the command lacks the row's option or its put() appends nothing. */
 static void append_row(const struct advising *a, const struct advice *row)
 {
         const struct option_spec *option =

@@ -11,8 +11,8 @@ enum { ADVICE_NBYTES = 8192 };
 
 /*
  * What the user of a command can do about a failure, to be printed after its message: "; this, or
- * that", or "". It names the file, and can be pasted. A remedy that takes an option which the command
- * does not have is left out; call NULL: there is no command.
+ * that", or "". It names the file, and its commands can be pasted. A remedy is left out if it takes
+ * an option that the command does not have. call NULL: there is no command.
  * Returns text.
  */
 const char *advice_text(const struct invocation *call, const struct kc_error *failure,

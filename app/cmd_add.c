@@ -25,19 +25,19 @@ const struct command command_add = {
         .operands = "FILE.kc FILE...",
         .group = COMMAND_CHANGES,
         .base = &command_count,
-        .summary = "Count more reads into a .kc file",
+        .summary = "Count more reads and add them to a .kc file",
         .description =
-                "The k-mers of FILE... (of any kind that count takes), with the k and the strands "
-                "of FILE.kc, are appended to it as another sorted run. Counts add up, as if all "
-                "reads had been counted at once. The runs that the file has are not rewritten, so "
-                "this takes only as long as counting the new reads. 'kcount compact' merges all "
-                "runs into one, which gives the same file, to the byte, as counting everything at "
-                "once.\n\n"
-                "Until the new run is complete, the file stays as it was, also for programs that "
-                "are reading it, and after a crash. Only one command at a time may change a file. "
-                "It can hold 256 runs.\n\n"
-                "If FILE.kc was counted with --min or --max, the sums lack the counts that were "
-                "dropped then.",
+                "Counts the k-mers of FILE... (of any kind that count takes) with the k and the "
+                "strands of FILE.kc, and appends them to it as another sorted run. Counts add "
+                "up, as if all reads had been counted at once. The runs that the file has are "
+                "not rewritten, so this takes only as long as counting the new reads. 'kcount "
+                "compact' merges all runs into one, which gives the same file, to the byte, as "
+                "counting everything at once.\n\n"
+                "Until the new run is complete, the file stays as it was, also for programs "
+                "that are reading it, and after a crash. Only one command at a time may change "
+                "a file. A file can hold 256 runs.\n\n"
+                "If FILE.kc was counted with --min or --max, the sums lack the counts that it "
+                "dropped.",
         .examples = "  kcount add sample.kc lane3.fq.gz lane4.fq.gz\n"
                     "  kcount compact sample.kc\n",
         .options = add_options,

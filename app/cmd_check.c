@@ -136,24 +136,25 @@ const struct command command_check = {
         .summary = "Verify a .kc file, or copy what is sound in it",
         .description =
                 "Reads the whole file and verifies every checksum, the order of the k-mers, the "
-                "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
-                "line that says ok, or ends with exit code 1 and a message that names the "
+                "index, the histogram, and that the counts add up to the k-mers counted. Prints "
+                "a line that says ok, or ends with exit code 1 and a message that names the "
                 "damage.\n\n"
                 "Ends with exit code 3 and a message if no data is lost but something should be "
-                "repaired: bytes that a killed add left after the footer, or a damaged reference "
-                "to the footer. The next add, remove or compact repairs it. If another process is "
-                "adding to the file, check examines the state before that, and prints a second "
-                "line that says so.\n\n"
+                "repaired: bytes that a killed add left after the footer, or a damaged "
+                "reference to the footer. The next add, remove or compact repairs it. If "
+                "another process is adding to the file, check examines the state before that, "
+                "and prints a second line that says so.\n\n"
                 "With --repair, the newest state that can be found is copied to another file, "
-                "without its damaged parts. Each loss is reported with the range of k-mers that it "
-                "lies in; what a run of counts has lost is entered as dropped. If tombstones are "
-                "lost, k-mers that were removed may reappear. The exit code is 0 if nothing is "
-                "lost; otherwise it is 1, with a summary of what is missing, and the copy is kept.",
+                "without its damaged parts. Each loss is reported with the range of k-mers that "
+                "it lies in; what a run of counts has lost is recorded as dropped. If "
+                "tombstones are lost, k-mers that were removed may reappear. The exit code is 0 "
+                "if nothing is lost; otherwise it is 1, with a summary of what is missing, and "
+                "the copy is kept.",
         .examples = "  kcount check reads.kc\n"
                     "  kcount check damaged.kc --repair rescued.kc\n",
         .options = check_options,
         .settings_nbytes = sizeof(struct check_settings),
         .min_operands = 1,
         .max_operands = 1,
-        .for_more = "one .kc file; check each of them by itself",
+        .for_more = "one .kc file; run it once for each file",
 };

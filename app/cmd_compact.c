@@ -34,13 +34,13 @@ const struct command command_compact = {
         .group = COMMAND_CHANGES,
         .summary = "Tidy a .kc file after add and remove",
         .description =
-                "Merges what add and remove have appended into one sorted run: counts are summed, "
-                "and removed k-mers are dropped with their tombstones, and others by --min and "
-                "--max. After add, the file is the same, to the byte, as counting all reads at "
-                "once would have given.\n\n"
-                "The new file is written beside the old one, which it replaces when it is complete "
-                "and on the disk: there must be room for both. 'kcount merge FILE.kc -o NEW.kc' "
-                "does the same and keeps FILE.kc.",
+                "Merges what add and remove have appended into one sorted run: sums the counts, "
+                "and drops the removed k-mers, their tombstones, and the k-mers that --min and "
+                "--max leave out. After add, the file is the same, to the byte, as counting all "
+                "reads at once would have given.\n\n"
+                "The new file is written beside the old one, which it replaces when it is "
+                "complete and on the disk: there must be room for both. 'kcount merge FILE.kc "
+                "-o NEW.kc' does the same and keeps FILE.kc.",
         .examples = "  kcount compact sample.kc\n"
                     "  kcount compact sample.kc --min 2\n",
         .options = compact_options,

@@ -25,9 +25,10 @@ static const struct option_spec count_options[] = {
           .name = "output",
           .argument = "FILE",
           .offset = FIELD(output),
-          .help = "The .kc file; default: reads.kc for reads.fq.gz. It is the first input's name "
-                  "without its sequence and compression endings, plus .kc, in the current folder. "
-                  "With several k, .k21 and so on comes before .kc: x.k21.kc, x.k31.kc." },
+          .help = "The .kc file; default: reads.kc for reads.fq.gz. The default is the first "
+                  "input's name without its sequence and compression endings, plus .kc, in the "
+                  "current folder. With several k, .k21 and so on comes before .kc: x.k21.kc, "
+                  "x.k31.kc." },
         COUNTING_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
@@ -35,8 +36,8 @@ static const struct option_spec count_options[] = {
           .offset = FIELD(gather),
           .group = OPTION_DEVICES,
           .needs = OPTION_NEEDS_MPI,
-          .help = "Let the first of several processes write all of the output. Default: each "
-                  "process that can open the output's file writes its own part. The output is the "
+          .help = "Let the first of several processes write the whole output. Default: each "
+                  "process that can open the output file writes its own part. The output is the "
                   "same. With one process, this has no effect." },
         { .type = OPTION_FLAG,
           .name = "reader-only",
@@ -52,13 +53,13 @@ static const struct option_spec count_options[] = {
           .words = EXPORTING_FORMAT_WORDS,
           .offset = FIELD(format),
           .help = "Also write " EXPORTING_FORMATS
-                  ". 'kcount export --to FORMAT' writes the same. The output's ending .kc becomes "
-                  ".kff, .jf, .tsv or .arrow; kmc and fastk add their own endings. If only this "
-                  "fails, the .kc file stays." },
+                  ". 'kcount export --to FORMAT' writes the same. The output's ending .kc "
+                  "becomes .kff, .jf, .tsv or .arrow; kmc and fastk add their own endings. If "
+                  "only the export fails, the .kc file is kept." },
         { .type = OPTION_FLAG,
           .name = "histogram",
           .offset = FIELD(histogram),
-          .help = "Include the histogram in the summary of --json." },
+          .help = "Include the histogram in the --json summary." },
         OPTION_FORCE(FIELD(force)),
         { 0 },
 };
@@ -70,22 +71,23 @@ const struct command command_count = {
         .group = COMMAND_COUNTS,
         .summary = "Count k-mers in reads or genomes",
         .description =
-                "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
-                "or CRAM; the content decides, not the name. - is standard input, and @LIST a file "
-                "that names one input per line; blank lines and lines that begin with # are "
-                "skipped. Files of different kinds may be mixed; all are counted together.\n\n"
+                "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, "
+                "BAM or CRAM; the content decides, not the name. - is standard input, and @LIST "
+                "a file that names one input per line; blank lines and lines that begin with # "
+                "are skipped. Files of different kinds may be mixed; all are counted "
+                "together.\n\n"
                 "A file of another kind, or one that is damaged or truncated, is an error; the "
-                "message says what was found, where, and what to do. Bytes after compressed data "
-                "are never ignored, except zeros up to the end of a gzip or BGZF file. A UTF-8 "
-                "byte order mark before FASTQ or FASTA is skipped.\n\n"
-                "Of alignments, only the primary ones are counted, once each. k-mers that contain "
-                "other letters than A, C, G, T and U, such as N, are not counted; the summary says "
-                "how many such letters there are.\n\n"
+                "message says what was found, where, and what to do. Bytes after compressed "
+                "data are never ignored, except zeros up to the end of a gzip or BGZF file. A "
+                "UTF-8 byte order mark before FASTQ or FASTA is skipped.\n\n"
+                "Of alignments, only the primary ones are counted, once each. k-mers that "
+                "contain letters other than A, C, G, T and U, such as N, are not counted; the "
+                "summary says how many such letters there are.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
                 "existing file is replaced only with --force.\n\n"
-                "With several k, the input is read and inflated once, and each file is the same as "
-                "that of a run with its k alone. All of them appear together, or none does. --json "
-                "then prints an array with one summary for each k.",
+                "With several k, the input is read and decompressed once, and each file is the "
+                "same as a run with that k alone would give. All of them appear together, or "
+                "none does. --json then prints an array with one summary for each k.",
         .examples = "  kcount reads.fq.gz -k 31\n"
                     "  kcount lane1.fq.gz lane2.bam -k 21 -o sample.kc -t 8 -m 16G\n"
                     "  samtools fastq sample.bam | kcount - -k 31 -o sample.kc\n"

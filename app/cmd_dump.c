@@ -60,9 +60,9 @@ static const struct option_spec dump_options[] = {
           .argument = "SEPARATOR",
           .words = "tab space",
           .offset = FIELD(columns),
-          .help = "What is between a k-mer and its count: tab or space. kmc_dump, kmc_tools and "
-                  "'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. Default: "
-                  "tab." },
+          .help = "Separator between a k-mer and its count: tab or space. kmc_dump, kmc_tools "
+                  "and 'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. "
+                  "Default: tab." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         DUMPING_OPTIONS(FIELD(common)),

@@ -156,7 +156,7 @@ static const struct option_spec export_options[] = {
           .argument = "NAME",
           .offset = FIELD(output),
           .required = true,
-          .help = "The file to write, or what its files' names begin with. Required. An ending "
+          .help = "The file to write, or the beginning of the files' names. Required. An ending "
                   "that the format adds may be included." },
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MIN(FIELD(min_count)),
@@ -165,14 +165,14 @@ static const struct option_spec export_options[] = {
           .name = "from-kmer",
           .argument = "FROM",
           .offset = FIELD(from),
-          .help = "Leave out k-mers that come before FROM in the alphabet. It may be shorter than "
+          .help = "Leave out k-mers before FROM in alphabetical order. FROM may be shorter than "
                   "k, and is then filled with A." },
         { .type = OPTION_TEXT,
           .name = "to-kmer",
           .argument = "TO",
           .offset = FIELD(to),
-          .help = "Leave out k-mers that come after TO. It may be shorter than k, and is then "
-                  "filled with T." },
+          .help = "Leave out k-mers after TO in alphabetical order. TO may be shorter than k, "
+                  "and is then filled with T." },
         OPTION_FORCE(FIELD(force)),
         WRITING_OPTIONS(FIELD(common)),
         { 0 },
@@ -185,17 +185,19 @@ const struct command command_export = {
         .group = COMMAND_CONVERTS,
         .summary = "Convert to " EXPORTING_FORMATS,
         .description =
-                "The k-mers with their counts, sorted, in the format of another program. The files "
-                "appear when all are complete; if anything fails, none does.\n\n"
+                "Writes the k-mers with their counts, sorted, in the format of another program. "
+                "The files appear when all are complete; if anything fails, none does.\n\n"
                 "tsv: NAME, with a line for each k-mer: the k-mer, a tab, its count.\n"
                 "kff: NAME, in k-mer file format 1, which vg and kmc_tools read.\n"
-                "kmc: NAME.kmc_pre and NAME.kmc_suf, a sorted database for kmc_tools, kmc_dump and "
-                "programs on KMC's API.\n"
-                "jellyfish: NAME, for 'jellyfish query', 'dump', 'histo' and 'merge', and programs "
-                "that read Jellyfish's files. Any two exports with the same k can be merged.\n"
+                "kmc: NAME.kmc_pre and NAME.kmc_suf, a sorted database for kmc_tools, kmc_dump "
+                "and programs that use KMC's API.\n"
+                "jellyfish: NAME, for 'jellyfish query', 'dump', 'histo' and 'merge', and "
+                "programs that read Jellyfish's files. Any two exports with the same k can be "
+                "merged.\n"
                 "fastk: NAME.ktab with the hidden file .NAME.ktab.1 beside it, and NAME.hist. A "
-                "count over 32767 is written as 32767, as FastK does, with a warning. Only "
-                "canonical k-mers. The histogram has all counts, whatever --min and --max.\n"
+                "count over 32767 is written as 32767, as FastK does, with a warning. The "
+                "k-mers must be canonical. The histogram has all counts, regardless of --min "
+                "and --max.\n"
                 "arrow: NAME, in Arrow's IPC file format (Feather version 2), with the columns "
                 "kmer and count.",
         .examples = "  kcount export reads.kc --to kff -o reads.kff\n"

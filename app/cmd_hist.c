@@ -260,8 +260,8 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "plot",
           .offset = offsetof(struct hist_settings, plot),
-          .help = "Draw bars instead of the table. Below them it says where errors end, the peak, "
-                  "and about how large the genome is." },
+          .help = "Draw bars instead of the table. Below them it prints where errors end, the "
+                  "peak, and the approximate genome size." },
         { .type = OPTION_NUMBER,
           .name = "max-count",
           .argument = "N",
@@ -279,9 +279,9 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "jellyfish",
           .offset = offsetof(struct hist_settings, jellyfish),
-          .help = "Print what 'jellyfish histo -h N' prints. There is a space between the columns "
-                  "instead of a tab, and all k-mers with a count over N in row N + 1. MultiQC's "
-                  "Jellyfish module draws files of this form whose names end with _jf.hist." },
+          .help = "Print what 'jellyfish histo -h N' prints. A space separates the columns, not "
+                  "a tab, and row N + 1 has all k-mers with a count over N. MultiQC's Jellyfish "
+                  "module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
         COUNTING_KMER("; required for reads. Only one k is possible, but -k may be repeated "
@@ -301,20 +301,21 @@ const struct command command_hist = {
         .summary = "Print the histogram of counts, of a .kc file or of reads",
         .description =
                 "One line per count, ascending: the count, a tab, the number of distinct k-mers "
-                "that have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it "
-                "is.\n\n"
-                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the same "
-                "kinds of input and the same options, but it writes no .kc file and keeps no "
-                "k-mer, which takes less time and memory. It prints the same lines as hist of the "
-                ".kc file would; a summary goes to standard error.\n\n"
+                "that have it. Counts that no k-mer has are left out. GenomeScope 2 reads this "
+                "table as it is.\n\n"
+                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the "
+                "same kinds of input and the same options, but it writes no .kc file and does "
+                "not keep the k-mers, which saves time and memory. It prints the same lines as "
+                "hist would print for the .kc file; a summary goes to standard error.\n\n"
                 "--plot draws the histogram as bars, as wide as the terminal or, in a pipe, 80 "
-                "columns. They are scaled to the peak behind the sequencing errors; the bars of "
-                "errors are cut and end with '>>'. If the peak is at a high count, a bar stands "
-                "for several counts. The last lines name the peak and the size that the genome has "
-                "if it is haploid: the sum of all counts behind the errors, divided by the peak's. "
-                "The bars are '#' unless the locale is UTF-8.\n\n"
-                "For a .kc file, --plot, --max-count, --genomescope, --jellyfish, --min, --max and "
-                "--threads are the only options with a meaning; the others are for reads.",
+                "columns. They are scaled to the peak beyond the sequencing errors; bars of "
+                "errors that are longer are cut and end with '>>'. If the peak is at a high "
+                "count, a bar stands for several counts. The last lines give the peak and the "
+                "size of the genome if it is haploid: the sum of all counts beyond the errors, "
+                "divided by the count at the peak. The bars are '#' unless the locale is "
+                "UTF-8.\n\n"
+                "For a .kc file, only --plot, --max-count, --genomescope, --jellyfish, --min, "
+                "--max and --threads apply; the other options are for reads.",
         .examples = "  kcount hist --plot reads.kc\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 21\n"

@@ -49,7 +49,9 @@ static enum kc_status check_settings(const struct importing *m, struct kc_error 
         const struct import_settings *s = m->settings;
         enum kc_status status;
         if (s->canonical && s->stranded)
-                return kc_fail(err, KC_EUSAGE, "--canonical and --stranded exclude each other");
+                return kc_fail(err, KC_EUSAGE,
+                               "--canonical and --stranded cannot be used "
+                               "together");
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(output_check_stdout(s->output, "-o", err));
         KC_TRY(output_check_files(&s->output, 1, &m->path, 1, err));
@@ -259,13 +261,14 @@ static const struct option_spec import_options[] = {
         { .type = OPTION_FLAG,
           .name = "canonical",
           .offset = FIELD(canonical),
-          .help = "Join each k-mer with its reverse complement. The one of them that comes first "
-                  "in the alphabet is kept, with the sum of the counts." },
+          .help = "Combine each k-mer with its reverse complement. The one that comes first in "
+                  "the alphabet is kept, with the sum of both counts." },
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),
-          .help = "Take the k-mers of text as stranded. Default: they are, unless all of them are "
-                  "canonical. It is an error for a file that declares its k-mers canonical." },
+          .help = "Treat the k-mers of text as stranded. Default: they are stranded unless all "
+                  "of them are canonical. This option is an error for a file that declares its "
+                  "k-mers canonical." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         OPTION_FORCE(FIELD(force)),
@@ -318,5 +321,5 @@ const struct command command_import = {
         .settings_nbytes = sizeof(struct import_settings),
         .min_operands = 1,
         .max_operands = 1,
-        .for_more = "one file; import each of them, then 'kcount merge' joins them",
+        .for_more = "one file; import each file by itself, then join them with 'kcount merge'",
 };

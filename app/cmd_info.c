@@ -80,9 +80,9 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(out, "Each run is counted for itself: a k-mer in two runs is two of "
-                                   "these k-mers.\nFor merged numbers, see hist, or info after "
-                                   "compact.\n");
+                text_out_puts(out, "Each run is counted by itself: a k-mer in two runs counts "
+                                   "twice here.\n"
+                                   "For merged numbers, see hist, or info after compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)
@@ -168,5 +168,5 @@ const struct command command_info = {
         .options = info_options,
         .settings_nbytes = sizeof(struct info_settings),
         .max_operands = 1,
-        .for_more = "one .kc file; call it for each of them",
+        .for_more = "one .kc file; run it once for each file",
 };

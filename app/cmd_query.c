@@ -232,11 +232,11 @@ static const struct option_spec query_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
-          .help = "Ask for all k-mers of a FASTA, FASTQ or text file. They come after those of the "
-                  "arguments. Of a line of text, the first field is used. The file may be "
-                  "compressed with gzip, BGZF or zstd; - is standard input. k-mers that contain "
-                  "other letters than A, C, G, T and U, and sequences shorter than k, give no line "
-                  "and are reported on standard error." },
+          .help = "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
+                  "the arguments. In a text file, the first field of each line is used. The "
+                  "file may be compressed with gzip, BGZF or zstd; - is standard input. For "
+                  "k-mers that contain letters other than A, C, G, T and U, and for sequences "
+                  "shorter than k, no line is printed; they are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },
@@ -248,13 +248,12 @@ const struct command command_query = {
         .operands = "FILE.kc [SEQUENCE]...",
         .group = COMMAND_LOOKS,
         .summary = "Print the counts of given k-mers or sequences",
-        .description =
-                "One line for each k-mer of each sequence, in the order asked: the k-mer, a tab, "
-                "its count, 0 where it is absent. A sequence has k letters or more, in either "
-                "case; U counts as T.\n\n"
-                "Unless the file was counted with --stranded, a k-mer and its reverse complement "
-                "have the same count, and either may be asked for; the one asked for is "
-                "printed.",
+        .description = "One line for each k-mer of each sequence, in the order given: the k-mer, a "
+                       "tab, its count, which is 0 if the file does not have it. A sequence has k "
+                       "letters or more, in either case; U counts as T.\n\n"
+                       "Unless the file was counted with --stranded, a k-mer and its reverse "
+                       "complement have the same count, and either may be given; the one given is "
+                       "printed.",
         .examples = "  kcount query reads.kc ACGTACGTACGTACGTACGTACGTACGTACG\n"
                     "  kcount query reads.kc -f genes.fa > genes.counts\n"
                     "  kcount dump a.kc | kcount query b.kc -f -\n",

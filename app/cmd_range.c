@@ -38,8 +38,8 @@ static const struct option_spec range_options[] = {
         { .type = OPTION_FLAG,
           .name = "count",
           .offset = FIELD(count),
-          .help = "Print only the number of k-mers and the sum of counts. Between the two "
-                  "numbers is a tab." },
+          .help = "Print only the number of k-mers and the sum of counts. A tab separates the "
+                  "two." },
         DUMPING_OPTIONS(FIELD(common)),
         OPTION_THREADS(FIELD(common.common.nthreads)),
         OPTION_QUIET(FIELD(common.common.quiet)),
@@ -53,12 +53,13 @@ const struct command command_range = {
         .group = COMMAND_LOOKS,
         .summary = "Print the k-mers between two k-mers, or with a prefix",
         .description =
-                "The k-mers in alphabetical order from FROM to TO, both included, as dump prints "
-                "them. FROM and TO may be shorter than k: FROM is filled with A, TO with T, so "
-                "that 'range FILE.kc ACG ACG' gives all k-mers that begin with ACG.\n\n"
-                "The range applies to the k-mers as they are stored: unless the file was counted "
-                "with --stranded, these are canonical, so a k-mer whose reverse complement comes "
-                "first in the alphabet is found under that.",
+                "Prints the k-mers from FROM to TO, both included, in alphabetical order, as "
+                "dump does. FROM and TO may be shorter than k: FROM is filled with A, TO with "
+                "T, so that 'range FILE.kc ACG ACG' gives all k-mers that begin with "
+                "ACG.\n\n"
+                "The range applies to the k-mers as they are stored: unless the file was "
+                "counted with --stranded, these are canonical, so a k-mer whose reverse "
+                "complement comes first in the alphabet is found under its reverse complement.",
         .examples = "  kcount range reads.kc ACGT ACGT\n"
                     "  kcount range reads.kc A C --count\n"
                     "  kcount range reads.kc ACG ACG -o acg.tsv\n",

@@ -234,10 +234,11 @@ static const struct option_spec remove_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
-          .help = "Remove all k-mers of a FASTA, FASTQ or text file. Of a line of text, the first "
-                  "field is used, so that what dump prints can be removed. The file may be "
-                  "compressed with gzip, BGZF or zstd; - is standard input. Sequences shorter than "
-                  "k and letters other than A, C, G, T and U are reported on standard error." },
+          .help = "Remove all k-mers of a FASTA, FASTQ or text file. In a text file, the first "
+                  "field of each line is used, so that the output of dump can be given. The "
+                  "file may be compressed with gzip, BGZF or zstd; - is standard input. "
+                  "Sequences shorter than k and letters other than A, C, G, T and U are "
+                  "reported on standard error." },
         OPTION_THREADS(FIELD(common.nthreads)),
         { .type = OPTION_SIZE,
           .letter = 'm',
@@ -245,9 +246,10 @@ static const struct option_spec remove_options[] = {
           .argument = "SIZE",
           .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20,
           .offset = FIELD(memory_nbytes),
-          .help = "Hard limit on memory, at least 256M; default: 1G. What does not fit is spilled to "
-                  "temporary files beside FILE.kc, and with little memory, fewer threads work than -t "
-                  "allows. One sequence of -f at a time is held in memory, however long." },
+          .help = "Hard limit on memory, at least 256M; default: 1G. What does not fit is "
+                  "spilled to temporary files beside FILE.kc, and with little memory, fewer "
+                  "threads run than -t allows. One sequence of -f at a time is held in memory, "
+                  "however long." },
         OPTION_DEVICE(FIELD(device)),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
@@ -262,15 +264,15 @@ const struct command command_remove = {
         .group = COMMAND_CHANGES,
         .summary = "Remove k-mers from a .kc file",
         .description =
-                "All k-mers of the sequences are removed, whatever their counts; a sequence is k "
+                "Removes all k-mers of the sequences, whatever their counts; a sequence is k "
                 "letters long or longer. Unless the file was counted with --stranded, a k-mer "
-                "and its reverse complement are one. The runs that the file has are not "
+                "and its reverse complement are the same. The runs that the file has are not "
                 "rewritten: a run of tombstones is appended, which hides the k-mers in the runs "
-                "before it. If add brings one of them back later, its count starts again from 0. "
-                "'kcount compact' drops the removed k-mers and the tombstones.\n\n"
-                "Until the command is complete, the file stays as it was, also for programs that "
-                "are reading it, and after a crash. Only one command at a time may change a "
-                "file. To get a file without the k-mers of another .kc file, see subtract.",
+                "before it. If add brings one of them back later, its count starts again from "
+                "0. 'kcount compact' drops the removed k-mers and the tombstones.\n\n"
+                "Until the command is complete, the file stays as it was, also for programs "
+                "that are reading it, and after a crash. Only one command at a time may change "
+                "a file. To get a file without the k-mers of another .kc file, see subtract.",
         .examples = "  kcount remove sample.kc -f adapters.fa\n"
                     "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",
         .options = remove_options,

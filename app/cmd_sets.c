@@ -77,16 +77,18 @@ const struct command command_merge = {
         .run = run_union,
         .operands = "FILE.kc...",
         .group = COMMAND_COMBINES,
-        .summary = "Add up .kc files: all k-mers, their counts summed",
+        .summary = "Add up .kc files: all k-mers, with summed counts",
         .description =
-                "The result is the same file, to the byte, as counting all the reads at once would "
-                "have given (where no --min or --max was used). Given one file, merge writes a "
-                "copy with the runs merged.\n\n"
-                "All files must have the same k and strands. Several runs of a file count as one, "
-                "merged, without what was removed from it. The result has one run.\n\n"
+                "The result is the same file, to the byte, as counting all the reads at once "
+                "would have given (if no --min or --max was used). Given one file, merge writes "
+                "a copy with the runs merged.\n\n"
+                "All files must have the same k and strands. A file with several runs is taken "
+                "as a whole, without the k-mers that were removed from it. The result has one "
+                "run.\n\n"
                 "@LIST is a file that names one .kc file per line; blank lines and lines that "
-                "begin with # are skipped. If there are more files than the system lets a process "
-                "keep open (ulimit -n), some are opened again for each read, with the same result.",
+                "begin with # are skipped. If there are more files than the system lets a "
+                "process keep open (ulimit -n), some are opened again for each read, with the "
+                "same result.",
         .examples = "  kcount merge lane1.kc lane2.kc lane3.kc -o sample.kc\n",
         .options = merge_options,
         .settings_nbytes = sizeof(struct combine_settings),
@@ -102,11 +104,11 @@ static const struct option_spec counted_options[] = {
           .words = "min max sum difference left right",
           .offset = FIELD(counts),
           .group = OPTION_SHARED,
-          .help = "How to compute a count; default: sum, of intersect min. It is computed from the "
-                  "counts in those files that have it, in the order given: min, max, sum "
-                  "(4294967295 at most), left (in the first of them), right (in the last), or "
-                  "difference (in the first file, 0 if it is not there, less those in all others; "
-                  "left out if nothing remains)." },
+          .help = "How to compute counts; default: sum (intersect: min). A k-mer's count is "
+                  "computed from its counts in the files that have it, in the order given: min, "
+                  "max, sum (at most 4294967295), left (the count in the first of them), right "
+                  "(in the last), or difference (the count in the first file given, or 0, minus "
+                  "those in all others; the k-mer is left out if nothing remains)." },
         COMMON_OPTIONS,
         { 0 },
 };
@@ -117,8 +119,8 @@ const struct command command_union = {
         .operands = "FILE.kc...",
         .group = COMMAND_COMBINES,
         .summary = "Write the k-mers that are in any of several .kc files",
-        .description = "--counts says which count a k-mer gets; with the default, sum, it is "
-                       "merge. " ALIKE,
+        .description = "--counts says which count a k-mer gets; with the default, sum, union "
+                       "does the same as merge. " ALIKE,
         .examples = "  kcount union a.kc b.kc --counts max -o any.kc\n",
         .options = counted_options,
         .settings_nbytes = sizeof(struct combine_settings),
@@ -148,10 +150,10 @@ static const struct option_spec subtract_options[] = {
           .argument = "RULE",
           .words = "left difference",
           .offset = FIELD(counts),
-          .help = "Rule for counts: left or difference. Default: left. left: the k-mers of "
-                  "the first file that no other file has, with their count. difference: all k-mers "
-                  "of the first file whose count there is above the sum of those in the others, "
-                  "with what remains." },
+          .help = "Rule for counts: left or difference. Default: left. left: the k-mers of the "
+                  "first file that no other file has, with their count. difference: all k-mers "
+                  "whose count in the first file is above the sum of those in the others, with "
+                  "the difference as their count." },
         COMMON_OPTIONS,
         { 0 },
 };
@@ -161,8 +163,8 @@ const struct command command_subtract = {
         .run = run_subtract,
         .operands = "FILE.kc FILE.kc...",
         .group = COMMAND_COMBINES,
-        .summary = "Write the k-mers of a .kc file that others lack",
-        .description = "The k-mers are those of the first file without those of the others. " ALIKE,
+        .summary = "Write the k-mers of a .kc file that the others lack",
+        .description = "Writes the k-mers of the first file without those of the others. " ALIKE,
         .examples =
                 "  kcount subtract sample.kc host.kc -o foreign.kc\n"
                 "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",

@@ -29,7 +29,7 @@ struct count_output {
         struct kc_store_written written;
         struct kc_histogram_row *rows; /* [nrows] if they are wanted */
         size_t nrows;
-        char labels[KC_NSTAGES - 1][24]; /* of its stages, for the line of progress */
+        char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
 };
 
 /* A count in progress: what was opened, and what will be reported. app/counting.c frees what the

@@ -77,7 +77,9 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
         enum kc_status status;
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         if (s->canonical && s->stranded)
-                return kc_fail(err, KC_EUSAGE, "--canonical and --stranded exclude each other");
+                return kc_fail(err, KC_EUSAGE,
+                               "--canonical and --stranded cannot be used "
+                               "together");
         if (s->output)
                 KC_TRY(output_check_stdout(s->output, "-o", err));
         if (s->histogram && !s->common.json)

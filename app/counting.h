@@ -61,9 +61,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .name = "stranded", \
           .offset = COUNTING_FIELD(stranded), \
           .group = OPTION_SHARED, \
-          .help = "Do not count a k-mer with its reverse complement. Default: the two are one, " \
-                  "the one that comes first in the alphabet." }, \
-        { .type = OPTION_FLAG, /* out of habit; it is the default */ \
+          .help = "Count a k-mer and its reverse complement separately. Default: both are " \
+                  "counted as the one that comes first in the alphabet." }, \
+        { .type = OPTION_FLAG, /* users of other programs type it; it is the default */ \
           .name = "canonical", \
           .offset = COUNTING_FIELD(canonical), \
           .hidden = true, \
@@ -87,8 +87,8 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(table), \
           .group = OPTION_DEVICES, \
           .needs = OPTION_NEEDS_CUDA, \
-          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. It is for " \
-                  "k up to 128. The output is the same. Default: warpdrive." }, \
+          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
+                  "of them support k up to 128. The output is the same. Default: warpdrive." }, \
         { .type = OPTION_TEXT, \
           .name = "reader", \
           .argument = "WHERE", \
@@ -97,11 +97,11 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(reader), \
           .group = OPTION_DEVICES, \
           .needs = OPTION_NEEDS_CUDA, \
-          .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \
-                  "device. The device reads files (not pipes) of FASTQ or FASTA, plain or BGZF, " \
-                  "and BAM; everything else is left to the host, and so are files in which the " \
-                  "device finds anything unusual. auto chooses the faster one; several processes " \
-                  "(mpirun, srun) read on the host. The output is the same." }, \
+          .help = "Where to decompress and parse reads when a CUDA device counts: auto, host " \
+                  "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
+                  "BGZF, and BAM; everything else is left to the host, and so are files in " \
+                  "which the device finds anything unusual. auto chooses the faster one; " \
+                  "several processes (mpirun, srun) read on the host. The output is the same." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes)), \
         OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \
         OPTION_GPU_TRACE(COUNTING_FIELD(gpu_trace)), \
@@ -120,10 +120,10 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .max = COUNTING_MAX_QUALITY, \
           .preset = "0", \
           .offset = COUNTING_FIELD(min_quality), \
-          .mistaken = "--quiet is the option for silence", \
+          .mistaken = "for fewer messages, use --quiet", \
           .group = OPTION_SHARED, \
-          .help = "Leave out k-mers with a base of quality under Q. It is the Phred quality in " \
-                  "FASTQ (offset 33) and BAM. The option that silences kcount is --quiet." }, \
+          .help = "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
+                  "scores (offset 33 in FASTQ). For fewer messages, use --quiet." }, \
         { .type = OPTION_FLAG, \
           .name = "skip-empty", \
           .offset = COUNTING_FIELD(skip_empty), \

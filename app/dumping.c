@@ -111,7 +111,7 @@ static void put_text(const void *ctx, struct text_out *out)
 static enum kc_status print_to_file(struct dumping *d, bool force, struct kc_error *err)
 {
         static const char *const label = "writing";
-        /* what has gone to a device or pipe is written, and nobody is told that nothing was */
+        /* text that went to a device or pipe stays there: do not say that nothing was written */
         const bool makes_file = text_out_makes_file(d->path);
         const struct writing_work work = { .ctx = d,
                                            .on_cpu = fill_file,

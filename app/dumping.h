@@ -19,8 +19,8 @@ struct dumping_settings {
         { \
                 .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
                 .offset = (field) + offsetof(struct dumping_settings, output), \
-                .help = "Write to a file instead of standard output. It appears when it is " \
-                        "complete." \
+                .help = "Write to a file instead of standard output. The file appears when it " \
+                        "is complete." \
         }, \
         OPTION_FORCE((field) + offsetof(struct dumping_settings, force))
 /* clang-format on */

@@ -20,7 +20,7 @@ struct foreign_option {
         const char *own;      /* kcount's option for the same, or NULL */
         const char *advice;   /* without it: what to do */
         enum conversion conversion;
-        bool numbered; /* it means this only if a number follows */
+        bool numbered; /* the row applies only if a number follows */
 };
 
 #define ANY_COUNT      "leave it out; counts go up to 4,294,967,295"
@@ -29,12 +29,12 @@ struct foreign_option {
 #define BY_ITSELF      "leave it out; kcount chooses this by itself"
 #define SPILLING       "leave it out; what does not fit in memory is spilled to disk"
 #define GROWING        "leave it out; memory grows as needed"
-#define REPORTED       "leave it out; kcount reports what it did, and --version prints its version"
-#define ALL_THREADS    "-t is the number of all threads"
+#define REPORTED       "leave it out; kcount prints a summary, and --version prints the version"
+#define ALL_THREADS    "-t sets the total number of threads"
 #define NO_COMPRESSION "kcount does not compress homopolymers"
 #define NO_OUTPUT      "'kcount hist' counts reads without writing a .kc file"
 #define NO_GENERATORS  "pipe the reads in: COMMAND | kcount - -k K -o FILE.kc"
-#define NO_FILTER      "--min 2 leaves out k-mers that are seen once, without errors"
+#define NO_FILTER      "--min 2 leaves out exactly the k-mers that are seen once"
 #define TO_FILE        "this goes to standard output; to write a file, end the line with > FILE"
 #define ALL_ROWS       "hist prints a row for each count that occurs"
 
@@ -45,13 +45,13 @@ static const struct foreign_option foreign_options[] = {
         { "-cx", .own = "max" },
         { "-cs", .advice = ANY_COUNT },
         { "-b", " count hist import ", .advice = "write --stranded" },
-        { "-b", .advice = "'kcount count --stranded' counts the strands apart" },
+        { "-b", .advice = "'kcount count --stranded' counts the strands separately" },
         { "-fkmc", .advice = "'kcount import' converts a KMC database" },
         { "-fa", .advice = BY_CONTENT },
         { "-fq", .advice = BY_CONTENT },
         { "-fm", .advice = BY_CONTENT },
         { "-fbam", .advice = BY_CONTENT },
-        { "-sm", .advice = "leave it out; the bound of -m is always kept" },
+        { "-sm", .advice = "leave it out; -m is always a hard limit" },
         { "-r", " info ", .advice = "leave it out; a .kc file records its totals" },
         { "-r", .advice = "leave it out; the disk is used only if memory is short" },
         { "-hp", .own = "no-progress", .advice = "leave it out; there is no progress bar here" },
@@ -73,7 +73,7 @@ static const struct foreign_option foreign_options[] = {
         { "-M", .own = "memory", .conversion = TO_GIB },
         { "-P", .own = "tmp" },
         { "-N", .own = "output" },
-        { "-bc", .advice = "trim the reads first; kcount counts all of a read" },
+        { "-bc", .advice = "trim the reads first; kcount counts whole reads" },
         { "-p", .advice = BY_ITSELF, .numbered = true }, /* also kmc's and Jellyfish's */
         { "-p", .advice = "kcount writes no profiles; 'kcount query -f' prints the counts of all "
                           "k-mers of given sequences" },
@@ -123,7 +123,7 @@ static const struct foreign_option foreign_options[] = {
         { "-U", " query info ", .advice = "-h prints the usage" },
         { "-U", .own = "max" },
         { "--upper-count", .own = "max" },
-        { "--timing", .advice = "the report says how long each stage took" },
+        { "--timing", .advice = "--json reports how long each stage took" },
         { "--full-help", .advice = "--help prints all options" },
         { "--verbose", .advice = REPORTED },
 
@@ -259,7 +259,7 @@ enum kc_status foreign_option_refuse(const struct command *command, const char *
                 snprintf(advice, sizeof advice, "write %s", own);
         else
                 snprintf(advice, sizeof advice,
-                         "'kcount %s' has %s for this, %s has no such option", holder->name, own,
+                         "'kcount %s' has %s for this; %s has no such option", holder->name, own,
                          command->name);
         return refuse_with(word, advice, err);
 }

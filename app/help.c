@@ -191,8 +191,9 @@ void help_overview(struct text_out *out)
                                 (*c)->summary);
                 group = (*c)->group;
         }
-        text_out_puts(out, "\n'kcount COMMAND -h' is short, '--help' is complete; 'man kcount' has "
-                           "it all.\n");
+        text_out_puts(out, "\n"
+                           "'kcount COMMAND -h' gives short help, '--help' full help; see also "
+                           "'man kcount'.\n");
 }
 
 void help_version(struct text_out *out)

@@ -38,14 +38,14 @@ static uint64_t last_count(const struct histogram *h)
         return h->rows[h->nrows - 1].count;
 }
 
-/* The next count to look at: the steps grow in proportion. */
+/* The next count to look at: steps grow in proportion to the count. */
 static uint64_t next_count(uint64_t count)
 {
         return count + 1 + count / 128;
 }
 
 /* How many k-mers have about this count, and the standard deviation of that number. K-mers that
- * overlap mostly have the same count, so that only every k-th one tells something new. */
+ * overlap mostly have the same count, so only every k-th one is independent of the others. */
 struct density {
         double value, deviation;
 };
@@ -103,8 +103,8 @@ static uint64_t find_tail(const struct histogram *h, uint64_t peak)
         return tail < last_count(h) ? tail : last_count(h);
 }
 
-/* A peak that only a small part of the data belongs to, such as that of a plasmid or a family of
- * repeats, is not that of the genome. */
+/* A peak with only a small part of the data, such as that of a plasmid or a family of repeats, is
+ * not the peak of the genome. */
 struct landscape landscape_survey(const struct histogram *h)
 {
         const double least_share = 0.1;

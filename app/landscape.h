@@ -1,6 +1,6 @@
 /*
- * What a histogram of counts shows without a model: where sequencing errors end, and the peak of the
- * k-mers of the genome behind them.
+ * What a histogram of counts shows without a model: where sequencing errors end, and where the
+ * k-mers of the genome have their peak.
  */
 #ifndef APP_LANDSCAPE_H
 #define APP_LANDSCAPE_H
@@ -18,10 +18,10 @@ struct histogram {
 };
 
 struct landscape {
-        bool has_peak; /* if not, the rest means nothing */
+        bool has_peak; /* if false, the other fields are undefined */
         uint64_t valley, peak;
         double genome_nkmers; /* the sum of all counts from valley on, over the peak's count */
-        uint64_t tail;        /* a count behind the peak; what is above it is low or far away */
+        uint64_t tail;        /* a count beyond the peak; rows above it are low or far away */
 };
 
 /* The histogram must have rows. */

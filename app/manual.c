@@ -150,9 +150,8 @@ static bool is_listed(const struct command *const *command, const struct option_
 static void put_common_options(struct text_out *out)
 {
         text_out_puts(out, ".Sh COMMON OPTIONS\n"
-                           "Each command accepts those that its section names, and all accept the "
-                           "last four.\n"
-                           ".Pp\n" LIST_OF_OPTIONS);
+                           "Each command accepts the options that its section names; all "
+                           "commands accept the last four.\n.Pp\n" LIST_OF_OPTIONS);
         for (enum option_group group = OPTION_SHARED; group <= OPTION_DEVICES; group++)
                 for (const struct command *const *c = command_table; *c; c++)
                         for (const struct option_spec *s = (*c)->options; s->type != OPTION_END;
@@ -224,7 +223,7 @@ static const char end_matter[] =
         ".It 2\n"
         "The command line is wrong, or the files do not go together.\n"
         ".It 3\n"
-        "Of\n"
+        "From\n"
         ".Cm check\n"
         "only: the file has lost no data, but should be repaired; a message says what is wrong.\n"
         "The next\n"
@@ -237,7 +236,8 @@ static const char end_matter[] =
         "An output has no name until it is complete, so nothing of it is left behind, whatever "
         "ends\n"
         ".Nm .\n"
-        "On file systems that do not allow files without a name (NFS, FAT and others), it is\n"
+        "On file systems that do not allow files without a name (NFS, FAT and others), its name\n"
+        "is\n"
         ".Pa FILE.tmp.PID.N\n"
         "until then; after\n"
         ".Dv SIGKILL\n"
@@ -262,10 +262,10 @@ static const char end_matter[] =
         ".Pp\n"
         "A command that changes or replaces a file locks it\n"
         ".Pq Xr flock 2\n"
-        "to the end.\n"
-        "Another that would change the file fails at once with a message; readers are not "
+        "until it ends.\n"
+        "Another command that would change the file fails at once with a message; readers are not "
         "affected.\n"
-        "If some other program replaces the file in the meantime, the command fails, because its "
+        "If another program replaces the file in the meantime, the command fails, because its "
         "result would be lost.\n"
         ".Sh SEE ALSO\n"
         ".Xr bgzip 1 ,\n"

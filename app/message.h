@@ -23,9 +23,9 @@ char *message_format(const char *format, va_list args) __attribute__((format(pri
 /* Print a line on standard error. The format ends it. */
 void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Show a line in the place of the one that was shown before; "" removes that. It is no message: the
- * next message takes its place. Nothing is shown between the parts of a library's message. text:
- * ASCII, shorter than the terminal is wide. */
+/* Show a line in the place of the one that was shown before; "" removes that. It is not a message:
+ * the next message takes its place. Nothing is shown between the parts of a library's message.
+ * text: ASCII, shorter than the terminal is wide. */
 void message_show_status(const char *text);
 
 /* From now on, treat what libraries print on stdio's stderr in the same way, because htslib quotes

@@ -15,7 +15,7 @@ const struct option_spec general_options[] = {
           .name = "usage",
           .offset = offsetof(struct invocation, wants_usage),
           .group = OPTION_COMMON,
-          .help = "Print the usual options, on one screen." },
+          .help = "Print the usual options on one screen." },
         { .type = OPTION_FLAG,
           .name = "help",
           .offset = offsetof(struct invocation, wants_help),
@@ -32,8 +32,9 @@ const struct option_spec general_options[] = {
           .offset = offsetof(struct invocation, without_mpi),
           .group = OPTION_DEVICES,
           .needs = OPTION_NEEDS_MPI,
-          .help = "Run alone, even if mpirun or srun has started the process. It does not look for "
-                  "the others then, nor if the environment variable KCOUNT_MPI is off." },
+          .help = "Run alone, even if mpirun or srun started the process. kcount then does not "
+                  "look for the other processes. The environment variable KCOUNT_MPI=off does "
+                  "the same." },
         { 0 },
 };
 
@@ -333,8 +334,8 @@ static enum kc_status check_list(const struct option_spec *spec, const char *arg
         if (n < 2 || argument[n - 1] != ',' || next == NULL || next[strspn(next, "0123456789")])
                 return KC_OK;
         option_short_name(spec, name);
-        return kc_fail(err, KC_EUSAGE, "%s %s : no space after the comma (%s %s%s)", name, argument,
-                       name, argument, next);
+        return kc_fail(err, KC_EUSAGE, "%s %s: remove the space after the comma (%s %s%s)", name,
+                       argument, name, argument, next);
 }
 
 /*

@@ -90,19 +90,20 @@ extern const struct option_spec general_options[];
                 .type = OPTION_SIZE, .letter = 'm', .name = "memory", .argument = "SIZE", \
                 .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, .offset = (field), \
                 .group = OPTION_SHARED, \
-                .help = "Hard limit on memory; default: 3/4 of what is free. It is a limit for " \
-                        "the whole process, such as 8G, 1.5G or 500M (powers of 1024; at least " \
+                .help = "Hard limit on memory; default: 3/4 of free memory. It applies to the " \
+                        "whole process; examples: 8G, 1.5G, 500M (powers of 1024; at least " \
                         "256M). What does not fit is spilled to temporary files, and with " \
-                        "little memory, fewer threads work than -t allows. With CUDA, it covers " \
-                        "what counting allocates, pinned memory included, but not what the " \
-                        "driver takes; merging on a device is limited by --gpu-memory." \
+                        "little memory, fewer threads run than -t allows. With CUDA, it " \
+                        "covers what counting allocates, pinned memory included, but not what " \
+                        "the driver takes; merging on a device is limited by --gpu-memory." \
         }
 #define OPTION_TMP(field) \
         { \
                 .type = OPTION_TEXT, .name = "tmp", .argument = "DIR", .offset = (field), \
                 .group = OPTION_COMMON, \
-                .help = "Folder for spilled data. Its files are deleted at the end, even after a " \
-                        "crash. Default: the output's folder; of hist, the current one." \
+                .help = "Folder for spilled data. Its files are deleted at the end, even " \
+                        "after a crash. Default: the output's folder; for hist, the current " \
+                        "one." \
         }
 #define OPTION_MIN(field) \
         { \
@@ -146,14 +147,14 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                 .type = OPTION_TEXT, .name = "device", .argument = "NAME", \
                 .words = "auto cpu cuda", .preset = "auto", .offset = (field), \
                 .group = OPTION_DEVICES, \
-                .help = "Where to work: auto, cpu, cuda, or cuda:N for one of several devices. " \
-                        "The output is the same. Several devices count together if they are " \
-                        "listed, as in cuda:0,1; the first one reads and writes. auto counts on " \
-                        "one CUDA device if there is any; it merges on a device if the files " \
-                        "hold at least 14 million k-mers per thread; for remove, it means cpu. " \
-                        "A k above 128 is left to the CPU in any case. With several " \
-                        "processes (mpirun, srun), cuda gives each process on a machine a device " \
-                        "of its own, and auto means cpu." \
+                .help = "Where to count or merge: auto, cpu, cuda, or cuda:N for one of " \
+                        "several devices. The output is the same. Several devices count " \
+                        "together if they are listed, as in cuda:0,1; the first one reads and " \
+                        "writes. auto counts on one CUDA device if there is one; it merges on " \
+                        "a device if the files hold at least 14 million k-mers per thread; " \
+                        "for remove, it means cpu. A k above 128 is always left to the CPU. " \
+                        "With several processes (mpirun, srun), cuda gives each process on a " \
+                        "machine a device of its own, and auto means cpu." \
         }
 #define OPTION_GPU_MEMORY(field) \
         { \
@@ -161,8 +162,9 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                 .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, .offset = (field), \
                 .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA, \
                 .help = "Limit on the memory of each device, at least 256M. CUDA itself takes " \
-                        "some more. What does not fit when counting is kept in the memory that " \
-                        "-m allows, then in --tmp. Default: 9/10 of what is free on the device." \
+                        "some more. When counting, what does not fit goes to the memory that " \
+                        "-m allows, then to --tmp. Default: 9/10 of what is free on the " \
+                        "device." \
         }
 #define OPTION_GPU_BATCH(field) \
         { \

@@ -27,12 +27,13 @@ static bool is_descriptor(const char *input)
         return strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0;
 }
 
-/* Of all compressions, also those that kcount cannot read: advice names the outputs of such inputs. */
+/* Endings of all compressions, also those that kcount cannot read: advice names the output of an
+ * input that another program decompresses. */
 static const char *const compressions[] = { ".gz",   ".bgz", ".bgzf", ".gzip", ".zst",
                                             ".zstd", ".xz",  ".lzma", ".bz2",  ".lz4",
                                             ".lz",   ".lzo", ".Z",    ".zip",  NULL };
 
-/* Of a KMC database's two files. */
+/* Endings of a KMC database's two files. */
 static const char *const databases[] = { ".kmc_pre", ".kmc_suf", NULL };
 
 char *output_name_imported(const char *input)

@@ -13,8 +13,8 @@
  */
 char *output_name(const char *input);
 
-/* A name for the .kc file of an imported file of counts: that without folder and ending, plus ".kc".
- * The caller frees it; NULL when out of memory. */
+/* A name for the .kc file of an imported file of counts: the name of that file, without its folder
+ * and ending, plus ".kc". The caller frees it; NULL when out of memory. */
 char *output_name_imported(const char *input);
 
 /* The length of the path without the ending of a KMC database. */
@@ -23,8 +23,8 @@ size_t output_database_length(const char *path);
 /* The length of path without a final ".kc", in either case, unless nothing else is left. */
 size_t output_stem_length(const char *path);
 
-/* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is missing.
- * The caller frees it; NULL when out of memory. */
+/* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is
+ * missing. The caller frees it; NULL when out of memory. */
 char *output_name_for(const char *path, int k);
 
 #endif

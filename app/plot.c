@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* OTHER_LINES: those that are no bars, including the next prompt. */
+/* OTHER_LINES: lines that are not bars, including the next prompt. */
 enum { OTHER_LINES = 8, LEAST_BARS = 8, MOST_BARS = 100, MOST_COLUMNS = 1000 };
 
 enum { LABEL_NBYTES = 48, BLOCK_NBYTES = 3 };
@@ -39,7 +39,7 @@ static uint64_t last_of_most(const struct histogram *h)
         return h->rows[i].count;
 }
 
-/* The least of 1, 2, 3, 4, 5, 10, 20, ... with which so many bars are enough. */
+/* How many counts a bar stands for: the least of 1, 2, 3, 4, 5, 10, 20, ... that suffices. */
 static uint64_t choose_step(uint64_t ncounts, uint64_t most_bars)
 {
         for (uint64_t power = 1;; power *= 10)
@@ -64,7 +64,7 @@ static void fill_bars(struct chart *chart, const struct histogram *h, uint64_t l
         }
 }
 
-/* The longest bar; if there is a peak, of those behind the errors. */
+/* The longest bar. If there is a peak, bars of sequencing errors do not count. */
 static double choose_full(const struct chart *chart, const struct landscape *land)
 {
         uint64_t most = 1;
@@ -121,7 +121,7 @@ static void choose_columns(struct chart *chart)
 
 /* ---- their text ---- */
 
-/* A bar of this share of the room. One that is too long is cut and ends with ">>". */
+/* A bar of this share of the room. A bar that is too long is cut and ends with ">>". */
 static const char *format_bar(double share, const struct chart *chart,
                               char text[MOST_COLUMNS * BLOCK_NBYTES + 1])
 {
@@ -175,7 +175,7 @@ static void put_rest(struct text_out *out, const struct chart *chart, const stru
         text_out_words(out, text, 0, 0, chart->page->width);
 }
 
-/* Three digits: a peak tells no more. */
+/* With three digits, because a peak gives no more precision. */
 static const char *format_bases(double nbases, char text[FORMATTED_NBYTES])
 {
         static const char *const units[] = { "Mbases", "Gbases", "Tbases", "Pbases", "Ebases" };

@@ -14,8 +14,9 @@ struct plot_page {
 };
 
 /*
- * Draw the histogram. Bars are scaled to the peak behind the sequencing errors, and longer ones are
- * cut; a bar stands for several counts if the peak is far off. Returns whether there is a peak.
+ * Draw the histogram. Bars are scaled to the peak beyond the sequencing errors, and longer ones are
+ * cut; a bar stands for several counts if the peak is at a high count. Returns whether there is
+ * a peak.
  */
 bool plot_histogram(struct text_out *out, const struct histogram *histogram, bool stranded,
                     const struct plot_page *page);

@@ -53,8 +53,8 @@ static void begin_stage(struct progress *p, int stage, double now)
         p->shown.share = -1;
 }
 
-/* Take what the job has done. It may be between two stages, with the number of the one and the units
- * of the other, but what is shown never decreases. */
+/* Take over what the job has done. Between two stages, the job may have the number of one stage and
+ * the units of the other, but what is shown never decreases. */
 static void update(struct progress *p, double now)
 {
         struct progress_state *shown = &p->shown;

@@ -20,9 +20,9 @@ struct progress_plan {
 struct progress;
 
 /*
- * Watch a job. Returns NULL and shows nothing if wanted is false, if standard error is not a terminal
- * on which a line can be drawn over, or if no thread can be started. job and the labels must outlive
- * this.
+ * Watch a job. Returns NULL and shows nothing if wanted is false, if standard error is not a
+ * terminal on which a line can be drawn over, or if no thread can be started. job and the labels
+ * must outlive the progress.
  */
 struct progress *progress_start(struct kc_job *job, const struct progress_plan *plan, bool wanted);
 

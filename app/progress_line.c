@@ -88,8 +88,8 @@ static void format_front(const struct progress_state *s, enum detail detail,
                          (int)strcspn(s->label, " "), s->label);
 }
 
-/* What follows the amount. Returns for how many columns; those for the time that is left are free
- * while it is not shown, so that the bar keeps its length. */
+/* What follows the amount. Returns how many columns that takes. The columns for the time that is
+ * left are reserved even while it is not shown, so that the bar keeps its length. */
 static int format_back(const struct progress_state *s, enum detail detail, char text[BACK_NBYTES])
 {
         char rate[PART_NBYTES], elapsed[TIME_NBYTES], left[PART_NBYTES];
@@ -102,7 +102,7 @@ static int format_back(const struct progress_state *s, enum detail detail, char 
         return detail >= LEFT && left[0] == '\0' ? n + (int)strlen(", 0:00 left") : n;
 }
 
-/* Write a line that says so much. Returns whether it fits in `room` columns. */
+/* Write a line with this much detail. Returns whether it fits in `room` columns. */
 static bool format_line(const struct progress_state *s, enum detail detail, int room,
                         char text[PROGRESS_LINE_NBYTES])
 {

@@ -1,14 +1,14 @@
 /*
- * Opening .kc files. All commands do it here, so that each says what another file is, and prints the
- * store's warnings.
+ * Opening .kc files. All commands use these functions, so that each of them says what a file of
+ * another kind is, and prints the store's warnings.
  */
 #ifndef APP_STORES_H
 #define APP_STORES_H
 
 #include "io/store.h"
 
-/* Like kc_store_open, with a message that says what the file is if it is no .kc file. check uses it,
- * which reports the store's warning as its result. */
+/* Like kc_store_open, but if it is not a .kc file, the message says what it is. For check, which
+ * reports the store's warning as its result. */
 enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err);
 
 /* Likewise, and like kc_store_open_rescue and kc_store_append, with the file's warning printed on

@@ -25,8 +25,8 @@ static size_t least(size_t a, size_t b)
         return a < b ? a : b;
 }
 
-/* How many letters must be inserted, deleted, replaced, or exchanged with the next one, to make b
- * of a. Both have at most MAX_LENGTH letters. */
+/* How many letters must be inserted, deleted, replaced, or exchanged with the next one, to turn
+ * a into b. Both have at most MAX_LENGTH letters. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
         size_t d[MAX_LENGTH + 1][MAX_LENGTH + 1];

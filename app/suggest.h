@@ -1,6 +1,6 @@
 /*
- * "Did you mean ...?": the name that is nearest to a mistyped one. It is only suggested: names are
- * accepted whole.
+ * "Did you mean ...?": the name that is nearest to a mistyped one. It is only suggested: kcount
+ * accepts only full names.
  */
 #ifndef APP_SUGGEST_H
 #define APP_SUGGEST_H

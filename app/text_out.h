@@ -46,8 +46,8 @@ bool text_out_puts(struct text_out *out, const char *text);
 bool text_out_printf(struct text_out *out, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* Print the words of text, which is ASCII, from this column on. Lines break at "\n" in text and before
- * they are longer than width, and later lines are indented. Ends with a newline. */
+/* Print the words of text, which is ASCII, from this column on. Lines break at "\n" in text and
+ * before they are longer than width, and later lines are indented. Ends with a newline. */
 void text_out_words(struct text_out *out, const char *text, int column, int indent, int width);
 
 bool text_out_flush(struct text_out *out);

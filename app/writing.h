@@ -1,6 +1,6 @@
 /*
- * What the commands that write files have in common: the job that signals and the line of
- * progress watch, the choice between a device and the CPU, the commit, and the report.
+ * What the commands that write files have in common: the job that signals and the progress
+ * line watch, the choice between a device and the CPU, the commit, and the report.
  */
 #ifndef APP_WRITING_H
 #define APP_WRITING_H
@@ -50,7 +50,7 @@ struct writing_work {
         enum kc_status (*on_device)(void *ctx, struct kc_error *err);
         enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
         struct progress_plan progress;
-        bool hidden; /* the output is no file, and may be the terminal: nothing is shown */
+        bool hidden; /* the output is not a file, and may be the terminal: no progress is shown */
 };
 
 /*

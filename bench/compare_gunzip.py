@@ -6,8 +6,8 @@ Time different ways to inflate one gzip file, from one thread to all.
 
 The text is discarded, except by "reader", which parses it, and "count ...", which counts k-mers.
 Each run is one JSON line in bench/results/LABEL.jsonl; bench/report.py makes a section of
-docs/dev/measurements.md from labels that begin with "gunzip". Programs that are not on the PATH are left
-out.
+docs/dev/measurements.md from labels that begin with "gunzip". Programs that are not on
+the PATH are left out.
 """
 import argparse
 import datetime

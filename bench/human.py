@@ -20,9 +20,9 @@ one with 128 GiB of memory, run cat and pipe first, because they do not need the
 
 Each run gives one JSON line in bench/results/human.jsonl, even if it fails or is killed after
 --limit seconds; its field "status" is "done", "failed" or "timed out". bench/report.py makes a
-section of docs/benchmarks.md and docs/dev/measurements.md from these lines. They give the memory of the program, and, as
-"machine_bytes", how much less memory the machine had available during the run, which includes
-pinned memory and files in RAM disks.
+section of docs/benchmarks.md and one of docs/dev/measurements.md from these lines. They give the
+memory of the program and, as "machine_bytes", how much less memory the machine had available
+during the run, which includes pinned memory and files in RAM disks.
 
     bench/human.py --folder /tmp/human --scale 0.001 --device cpu --no-record     # a small trial
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Build and install kcount with libraries in a folder of their own, as a conda environment has them, and
-# count with the installed program. Takes the libraries from the system; not part of what ctest runs.
+# Build and install kcount with libraries in a folder of their own, as in a conda environment, and
+# count with the installed program. Copies the libraries from the system. ctest does not run this.
 #
 #       scripts/check_prefix.sh
 set -euo pipefail

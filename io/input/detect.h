@@ -19,7 +19,7 @@ struct kc_detected {
         double bases_per_byte; /* bases per byte of the file as stored; an estimate, 0 if unknown */
         char first;            /* the first letter of its text; 0 if unknown */
         bool bam;              /* its text is BAM */
-        uint8_t percent_other; /* of the first letters of its sequences that are no bases, if they
+        uint8_t percent_other; /* of the first letters of its sequences that are not bases, if they
                                   may be those of proteins; otherwise 0 (io/input/letters.h) */
 };
 

@@ -209,7 +209,7 @@ static bool is_fastk(const uint8_t *bytes, size_t n)
                little_u32(bytes + 8) < 1 << 15 && little_u32(bytes + 12) - 1 < 3;
 }
 
-/* k, the lowest count and the highest one, which FastK does not vary, and 64-bit numbers. */
+/* It begins with k, and with the lowest and the highest count, which FastK never varies. */
 static bool is_fastk_histogram(const uint8_t *bytes, size_t n)
 {
         return n > 28 && little_u32(bytes) - 1 < 255 && little_u32(bytes + 4) == 1 &&

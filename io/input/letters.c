@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FOREIGN: only proteins have them. X masks bases in some genomes. */
+/* CODE: IUPAC codes for several nucleotides. FOREIGN: letters that only proteins have. X is a BASE
+ * because it masks bases in some genomes. */
 enum letter { FOREIGN, BASE, CODE };
 
 static const uint8_t kinds[26] = {

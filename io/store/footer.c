@@ -100,7 +100,7 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         if (header->version != KC_STORE_VERSION)
                 return kc_fail(
                         err, KC_ECORRUPT,
-                        "%s has version %u of the .kc format; this program reads version %d, a "
+                        "%s has version %u of the .kc format; this program reads version %d; a "
                         "newer one may read it",
                         path, header->version, KC_STORE_VERSION);
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||

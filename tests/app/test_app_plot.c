@@ -1,4 +1,4 @@
-/* hist --plot: what is found in a histogram, and how it is drawn. */
+/* hist --plot: the peak that is found in a histogram, and how the bars are drawn. */
 #include "app/landscape.h"
 #include "app/plot.h"
 #include "app/utf8.h"

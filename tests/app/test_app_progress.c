@@ -1,4 +1,4 @@
-/* The line of progress: what it says, and that it fits. */
+/* The progress line: what it says, and that it fits. */
 #include "app/progress_line.h"
 
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static void test_stages(void **state)
         assert_line(&s, 18, "counting 50%");
 }
 
-/* The time that is left: not under 2 seconds, neither when they have passed nor when they remain. */
+/* The time that is left is not shown in the first or the last two seconds. */
 static void test_left(void **state)
 {
         (void)state;

@@ -1,6 +1,6 @@
 """
-What to do, word for word: each message that names the wrong kind of file, or a damaged one, ends with
-a command that can be pasted.
+The advice in messages, word for word: each message about a file of the wrong kind, or about a
+damaged one, ends with a command that can be pasted.
 
     app_advice.py KCOUNT SOURCE
 """
@@ -85,7 +85,7 @@ FOREIGN = {
                           "old.kc",
 }
 
-# command lines, and what is said; K stands for "kcount"
+# command lines, and the message; K stands for "kcount"
 CALLS = [
     ("count x.fq.xz -k 9", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K count - -k 9 -o x.kc"),
     ("x.fq.xz -k 9", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K - -k 9 -o x.kc"),

@@ -27,7 +27,7 @@ _kcount kcount "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 
 
 class Completions(Session):
-    """A session with the scripts in another folder, where they are no names to complete."""
+    """A session whose scripts are in another folder, so that their names complete nothing."""
     def __init__(self):
         super().__init__()
         self.scripts = Session()

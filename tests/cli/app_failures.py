@@ -167,8 +167,8 @@ def test_file_limit():
 
 
 def test_no_device():
-    """A device that is named must exist; auto does without. It says nothing if there is none, and why
-    if there is one."""
+    """A device that is named must exist; auto also works without one. If there is a device that cannot
+    be used, auto says why."""
     s = Session()
     s.kcount("info", "--devices", code=None)
     if s.code == 0:

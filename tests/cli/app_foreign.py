@@ -16,12 +16,12 @@ BY_CONTENT = "leave it out; the content of a file decides, not its name"
 BY_ITSELF = "leave it out; kcount chooses this by itself"
 SPILLING = "leave it out; what does not fit in memory is spilled to disk"
 GROWING = "leave it out; memory grows as needed"
-REPORTED = "leave it out; kcount reports what it did, and --version prints its version"
-THREADS = "-t is the number of all threads"
+REPORTED = "leave it out; kcount prints a summary, and --version prints the version"
+THREADS = "-t sets the total number of threads"
 NO_COMPRESSION = "kcount does not compress homopolymers"
 NO_OUTPUT = "'kcount hist' counts reads without writing a .kc file"
 NO_GENERATORS = "pipe the reads in: COMMAND | kcount - -k K -o FILE.kc"
-NO_FILTER = "--min 2 leaves out k-mers that are seen once, without errors"
+NO_FILTER = "--min 2 leaves out exactly the k-mers that are seen once"
 TO_FILE = "this goes to standard output; to write a file, end the line with > FILE"
 ALL_ROWS = "hist prints a row for each count that occurs"
 RECORDED = "'kcount info' prints all that a .kc file records"
@@ -31,16 +31,16 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("count -ci2", "write --min 2"), ("count -ci", "write --min N"),
     ("count -ci 2", "write --min 2"), ("dump -ci2", "write --min 2"),
     ("count -cx100", "write --max 100"), ("count -cs65535", ANY_COUNT),
-    ("query -ci2", "'kcount count' has --min 2 for this, query has no such option"),
+    ("query -ci2", "'kcount count' has --min 2 for this; query has no such option"),
     ("add -ci2",
      "bounds apply to the sum of all runs; give them to 'kcount compact', which changes the "
      "file, or to 'kcount dump', 'export' or 'hist'"),
     ("count -b", "write --stranded"), ("hist -b", "write --stranded"),
-    ("dump -b", "'kcount count --stranded' counts the strands apart"),
+    ("dump -b", "'kcount count --stranded' counts the strands separately"),
     ("count -fkmc", "'kcount import' converts a KMC database"), ("count -fa", BY_CONTENT),
     ("hist -fq", BY_CONTENT), ("count -fm", BY_CONTENT), ("add -fbam", BY_CONTENT),
     ("count -f q", BY_CONTENT), ("hist -f", ALL_ROWS),
-    ("count -sm", "leave it out; the bound of -m is always kept"),
+    ("count -sm", "leave it out; -m is always a hard limit"),
     ("count -r", "leave it out; the disk is used only if memory is short"),
     ("info -r", "leave it out; a .kc file records its totals"),
     ("info --recompute", "leave it out; a .kc file records"), ("count -hp", "write --no-progress"),
@@ -57,7 +57,7 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("merge -M", "'kcount union --counts max' keeps the largest count"),
     ("count -P/scratch", "write --tmp /scratch"), ("count -P.", "write --tmp ."),
     ("count -Nsample", "write -o sample"),
-    ("count -bc16", "trim the reads first; kcount counts all of a read"), ("count -p9", BY_ITSELF),
+    ("count -bc16", "trim the reads first; kcount counts whole reads"), ("count -p9", BY_ITSELF),
     ("count -p 126", BY_ITSELF), ("count --reprobes=126", BY_ITSELF),
     ("count -p", "kcount writes no profiles; 'kcount query -f' prints the counts"),
     ("count -p:table", "kcount writes no profiles; "), ("count -s 100M", GROWING),
@@ -85,11 +85,11 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("count --no-write", NO_OUTPUT), ("count -L 2", "write --min 2"),
     ("merge --lower-count=2", "write --min 2"), ("query -L", BY_ITSELF),
     ("count -U 100", "write --max 100"), ("dump --upper-count", "write --max N"),
-    ("query -U", USAGE), ("count --timing=a.txt", "the report says how long each stage took"),
+    ("query -U", USAGE), ("count --timing=a.txt", "--json reports how long each stage took"),
     ("count --full-help", "--help prints all options"),
     ("hist -l 2", "write --min 2"), ("hist --low=2", "write --min 2"), ("query -l", BY_ITSELF),
     ("hist --high=1000", "write --max-count 1000"),
-    ("count --high", "'kcount hist' has --max-count N for this, count has no such option"),
+    ("count --high", "'kcount hist' has --max-count N for this; count has no such option"),
     ("hist -i 2", ALL_ROWS), ("hist --increment=2", ALL_ROWS), ("hist --full", ALL_ROWS),
     ("query -i", "write -f -"), ("hist -o x", TO_FILE), ("query --output=x", TO_FILE),
     ("query --interactive", "write -f -"), ("hist --buffer-size=9", BY_ITSELF),
@@ -98,7 +98,7 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
 
 
 def test_foreign_options():
-    """Whoever types an option of kmc, Jellyfish or FastK reads what to write instead."""
+    """An option of kmc, Jellyfish or FastK leads to a message that says what to write instead."""
     s = Session()
     tried = set()
     for line, advice in FOREIGN:
@@ -124,7 +124,7 @@ def options_of(program):
 
 
 def test_all_foreign_options():
-    """None of the options that these programs list is just unknown, where they are installed."""
+    """Where these programs are installed, every option that they list leads to such advice."""
     s = Session()
     programs = [("count", ["kmc"])] if shutil.which("kmc") else []
     if shutil.which("jellyfish"):

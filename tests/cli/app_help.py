@@ -180,7 +180,7 @@ def test_words():
     s = Session()
     text = unwrapped(s.kcount("count", "--help"))
     for said in ("Hard limit on memory", "are deleted at the end, even after a crash",
-                 "such as N, are not counted", "The option that silences kcount is --quiet",
+                 "such as N, are not counted", "For fewer messages, use --quiet",
                  "tsv, kff, kmc, jellyfish, fastk or arrow"):
         expect(said in words(text), True, f"{said!r} in count --help")
 

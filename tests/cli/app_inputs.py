@@ -79,7 +79,7 @@ def cut_gzip(size):
 
 def no_end_block(size):
     return (f"in is truncated: it ends at byte {size} without BGZF's end-of-file block" + AGAIN
-            + "; if it is known to be whole, try: gzip -dc FILE | kcount ... -")
+            + "; if you know that it is complete, try: gzip -dc FILE | kcount ... -")
 
 
 OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
@@ -323,7 +323,7 @@ OTHER = sum(letter not in b"ACGTUN" for letter in PROTEIN) * 100 / len(PROTEIN)
 
 
 def test_proteins():
-    """Inputs whose first letters are mostly no bases are counted, with a warning."""
+    """Inputs of which too many first letters are not bases are counted, with a warning."""
     s = Session()
     fasta = b">p\n" + PROTEIN + b"\n"
     fastq = b"@p\n" + PROTEIN + b"\n+\n" + b"I" * len(PROTEIN) + b"\n"
@@ -556,8 +556,8 @@ def test_bam():
     for content, wanted in (
             (bam[:-28],
              f"in is truncated: it ends at byte {len(bam) - 28} without BGZF's end-of-file block"
-             + AGAIN + " (alignment records read: 569); if it is known to be whole, try: samtools "
-             "fastq FILE | kcount ... -"),
+             + AGAIN + " (alignment records read: 569); if you know that it is complete, try: "
+             "samtools fastq FILE | kcount ... -"),
             (bam[:-100],
              "in is truncated: the BGZF block at byte 67671 is not complete" + AGAIN
              + " (alignment records read: 536)"),

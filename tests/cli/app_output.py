@@ -108,7 +108,7 @@ PRINTERS = (["dump", "a.kc"], ["range", "a.kc", "A", "T"], ["range", "a.kc", "A"
 
 
 def test_existing_files():
-    """dump and range replace a file only with --force; what is no file is written in any case."""
+    """dump and range replace a file only with --force; a device or pipe is written in any case."""
     s = Session()
     s.kcount("a.fq", "-k", 3)
     s.write("out", "precious")

@@ -1,5 +1,5 @@
 """
-The line of progress on a terminal: it fits, never goes back, and leaves nothing behind.
+The progress line on a terminal: it fits, never goes back, and leaves nothing behind.
 
     app_progress.py KCOUNT SOURCE
 """
@@ -17,7 +17,7 @@ LINE = re.compile(r"(?:(?:(\d+)/\d+ )?[a-z]+(?: \d+-mers)? *)?(?:\[=* *\] *)?"
 
 
 def drawn(said):
-    """The lines of progress, in order."""
+    """The progress lines, in order."""
     return re.findall(r"\r([^\r\n\x1b]+)\x1b\[K", said)
 
 

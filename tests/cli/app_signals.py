@@ -141,7 +141,7 @@ def test_full_standard_error():
 
 
 def test_terminal():
-    """The message takes the place of the line of progress; a dumb terminal has none."""
+    """The message takes the place of the progress line; a dumb terminal has none."""
     message = INTERRUPTED.replace("\n", "\r\n").encode()
     for term in ("xterm", "dumb"):
         reader, writer = pty.openpty()

@@ -28,8 +28,8 @@ WRONG = [
     (["a.fq", "-k=31"], "'=31' is not a whole number from 1 to 255; write -k 31\n"),
     (["a.fq", "-k", "3", "-t=4"], "; write -t 4\n"),
     (["a.fq", "-k", "3", "-m=4G"], "'=4G' is not a size such as 8G, 500M or 1.5G; write -m 4G\n"),
-    (["a.fq", "-k", "21,", "31"], "-k 21, : no space after the comma (-k 21,31)\n"),
-    (["a.fq", "-k21,31,", "51"], "-k 21,31, : no space after the comma (-k 21,31,51)\n"),
+    (["a.fq", "-k", "21,", "31"], "-k 21,: remove the space after the comma (-k 21,31)\n"),
+    (["a.fq", "-k21,31,", "51"], "-k 21,31,: remove the space after the comma (-k 21,31,51)\n"),
     (["a.fq", "-k", "21,"], "'' is not a whole number from 1 to 255\n"),
     (["-k", "21,", "a.fq"], "'' is not a whole number from 1 to 255\n"),
     (["a.fq", "-k", ""], "''"),
@@ -51,11 +51,11 @@ WRONG = [
      "-q/--min-quality: '94' is not a whole number from 0 to 93\n"),
     (["a.fq", "-q", "-k", "3"],
      "-q/--min-quality: '-k' is not a whole number from 0 to 93; "
-     "--quiet is the option for silence\n"),
+     "for fewer messages, use --quiet\n"),
     (["a.fq", "-k", "3", "-q"],
-     "-q/--min-quality needs an argument: Q; --quiet is the option for silence\n"),
+     "-q/--min-quality needs an argument: Q; for fewer messages, use --quiet\n"),
     (["a.fq", "-k", "3", "--canonical", "--stranded"],
-     "--canonical and --stranded exclude each other\n"),
+     "--canonical and --stranded cannot be used together\n"),
     (["a.fq", "-k", "3", "--min", "0"], "--min"),
     (["a.fq", "-k", "3", "--max", "4294967296"], "--max"),
     (["a.fq", "-k", "3", "--min", "5", "--max", "4"], "--min 5 is above --max 4"),
@@ -115,10 +115,10 @@ WRONG = [
     (["dump", "a.kc", "b.kc"], "dump takes one .kc file; 'kcount merge' joins several\n"),
     (["export", "a.kc", "b.kc"], "export takes one .kc file; 'kcount merge' joins several\n"),
     (["compact", "a.kc", "b.kc"], "compact takes one .kc file; 'kcount merge' joins several\n"),
-    (["check", "a.kc", "b.kc"], "check takes one .kc file; check each of them by itself\n"),
-    (["info", "a.kc", "b.kc"], "info takes one .kc file; call it for each of them\n"),
+    (["check", "a.kc", "b.kc"], "check takes one .kc file; run it once for each file\n"),
+    (["info", "a.kc", "b.kc"], "info takes one .kc file; run it once for each file\n"),
     (["import", "a", "b", "-o", "c.kc"],
-     "import takes one file; import each of them, then 'kcount merge' joins them\n"),
+     "import takes one file; import each file by itself, then join them with 'kcount merge'\n"),
     (["range", "a.kc", "A", "C", "T"],
      "range takes FILE.kc FROM TO; 'T' is one argument too many\n"),
     (["export", "a.kc", "--to", "csv", "-o", "b"],
@@ -163,7 +163,7 @@ def test_wrong_usage():
 
 
 def test_missing_files():
-    """A file that is not there comes before an option that is missing."""
+    """A missing file is reported before a missing option."""
     s = Session()
     for call, name in ((["nowhere.fq"], "nowhere.fq"), (["a.fq", "no/where.fq"], "no/where.fq"),
                        (["count", "nowhere"], "nowhere"), (["hist", "a.fq", "nowhere"], "nowhere"),
@@ -195,7 +195,7 @@ def test_unknown_commands():
 
 
 def test_other_names():
-    """Names of options that users bring along work as well, but are not shown."""
+    """The names of options in other programs work as well, but are not shown."""
     s = Session()
     s.kcount("a.fq", "-k", 3, "--min", 2, "--max", 3, "-t", 2, "-o", "a.kc", "--quiet")
     wanted = s.kcount("dump", "a.kc")

@@ -1,6 +1,6 @@
 """
-What README.md and docs/tutorial.md show: each "$ command" prints the lines below it when it is pasted
-into a clone whose program is on the PATH.
+What README.md and docs/tutorial.md show: each "$ command" prints the lines below it when it is
+pasted into a clone whose program is on the PATH.
 
     pasted.py KCOUNT SOURCE             check both pages
     pasted.py KCOUNT SOURCE --update    write what the commands print into the pages

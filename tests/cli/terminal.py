@@ -1,4 +1,4 @@
-"""Running kcount on a terminal, and what that then shows."""
+"""Run kcount on a terminal, and work out what the terminal shows in the end."""
 import codecs
 import contextlib
 import fcntl
