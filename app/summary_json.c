@@ -19,7 +19,6 @@ static void put_json_parts(struct json *json, const struct summary *s)
                 json_number(json, "text_bytes", part->text_nbytes);
                 json_number(json, "kept_reads_bytes", part->kept_nbytes);
                 json_number(json, "received_reads_bytes", part->reads_nbytes);
-                json_number(json, "received_superkmers_bytes", part->records_nbytes);
                 json_number(json, "sent_runs_bytes", part->runs_nbytes);
                 json_end(json, '}');
         }

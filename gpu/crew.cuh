@@ -25,8 +25,6 @@ struct kc_gpu_crew_task {
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
         /* The followers', each of which drives a further device: all of its work. */
         enum kc_status (*follow)(void *ctx, int follower, struct kc_error *err);
-        /* The senders', of which each device may have one: copies to other devices. */
-        enum kc_status (*send)(void *ctx, int device, struct kc_error *err);
 };
 
 /* What crews that work one after another share. */
@@ -50,7 +48,7 @@ template <class Key> struct kc_gpu_crew {
         struct kc_gpu_emitter<Key> *emitter;
         bool began;             /* the device is ready: sink and job are in use */
         int nworkers, nreaders; /* workers; the first nreaders of these read before they write */
-        int nfollowers, nsenders;
+        int nfollowers;
         struct kc_gpu_crew_task task;
 };
 
@@ -106,7 +104,7 @@ out:
         return status;
 }
 
-/* Thread 0 is the driver; then come the workers, the followers, and last the senders. */
+/* Thread 0 is the driver; then come the workers, and last the followers. */
 template <class Key>
 static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *err)
 {
@@ -114,8 +112,6 @@ static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *e
         const struct kc_gpu_crew_task *task = &crew->task;
         enum kc_status status;
         int trace;
-        if (thread > crew->nworkers + crew->nfollowers)
-                return task->send(task->ctx, thread - crew->nworkers - crew->nfollowers - 1, err);
         if (thread > crew->nworkers)
                 return task->follow(task->ctx, thread - crew->nworkers - 1, err);
         if (thread > 0) {
@@ -153,8 +149,8 @@ static inline enum kc_status kc_gpu_crew_run(struct kc_gpu_crew<Key> *crew, int 
         enum kc_status status;
         KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, crew->gate, crew->trace,
                                   err));
-        KC_TRY(kc_parallel(1 + crew->nworkers + crew->nfollowers + crew->nsenders,
-                           kc_gpu_crew_work<Key>, kc_gpu_crew_fail<Key>, crew, err));
+        KC_TRY(kc_parallel(1 + crew->nworkers + crew->nfollowers, kc_gpu_crew_work<Key>,
+                           kc_gpu_crew_fail<Key>, crew, err));
 out:
         return status;
 }

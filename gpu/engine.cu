@@ -17,7 +17,6 @@
  * input for all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
-#include "gpu/dispatching.cuh"
 #include "gpu/engine_memory.cuh"
 #include "gpu/followers.cuh"
 #include "gpu/reading.cuh"
@@ -165,25 +164,6 @@ out:
         return status;
 }
 
-/* Several devices have read. If they do not send each other super-k-mers, they will share the
- * reads. Afterwards, the first device has an LSM even if it has left its share to another device:
- * the runs of the others may have to be gathered there. */
-template <class Key>
-static enum kc_status prepare_shares(struct gpu_engine<Key> *e, size_t nshares,
-                                     struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        bool dispatched;
-        settle_reads(e->in);
-        KC_TRY(drive_dispatch(e, nshares, &dispatched, err));
-        if (!dispatched)
-                KC_TRY(prepare_together(e, err));
-        else if (e->own.lsm == NULL)
-                KC_TRY(make_lsm(e, &e->own, err));
-out:
-        return status;
-}
-
 template <class Key>
 static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -193,12 +173,10 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
         KC_TRY(divide_counting(e, &nshares, err));
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT),
                            points.end - points.first);
-        if (have_read_together(e->in)) {
-                KC_TRY(prepare_shares(e, nshares, err));
-        } else {
-                kc_gpu_muster_decide(&e->muster, false);
+        if (have_read_together(e->in))
+                KC_TRY(prepare_together(e, err));
+        else
                 KC_TRY(prepare_alone(e, err));
-        }
         kc_gpu_shares_open(&e->shares, nshares);
         KC_TRY(count_shares(e, &e->own, 0, err));
         e->spilled_nbytes = e->in->where.file_nbytes;
@@ -261,8 +239,6 @@ template <class Key> static enum kc_status follow(void *ctx, int follower, struc
         KC_TRY(open_follower(e, follower, &failure));
         if (e->number == 0)
                 KC_TRY(follow_reading(e, follower, &failure));
-        if (e->crew.nsenders > 0)
-                KC_TRY(follow_dispatch(e, &e->others[follower], follower + 1, &failure));
         KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
         KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
 out:
@@ -400,7 +376,6 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting<
         part->runs_nbytes = c->runs_nbytes;
         part->text_nbytes = text_nbytes;
         part->kept_nbytes = kept_nbytes;
-        part->records_nbytes = c->records_nbytes;
         report->npasses += c->npasses;
 }
 
@@ -431,9 +406,6 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
         e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
-        e->muster.gate = e->dispatch.gate = e->crew.gate;
-        if (may_dispatch(params))
-                e->crew.nsenders = params->nothers + 1;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;
         e->own.device = params->device;
@@ -449,9 +421,6 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
 template <class Key> static void end_devices(struct gpu_engine<Key> *e)
 {
         kc_gpu_exchange_free(&e->exchange);
-        leave_dispatch(e, &e->own, 0);
-        for (int i = 0; i < e->crew.nfollowers; i++)
-                leave_dispatch(e, &e->others[i], i + 1);
         for (int i = 0; i < e->crew.nfollowers; i++)
                 end_follower(&e->others[i]);
         if (e->crew.nfollowers > 0)
@@ -476,11 +445,9 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.crew.sink = task->sink;
         e.crew.job = in->job;
         if (number == 0)
-                e.crew.task = { &e,          take_memory<Key>, drive<Key>, read_batches<Key>,
-                                follow<Key>, send_records<Key> };
+                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key>, follow<Key> };
         else
-                e.crew.task = { &e,   take_next_memory<Key>, drive_next<Key>,
-                                NULL, follow<Key>,           send_records<Key> };
+                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL, follow<Key> };
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);

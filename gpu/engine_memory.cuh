@@ -6,11 +6,9 @@
 
 #include "gpu/count/count.cuh"
 #include "gpu/crew.cuh"
-#include "gpu/dispatch.cuh"
 #include "gpu/exchange.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/intake/intake.cuh"
-#include "gpu/muster.cuh"
 #include "gpu/pact.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
@@ -77,11 +75,6 @@ template <class Key> struct gpu_counting {
         uint64_t runs_nbytes;                         /* pairs that it sent to other devices */
         uint64_t reads_nbytes;                        /* sent to this device */
         struct kc_gpu_link links[KC_GPU_MAX_DEVICES]; /* from other devices, for reads */
-        struct kc_gpu_pass *passes;                   /* [nsent_passes] over records that are sent
-                                                         to it */
-        struct kc_bins *bins;                         /* [nsent_passes] */
-        size_t nsent_passes;
-        uint64_t records_nbytes; /* of super-k-mers sent to it */
 };
 
 template <class Key> struct gpu_engine {
@@ -93,8 +86,6 @@ template <class Key> struct gpu_engine {
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
         struct kc_gpu_shares shares;
-        struct kc_gpu_muster muster;
-        struct kc_gpu_dispatch dispatch;
         struct kc_gpu_pact pact;
         struct kc_gpu_exchange<Key> exchange;
         struct gpu_counting<Key> own; /* the first device */

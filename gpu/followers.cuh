@@ -152,8 +152,7 @@ static enum kc_status take_share_memory(struct gpu_engine<Key> *e, struct gpu_co
         KC_TRY(share_reads(e, c, device_nbytes, err));
         KC_TRY(plan_share(e, c, total, err));
         KC_TRY(make_counter(e, c, err));
-        if (c->lsm == NULL) /* otherwise it has the runs of another share */
-                KC_TRY(make_lsm(e, c, err));
+        KC_TRY(make_lsm(e, c, err));
 out:
         return status;
 }

@@ -52,22 +52,12 @@ enum kc_gpu_table {
 
 enum { KC_GPU_MAX_DEVICES = 16, KC_GPU_MAX_ENGINES = 4096 };
 
-/* What several devices that have read together send each other: either the packed reads, in which
- * each device then finds the super-k-mers of its share, or the super-k-mers, which each device
- * finds in its own reads and sends to those that count them. */
-enum kc_gpu_sending {
-        KC_SENDING_USUAL, /* whichever should be faster with this many devices */
-        KC_SENDING_READS,
-        KC_SENDING_SUPERKMERS, /* if there is enough memory; otherwise the reads */
-};
-
 struct kc_gpu_params {
         int device; /* index, as listed */
         /* Further devices that count (kc_gpu_count): indices. A device that occurs twice is used as
          * two, which share its memory. */
         int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers] */
         int nothers;
-        enum kc_gpu_sending sending;
         enum kc_gpu_table table;
         size_t memory_nbytes; /* bound on the memory of each device; 0 or too large: nine tenths
                                   of what is free */
@@ -99,7 +89,6 @@ struct kc_gpu_part_report {
         uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */
         uint64_t text_nbytes;               /* that it parsed */
         uint64_t kept_nbytes;               /* of packed reads that it received first, and kept */
-        uint64_t records_nbytes;            /* of super-k-mers, sent to it by other devices */
 };
 
 /* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */

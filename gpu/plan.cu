@@ -205,16 +205,10 @@ static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
         return std::min(total->nkmers, nrecords * each) / 4 * 5 + 1;
 }
 
-static uint64_t record_nwords(const struct kc_gpu_plan_input *input)
-{
-        return input->sent ? kc_gpu_counter_sent_nwords(input->superkmers)
-                           : kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-}
-
 /* Words for the records of a pass: for all records of the input, if they fit in nbytes. */
 static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nbytes)
 {
-        const uint64_t each = record_nwords(input);
+        const uint64_t each = kc_gpu_counter_record_nwords(input->superkmers, input->copies);
         const uint64_t with_copies = kc_gpu_counter_record_nwords(input->superkmers, true);
         const uint64_t least = std::max(each, with_copies) * KC_GPU_MIN_RECORDS;
         const uint64_t all =
@@ -248,7 +242,8 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
         const bool rare = input->drops_rare;
         *caps = {};
         caps->nwords = records_nwords(input, rare ? room / 8 * 5 : room / 5 * 2);
-        const uint64_t nrecords = caps->nwords / record_nwords(input);
+        const uint64_t nrecords =
+                caps->nwords / kc_gpu_counter_record_nwords(input->superkmers, input->copies);
         caps->nkmers = std::min(nkmers_of(&input->total, nrecords),
                                 std::min(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
         caps->npairs = run_npairs<Key>(input, caps->nkmers, rare ? room / 8 : room / 4);

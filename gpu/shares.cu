@@ -1,20 +1,5 @@
 #include "gpu/shares.cuh"
 
-void kc_gpu_shares_counted(struct kc_gpu_shares *shares, int device)
-{
-        kc_gate_enter(shares->gate);
-        shares->taken[device] = true;
-        shares->takers[device] = device;
-        kc_gate_leave(shares->gate);
-}
-
-void kc_gpu_shares_leave(struct kc_gpu_shares *shares, int device)
-{
-        kc_gate_enter(shares->gate);
-        shares->is_left[device] = true;
-        kc_gate_leave(shares->gate);
-}
-
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
 {
         kc_gate_enter(shares->gate);
@@ -23,12 +8,9 @@ void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
         kc_gate_leave(shares->gate);
 }
 
-/* A share that the device can take now; -1: none. If the first device lacked memory, it first lets
- * the others take what is left. */
+/* A share that the device can take now; -1: none. */
 static int find(const struct kc_gpu_shares *shares, int device)
 {
-        if (device == 0 && shares->is_left[0] && shares->ngone < shares->nfollowers)
-                return -1;
         if (device < shares->n && !shares->taken[device])
                 return device;
         for (int i = 0; i < shares->n; i++)

@@ -23,21 +23,13 @@ struct kc_gpu_shares {
         int ngone;                        /* followers that take no more shares */
 };
 
-/* Call before kc_gpu_shares_open: a device has already counted its own share. */
-void kc_gpu_shares_counted(struct kc_gpu_shares *shares, int device);
-
-/* Call before kc_gpu_shares_open: a device lacks the memory to count its own share, and leaves that
- * share to the others. */
-void kc_gpu_shares_leave(struct kc_gpu_shares *shares, int device);
-
 /* The driver: let devices take shares, once the first n are set and can be counted. */
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
 
 /*
  * Take a share: the device's own or, after that, one that is left. *number = -1: there is none for
  * this device. Waits until the shares are open; the driver also waits, instead of getting -1, while a
- * follower may still leave its share. If the first device has left its own share, it takes no share
- * until no follower will take any more. KC_ECANCELED.
+ * follower may still leave its share. KC_ECANCELED.
  */
 enum kc_status kc_gpu_shares_take(struct kc_gpu_shares *shares, int device, int *number,
                                   struct kc_error *err);

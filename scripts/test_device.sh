@@ -91,7 +91,7 @@ case $mode in
 --several)
         often=${3:-20}
         sometimes=$(((often + 3) / 4))
-        for name in exchange dispatch links mappings; do
+        for name in exchange links mappings; do
                 test_often "$often" "device_$name" "$build/tests/gpu/test_gpu_device_$name"
         done
         test_often "$often" test_gpu_devices "$build/tests/test_gpu" devices

@@ -1,5 +1,5 @@
 /*
- * bench_multi: copies between several devices, the WarpDrive map over them, and the counter.
+ * bench_multi: copies between several devices, and the WarpDrive map over them.
  *
  *      bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-m GIB] [-J] [PART...]
  *
@@ -10,7 +10,6 @@
  *      capacity       2^28 to 2^32 keys of three distributions (figure 10, upper half)
  *      host           keys on the host, with the time of each stage (figure 11)
  *      host-capacity  2^28 to 2^32 keys on the host (figure 10, lower half)
- *      sending        the counter: all reads sent to all devices, or super-k-mers to their owners
  *
  * A measurement is timed by the wall clock, with all devices idle before and after it: the median of
  * REPEAT runs (5) after a warm-up run, as a line of JSON. What does not fit in memory is skipped,
@@ -34,8 +33,7 @@ static const struct {
               { "scaling", multi_scaling },
               { "capacity", multi_capacity },
               { "host", multi_host },
-              { "host-capacity", multi_host_capacity },
-              { "sending", multi_sending } };
+              { "host-capacity", multi_host_capacity } };
 
 static void usage(const char *why)
 {

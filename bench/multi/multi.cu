@@ -76,8 +76,6 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
         print_text("keys", row->keys);
         print_text("combining", row->combining);
         print_text("unit", row->unit);
-        if (row->k != 0)
-                printf(", \"k\": %d", row->k);
         printf(", \"members\": %d, \"virtual\": %s, \"n\": %" PRIu64 ", \"per_s\": %.4g", links->n,
                has_virtual(links) ? "true" : "false", row->n, (double)row->n / median * 1e3);
         printf(", \"median_ms\": %.4f, \"ms\": [", median);
@@ -88,8 +86,6 @@ static void print_row(const struct multi_bench *b, const struct kc_links *links,
                 printf(", \"in_flight\": %d", row->in_flight);
         if (row->nsent != NULL)
                 printf(", \"sent\": %" PRIu64, *row->nsent / ms.size());
-        if (row->sent_nbytes != NULL)
-                printf(", \"sent_bytes\": %" PRIu64, *row->sent_nbytes / ms.size());
         print_stages(&row->stages, ms.size());
         printf(", \"shift\": %d, \"gpu\": \"%s\"%s}\n", b->shift, b->base.device_name,
                b->base.jit ? ", \"jit\": true" : "");
@@ -111,8 +107,6 @@ enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
                         std::fill_n(row->stages.seconds, row->stages.n, 0.0);
                 if (i == 0 && row->nsent != NULL)
                         *row->nsent = 0;
-                if (i == 0 && row->sent_nbytes != NULL)
-                        *row->sent_nbytes = 0;
                 const clock::time_point begin = clock::now();
                 KC_TRY(run(ctx, err));
                 KC_TRY(kc_links_settle(links, err));

@@ -32,11 +32,9 @@ struct multi_row {
         const char *keys;      /* the distribution */
         const char *combining; /* whether equal keys are combined */
         const char *unit;      /* of n */
-        int k;                 /* of k-mers */
         uint64_t n;            /* of all members */
         int in_flight;         /* batches of keys on the host */
         uint64_t *nsent;       /* keys handed to owners; the runs add to this */
-        uint64_t *sent_nbytes; /* from members to others; the runs add to this */
         struct multi_stages stages;
 };
 
@@ -81,10 +79,5 @@ enum kc_status multi_host(struct multi_bench *b, struct kc_error *err);
 
 /* Figure 10, lower half: like multi_capacity, with keys on the host and 2 batches in flight. */
 enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err);
-
-/* The counter on two members, three, and so on up to all of them, each of which has a part of the
- * reads of W1. In each case, once all members get all reads, and once each member gets the
- * super-k-mers that it counts. */
-enum kc_status multi_sending(struct multi_bench *b, struct kc_error *err);
 
 #endif

@@ -168,18 +168,12 @@ static uint64_t points_of(const struct kc_gpu_pass *pass)
         return pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
 }
 
-template <class Key>
-struct kc_bins kc_gpu_counter_bins(const kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
-{
-        const uint64_t npoints = points_of(pass);
-        const int bits = choose_bin_bits(c, pass, npoints);
-        return { pass->first, pass->width, (uint32_t)((UINT64_C(1) << (32 + bits)) / npoints) };
-}
-
 template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
 {
-        c->bin_bits = choose_bin_bits(c, pass, points_of(pass));
-        c->bins = kc_gpu_counter_bins(c, pass);
+        const uint64_t npoints = points_of(pass);
+        c->bin_bits = choose_bin_bits(c, pass, npoints);
+        c->bins = { pass->first, pass->width,
+                    (uint32_t)((UINT64_C(1) << (32 + c->bin_bits)) / npoints) };
 }
 
 /* Clear the blocks' totals. */
@@ -261,65 +255,6 @@ out:
         return status;
 }
 
-/* ---- inboxes ---- */
-
-/* Fill the table of the chunks that an inbox's copies are in. */
-template <class Key>
-static enum kc_status list_copies(kc_gpu_counter<Key> *c, int number, struct kc_error *err)
-{
-        struct kc_gpu_chunk table[KC_MAX_CHUNKS];
-        const uint64_t *copies = c->inboxes[number].copies;
-        for (uint32_t i = 0; i < c->inbox_nchunks; i++)
-                table[i] = { copies + (size_t)i * KC_CHUNK_NWORDS, NULL, 0, UINT32_MAX, NULL, 0 };
-        return KC_CUDA(cudaMemcpy(c->inbox_table + (size_t)number * c->inbox_nchunks, table,
-                                  c->inbox_nchunks * sizeof *table, cudaMemcpyHostToDevice));
-}
-
-template <class Key>
-enum kc_status kc_gpu_counter_inboxes(kc_gpu_counter<Key> *c, struct kc_gpu_inbox *inboxes,
-                                      struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_superkmer_setup *superkmers = &c->setup.superkmers;
-        const uint64_t most = (uint64_t)KC_MAX_CHUNKS * KC_CHUNK_NWORDS;
-        const uint64_t ncopy = (uint64_t)superkmers->copy_nwords;
-        const uint64_t cap =
-                std::min(c->caps.nwords / kc_gpu_counter_sent_nwords(superkmers), most / ncopy);
-        c->max_records = cap;
-        c->inbox_nchunks = kc_ceil_div(cap * ncopy, KC_CHUNK_NWORDS);
-        KC_TRY(kc_gpu_new(c->gpu, &c->inbox_table, KC_COUNT_NINBOXES * (size_t)c->inbox_nchunks,
-                          err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream))); /* another stream fills it */
-        for (int i = 0; i < KC_COUNT_NINBOXES; i++) {
-                uint64_t *words = c->words + cap + (uint64_t)i * (1 + ncopy) * cap;
-                c->inboxes[i] = inboxes[i] = { words, words + cap, cap };
-                KC_TRY(list_copies(c, i, err));
-        }
-out:
-        return status;
-}
-
-template <class Key>
-enum kc_status kc_gpu_counter_count_inbox(kc_gpu_counter<Key> *c, int number, uint64_t nrecords,
-                                          const struct kc_gpu_pass *pass,
-                                          const struct kc_gpu_run_taker<Key> *taker,
-                                          struct kc_gpu_counted *counted, struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_gpu_inbox *inbox = &c->inboxes[number];
-        c->found = inbox->records;
-        c->records = c->words;
-        c->chunks = { c->inbox_table + (size_t)number * c->inbox_nchunks, c->inbox_nchunks, 0 };
-        KC_TRY(begin_pass(c, pass, taker, counted, err));
-        KC_TRY(kc_superkmer_place(c->gpu, &c->setup.superkmers, inbox->records, nrecords, 0, err));
-        c->readback->nrecords = nrecords;
-        KC_TRY(end_round(c, err));
-        KC_TRY(add_cells(c, err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
-out:
-        return status;
-}
-
 #define INSTANTIATE(Key) \
         template enum kc_status kc_counter_begin_time<Key>(kc_gpu_counter<Key> *, \
                                                            struct kc_error *); \
@@ -327,13 +262,6 @@ out:
                                                          struct kc_error *); \
         template enum kc_status kc_gpu_counter_count<Key>( \
                 struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \
-                const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
-        template enum kc_status kc_gpu_counter_inboxes<Key>( \
-                struct kc_gpu_counter<Key> *, struct kc_gpu_inbox *, struct kc_error *); \
-        template struct kc_bins kc_gpu_counter_bins<Key>(const struct kc_gpu_counter<Key> *, \
-                                                         const struct kc_gpu_pass *); \
-        template enum kc_status kc_gpu_counter_count_inbox<Key>( \
-                struct kc_gpu_counter<Key> *, int, uint64_t, const struct kc_gpu_pass *, \
                 const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
         template struct kc_gpu_counter_times kc_gpu_counter_get_times<Key>( \
                 const struct kc_gpu_counter<Key> *);

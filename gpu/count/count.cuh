@@ -44,20 +44,11 @@ struct kc_gpu_counter_caps {
 
 enum { KC_GPU_MIN_RECORDS = 1 << 12, KC_GPU_MIN_PAIRS = 1 << 18 };
 
-/* One is counted while another one is filled. */
-enum { KC_COUNT_NINBOXES = 2 };
-
 /* Words of device memory for a super-k-mer. copies: some of the reads are not on the device. */
 static inline uint64_t kc_gpu_counter_record_nwords(const struct kc_superkmer_setup *superkmers,
                                                     bool copies)
 {
         return 2 + (copies ? (uint64_t)superkmers->copy_nwords : 0);
-}
-
-/* The same, if super-k-mers come from other devices (kc_gpu_counter_inboxes). */
-static inline uint64_t kc_gpu_counter_sent_nwords(const struct kc_superkmer_setup *superkmers)
-{
-        return KC_COUNT_NINBOXES * (1 + (uint64_t)superkmers->copy_nwords) + 1;
 }
 
 /* Most super-k-mers of these reads that a counter holds at a time. */
@@ -122,32 +113,6 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter, struct 
                                     const struct kc_gpu_pass *pass,
                                     const struct kc_gpu_run_taker<Key> *taker,
                                     struct kc_gpu_counted *counted, struct kc_error *err);
-
-/* Memory for the records of a pass, which devices find in their reads and send here. */
-struct kc_gpu_inbox {
-        uint64_t *records; /* [cap] device; their positions mean nothing */
-        uint64_t *copies;  /* [cap * copy_nwords] device: the bases of each, in the same order */
-        uint64_t cap;
-};
-
-/* Divide the counter's memory into inboxes; from then on, only kc_gpu_counter_count_inbox counts.
- * KC_ENOMEM, KC_EDEVICE. */
-template <class Key>
-enum kc_status kc_gpu_counter_inboxes(struct kc_gpu_counter<Key> *counter,
-                                      struct kc_gpu_inbox *inboxes, struct kc_error *err);
-
-/* The bins of a pass, for kc_superkmer_deal. */
-template <class Key>
-struct kc_bins kc_gpu_counter_bins(const struct kc_gpu_counter<Key> *counter,
-                                   const struct kc_gpu_pass *pass);
-
-/* Like kc_gpu_counter_count, for nrecords records that are in inbox number `inbox`: all records
- * of the pass. Afterwards the inbox may be filled again. */
-template <class Key>
-enum kc_status kc_gpu_counter_count_inbox(struct kc_gpu_counter<Key> *counter, int inbox,
-                                          uint64_t nrecords, const struct kc_gpu_pass *pass,
-                                          const struct kc_gpu_run_taker<Key> *taker,
-                                          struct kc_gpu_counted *counted, struct kc_error *err);
 
 /* Milliseconds of device time in each stage, for all passes so far. */
 struct kc_gpu_counter_times {

@@ -50,10 +50,6 @@ template <class Key> struct kc_gpu_counter {
         size_t cub_nbytes;
         struct count_readback *readback; /* pinned */
 
-        struct kc_gpu_inbox inboxes[KC_COUNT_NINBOXES];
-        struct kc_gpu_chunk *inbox_table; /* [KC_COUNT_NINBOXES][inbox_nchunks], or NULL */
-        uint32_t inbox_nchunks;
-
         /* the pass */
         uint64_t max_records;
         uint64_t *found;   /* [max_records] in the order found */

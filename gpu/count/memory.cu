@@ -130,7 +130,6 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->cells, KC_COUNT_NCELLS);
         kc_gpu_delete(gpu, c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS);
         kc_gpu_delete(gpu, c->cub_memory, c->cub_nbytes);
-        kc_gpu_delete(gpu, c->inbox_table, KC_COUNT_NINBOXES * (size_t)c->inbox_nchunks);
         (void)cudaFreeHost(c->readback);
         for (cudaEvent_t event : c->events)
                 if (event != NULL)

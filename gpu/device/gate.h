@@ -19,7 +19,6 @@ enum kc_gate_bell {
         KC_GATE_DRIVER,
         KC_GATE_WORKERS,
         KC_GATE_FOLLOWERS, /* the threads of further devices */
-        KC_GATE_SENDERS,   /* the threads that send from one device to others */
         KC_GATE_PART_0,    /* of parts 0, 32, 64, ...; the next bell is for 1, 33, ... */
         KC_GATE_NPARTS = 32,
         KC_GATE_NBELLS = KC_GATE_PART_0 + KC_GATE_NPARTS,

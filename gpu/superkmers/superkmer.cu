@@ -155,7 +155,6 @@ enum find_mode {
         FIND_ALL,   /* every record is wanted */
         FIND_SOME,  /* those in the bins */
         FIND_COPY,  /* the same, with their bases */
-        FIND_DEAL,  /* the same, for several devices */
         FIND_LOADS, /* records are only counted */
 };
 
@@ -163,9 +162,7 @@ struct find_out {
         struct kc_bins bins;
         struct kc_records_out records;
         struct kc_load *loads;
-        uint32_t stride;                       /* of groups */
-        const struct kc_records_share *shares; /* [nshares] instead of bins and records */
-        int nshares;
+        uint32_t stride; /* of groups */
 };
 
 /* An entry's record. */
@@ -324,29 +321,13 @@ __device__ static void share_lists(const kc_superkmer_setup &setup, const find_o
         __syncwarp();
 }
 
-/* Put the records of each device. */
-template <bool PACKED>
-__device__ static void put_shares(const kc_superkmer_setup &setup, const find_out &out,
-                                  const uint64_t *words, const lane_list<PACKED> &list,
-                                  uint64_t position, uint32_t end)
-{
-        find_out one = {};
-        for (int i = 0; i < out.nshares; i++) {
-                one.bins = out.shares[i].bins;
-                one.records = out.shares[i].out;
-                put_some<FIND_COPY>(setup, one, words, list, position, end);
-        }
-}
-
 /* Deal with all entries of the warp. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_out &out,
                                    const uint64_t *words, warp_board *board,
                                    lane_list<PACKED> *list, uint32_t end)
 {
-        if (MODE == FIND_DEAL)
-                put_shares(setup, out, words, *list, board->position[kc_warp_lane()], end);
-        else if (MODE == FIND_SOME || MODE == FIND_COPY)
+        if (MODE == FIND_SOME || MODE == FIND_COPY)
                 put_some<MODE>(setup, out, words, *list, board->position[kc_warp_lane()], end);
         else
                 share_lists<MODE>(setup, out, words, board, *list, end);
@@ -624,45 +605,12 @@ enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *s
                                  uint32_t first, uint32_t ngroups,
                                  const struct kc_records_out *records, struct kc_error *err)
 {
-        const find_out out = { *bins, *records, NULL, 1, NULL, 0 };
+        const find_out out = { *bins, *records, NULL, 1 };
         if (records->copies != NULL)
                 return launch<FIND_COPY>(gpu->stream, setup, chunks, first, ngroups, &out, err);
         if (bins->width != 0)
                 return launch<FIND_SOME>(gpu->stream, setup, chunks, first, ngroups, &out, err);
         return launch<FIND_ALL>(gpu->stream, setup, chunks, first, ngroups, &out, err);
-}
-
-enum kc_status kc_superkmer_deal(struct kc_gpu_stream on, const kc_superkmer_setup *setup,
-                                 const struct kc_gpu_chunks *chunks, uint32_t first,
-                                 uint32_t ngroups, const struct kc_records_share *shares,
-                                 int nshares, struct kc_error *err)
-{
-        find_out out = {};
-        out.stride = 1;
-        out.shares = shares;
-        out.nshares = nshares;
-        return launch<FIND_DEAL>(on.stream, setup, chunks, first, ngroups, &out, err);
-}
-
-static __global__ void place_records_kernel(uint64_t *records, uint64_t n, uint32_t nbases,
-                                            uint64_t position)
-{
-        const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-        const uint64_t mask = (UINT64_C(1) << KC_RECORD_POSITION_BITS) - 1;
-        if (i < n)
-                records[i] = (records[i] & ~mask) | (position + i * nbases);
-}
-
-enum kc_status kc_superkmer_place(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                  uint64_t *records, uint64_t n, uint64_t position,
-                                  struct kc_error *err)
-{
-        enum { THREADS = 256 };
-        if (n == 0)
-                return KC_OK;
-        place_records_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, gpu->stream>>>(
-                records, n, (uint32_t)setup->copy_nwords * 32, position);
-        return KC_LAUNCHED();
 }
 
 enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup *setup,

@@ -96,30 +96,6 @@ enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *s
                                  uint32_t first, uint32_t ngroups, const struct kc_records_out *out,
                                  struct kc_error *err);
 
-/* What one of several devices counts, and where its records go. */
-struct kc_records_share {
-        struct kc_bins bins;
-        struct kc_records_out out; /* with copies */
-};
-
-/*
- * The same for several devices at once, in one walk through the groups; the bases of all records
- * are copied. Uses no stream other than `on`; does not wait. KC_EDEVICE.
- *   shares  [nshares] device
- */
-enum kc_status kc_superkmer_deal(struct kc_gpu_stream on, const kc_superkmer_setup *setup,
-                                 const struct kc_gpu_chunks *chunks, uint32_t first,
-                                 uint32_t ngroups, const struct kc_records_share *shares,
-                                 int nshares, struct kc_error *err);
-
-/* Make each record point to its bases: those of record i are the i-th ones in the copies.
- *   records  in/out [n] device
- *   position  that of the copies' first base
- * On gpu->stream; does not wait. KC_EDEVICE. */
-enum kc_status kc_superkmer_place(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                  uint64_t *records, uint64_t n, uint64_t position,
-                                  struct kc_error *err);
-
 /* Load i is what the points [i << KC_LOAD_SHIFT, (i + 1) << KC_LOAD_SHIFT) have. */
 enum { KC_NLOADS = 4096, KC_LOAD_SHIFT = 20 };
 

@@ -341,9 +341,7 @@ MULTI = [
           stages_ms=stages()),
     multi("host-capacity", "host retrieve", 8, keys="uniform", in_flight=2, stages_ms=stages()),
     multi("host", "host insert", 10, in_flight=1, stages_ms=stages(operation=2.0, upload=7.5)),
-    multi("host", "host insert", 8, in_flight=2, stages_ms=stages(operation=2.0, upload=7.5)),
-    multi("sending", "count", 4, way="reads", k=31, sent_bytes=500000),
-    multi("sending", "count", 5, way="super-k-mers", k=31, sent_bytes=5000000)]
+    multi("host", "host insert", 8, in_flight=2, stages_ms=stages(operation=2.0, upload=7.5))]
 MULTI_LINES = (
     "| 2 | through the host | 2 | 0.5 | 4.000 | 2 |",
     "| insert | 1 | 2 | written | 1.0 | 1.00 | 1.00 | 0.00 | 0.00 | 2.00 | 2 |",
@@ -351,9 +349,7 @@ MULTI_LINES = (
     "| insert | 2 | zipf | 2 | if it pays | 0.5 | 4.00 | 0.50 | 2 |",
     "| host retrieve | 2 | uniform | 2 |  |  | 0.25 | 8.00 | 2 |",
     "| host insert | 2 | 2 | 1 | 0.20 | 0.0 | 0.0 | 2.0 | 7.5 | 9.5 | 10.0 | 1.00 | 2 |",
-    "| host insert | 2 | 2 | 2 | 0.25 | 0.0 | 0.0 | 2.0 | 7.5 | 9.5 | 8.0 | 0.80 | 2 |",
-    "| 2 | 31 | 2 | reads | 0.25 | 4.00 | 0.5 | 1.00 | 2 |",
-    "| 2 | 31 | 2 | super-k-mers | 2.50 | 5.00 | 0.4 | 0.80 | 2 |")
+    "| host insert | 2 | 2 | 2 | 0.25 | 0.0 | 0.0 | 2.0 | 7.5 | 9.5 | 8.0 | 0.80 | 2 |")
 
 
 def test_multi():

@@ -133,20 +133,13 @@ static bool may_access(int device, const struct range &range)
 
 static struct {
         enum kc_scarcity kind;
-        int device; /* -1: all devices, and the host */
-        long left;  /* allocations that still succeed as usual */
+        long left; /* allocations that still succeed as usual */
         bool met;
         std::mutex lock;
 } scarcity;
 
 void kc_emulator_scarcity(enum kc_scarcity kind, long n)
 {
-        kc_emulator_scarcity_of(-1, kind, n);
-}
-
-void kc_emulator_scarcity_of(int device, enum kc_scarcity kind, long n)
-{
-        scarcity.device = device;
         scarcity.kind = kind;
         scarcity.left = n;
         scarcity.met = false;
@@ -177,13 +170,11 @@ size_t kc_emulator_device_nbytes(void)
         return sum;
 }
 
-/* Call at an allocation or a copy: whether this kind of scarcity affects it. `device`: whose memory
- * is allocated or copied to; -1: the host's. */
-static bool is_scarce(enum kc_scarcity kind, int device)
+/* Call at an allocation or a copy: whether this kind of scarcity affects it. */
+static bool is_scarce(enum kc_scarcity kind)
 {
         std::lock_guard<std::mutex> held(scarcity.lock);
-        const bool is_meant = scarcity.device < 0 || scarcity.device == device;
-        if (scarcity.kind != kind || !is_meant || scarcity.left-- > 0)
+        if (scarcity.kind != kind || scarcity.left-- > 0)
                 return false;
         scarcity.met = true;
         return true;
@@ -372,11 +363,11 @@ static cudaError_t allocate(void **memory, const struct range &range, cudaStream
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
-        if (is_scarce(KC_SCARCITY_TAKEN, range.device) && *taken_nbytes == 0) {
+        if (is_scarce(KC_SCARCITY_TAKEN) && *taken_nbytes == 0) {
                 emulator::finish_all(); /* what has been released is free, whatever the timing */
                 *taken_nbytes = free_of_device(range.device);
         }
-        if (is_scarce(KC_SCARCITY_DEVICE, range.device) || !make_room(range.device, nbytes) ||
+        if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(range.device, nbytes) ||
             (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);
         std::unique_lock<std::mutex> held(memory_of_devices.lock);
@@ -462,7 +453,7 @@ long kc_emulator_npinned(void)
 
 cudaError_t cudaMallocHost(void **memory, size_t nbytes)
 {
-        *memory = is_scarce(KC_SCARCITY_PINNED, -1) ? NULL : take(nbytes);
+        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : take(nbytes);
         if (*memory == NULL)
                 return note(cudaErrorMemoryAllocation);
         memset(*memory, emulator::POISON, nbytes);
@@ -490,7 +481,7 @@ cudaError_t cudaFreeHost(void *memory)
 
 cudaError_t cudaHostRegister(void *memory, size_t nbytes, unsigned)
 {
-        if (is_scarce(KC_SCARCITY_PINNED, -1))
+        if (is_scarce(KC_SCARCITY_PINNED))
                 return note(cudaErrorMemoryAllocation);
         add_pinned(memory, nbytes);
         return cudaSuccess;
@@ -556,7 +547,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
         const int device = emulator::device_of(stream);
         if (nbytes == 0)
                 return cudaSuccess;
-        if (is_scarce(KC_SCARCITY_LINKS, to_device) || !is_memory_of(to_device, to, nbytes) ||
+        if (is_scarce(KC_SCARCITY_LINKS) || !is_memory_of(to_device, to, nbytes) ||
             !is_memory_of(from_device, from, nbytes) ||
             place_of(device, to, nbytes) != ACCESSIBLE ||
             place_of(device, from, nbytes) != ACCESSIBLE)

@@ -21,9 +21,6 @@ enum kc_scarcity {
 /* From now on, the first n allocations of that kind of memory succeed as usual, the others not. */
 void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 
-/* The same, but only for memory of the given device and for copies to it. */
-void kc_emulator_scarcity_of(int device, enum kc_scarcity kind, long n);
-
 /* Whether the scarcity has affected an allocation since then. */
 int kc_emulator_was_scarce(void);
 

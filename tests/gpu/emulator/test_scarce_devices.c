@@ -149,31 +149,6 @@ static void device_memory_taken_by_others(void **state)
         assert_true(nthrough > 10);
 }
 
-/* Other programs take the memory of the first device while it counts what the devices send each
- * other. Then it leaves its share to the other devices, and merges what they have counted. */
-static void first_device_leaves_its_share(void **state)
-{
-        static struct work work;
-        int nleft = 0;
-        bool met = true;
-        (void)state;
-        for (long n = 0; met; n += STRIDE) {
-                assert_in_range(n, 0, 1000);
-                prepare_devices(&work, 4000);
-                work.reads.pause_us = 5000; /* so that all devices are open early enough to read */
-                work.gpu.sending = KC_SENDING_SUPERKMERS;
-                kc_emulator_scarcity_of(0, KC_SCARCITY_TAKEN, n);
-                const enum kc_status status = count(&work);
-                met = kc_emulator_was_scarce();
-                kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
-                if (status != KC_OK)
-                        expect(status, met ? KC_ENOMEM : KC_OK, &work);
-                nleft += status == KC_OK && work.report.parts[0].records_nbytes > 0 &&
-                         work.report.parts[0].nkmers == 0;
-        }
-        assert_true(nleft > 0);
-}
-
 static void no_pinned_memory(void **state)
 {
         int nthrough = 0;
@@ -265,7 +240,6 @@ int main(void)
                 cmocka_unit_test(one_large_device),
                 cmocka_unit_test(no_device_memory),
                 cmocka_unit_test(device_memory_taken_by_others),
-                cmocka_unit_test(first_device_leaves_its_share),
                 cmocka_unit_test(no_pinned_memory),
                 cmocka_unit_test(failing_copies),
                 cmocka_unit_test(merging_in_scarce_memory),
