@@ -2,28 +2,12 @@
  * The buffers on the devices: workers claim places in them for their batches; a device's thread takes
  * a buffer when it is full.
  */
-#include "gpu/feed/choice.cuh"
 #include "gpu/feed/feed_internal.cuh"
 
 size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
 {
         return (size_t)caps->nbuffers *
                (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
-}
-
-/* The host's NUMA node that is nearest to a device; -1: unknown. */
-static int nearest_node(int device)
-{
-        int node = -1;
-#if CUDART_VERSION >= 13000
-        if (cudaDeviceGetAttribute(&node, cudaDevAttrHostNumaId, device) != cudaSuccess) {
-                (void)cudaGetLastError();
-                node = -1;
-        }
-#else
-        (void)device;
-#endif
-        return node;
 }
 
 static enum kc_status make_buffers(struct feed_outlet *outlet, struct kc_error *err)
@@ -76,7 +60,6 @@ enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct k
         outlet->gpu = gpu;
         outlet->caps = *caps;
         outlet->share = share;
-        outlet->node = nearest_node(gpu->device);
         if (device == 0)
                 kc_feed_pin(feed);
         KC_TRY(kc_feed_make_events(feed, device, err));
@@ -164,29 +147,33 @@ static void take_place(struct kc_gpu_feed *feed, struct feed_outlet *outlet, str
         outlet->nwords += nwords;
 }
 
-/* A device on the batch's node may be half a buffer ahead: the others fill their buffers a little
- * later, but they do fill them. NULL: no device has a free buffer. */
-static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed, int node)
+/* Of the devices that have a free buffer, the one that has received least for its share; NULL: none
+ * has one. */
+static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
 {
-        struct kc_feed_candidate candidates[KC_FEED_MAX_DEVICES] = {};
+        struct feed_outlet *best = NULL;
+        double least = 0;
         for (int i = 0; i < feed->setup.ndevices; i++) {
-                const struct feed_outlet *outlet = &feed->outlets[i];
-                if (outlet->attached && !outlet->buffers[outlet->filling].closed)
-                        candidates[i] = { true, outlet->node, outlet->nwords, outlet->share,
-                                          outlet->caps.nwords / 2 };
+                struct feed_outlet *outlet = &feed->outlets[i];
+                if (!outlet->attached || outlet->buffers[outlet->filling].closed)
+                        continue;
+                const double claim = (double)outlet->nwords / (double)outlet->share;
+                if (best == NULL || claim < least) {
+                        best = outlet;
+                        least = claim;
+                }
         }
-        const int chosen = kc_feed_choose(candidates, feed->setup.ndevices, node);
-        return chosen < 0 ? NULL : &feed->outlets[chosen];
+        return best;
 }
 
-enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, int node, size_t nwords,
+enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
                              const struct kc_spans_size *size, struct feed_place *place,
                              struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         kc_gate_enter(feed->gate);
         for (;;) {
-                struct feed_outlet *outlet = choose_outlet(feed, node);
+                struct feed_outlet *outlet = choose_outlet(feed);
                 if (outlet == NULL) {
                         KC_TRY(kc_gate_wait(feed->gate, KC_GATE_WORKERS, err));
                         continue;

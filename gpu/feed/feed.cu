@@ -46,7 +46,7 @@ static enum kc_status upload(struct kc_gpu_feed *feed, struct feed_slot *slot, s
         const int k = feed->setup.k;
         const struct kc_spans_size size =
                 kc_gpu_spans_measure(batch->segments, batch->nsegments, k);
-        KC_TRY(kc_feed_claim(feed, slot->node, batch->nwords, &size, &place, err));
+        KC_TRY(kc_feed_claim(feed, batch->nwords, &size, &place, err));
         kc_gpu_spans_cut(batch->segments, batch->nsegments, k, (uint32_t)place.word, slot->spans);
         KC_TRY(copy(feed, slot, &place, size.nspans, err));
 out:
@@ -145,7 +145,6 @@ enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_
                 KC_TRY(read_ahead(feed, worker, &nahead, &end, err));
         if (!end || nahead > 0) {
                 KC_TRY(wait_for_device(feed, err));
-                kc_feed_locate(feed, worker);
                 KC_TRY(read_all(feed, worker, nahead, end, err));
         }
         end_reading(feed);

@@ -6,8 +6,7 @@
  *      source ──▶ a worker's two pinned slots ──▶ a device's buffer ──▶ the device's thread
  *
  * If several devices are attached, a batch goes to one that has a free buffer; of these, to the one
- * that has received least for its share. A device on the batch's NUMA node comes first if it has
- * received only a little more (gpu/feed/choice.cuh). If nodes are not known, shares alone decide.
+ * that has received least for its share.
  *
  * Reading begins before the device is ready, which takes some tenths of a second. Batches read in
  * that time stay in pageable memory and pass through the pinned slots later, which is faster than

@@ -16,7 +16,6 @@ struct feed_slot {
         struct kc_span *spans;                   /* [most_spans] after the words */
         cudaEvent_t copied[KC_FEED_MAX_DEVICES]; /* events belong to a device: [ndevices] or NULL */
         cudaEvent_t busy; /* being copied, until this one of them; NULL: free */
-        int node;         /* of the host, where the words are; -1: unknown */
 };
 
 struct feed_reader {
@@ -41,7 +40,6 @@ struct feed_outlet {
         struct kc_gpu *gpu; /* NULL: it has no buffers */
         struct kc_gpu_feed_caps caps;
         uint64_t share;
-        int node;               /* of the host, nearest to the device; -1: unknown */
         enum kc_gate_bell bell; /* for the device's thread */
         /* guarded by the gate */
         bool attached;
@@ -81,15 +79,12 @@ void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
  * slower. */
 void kc_feed_pin(struct kc_gpu_feed *feed);
 
-/* Ask the system on which node a worker's slots are, once they are pinned and cannot move. */
-void kc_feed_locate(struct kc_gpu_feed *feed, int worker);
-
 /* Create the slots' events of the current device, which is the feed's `device`. KC_EDEVICE. */
 enum kc_status kc_feed_make_events(struct kc_gpu_feed *feed, int device, struct kc_error *err);
 
 /* Wait until a device's buffer has room, and claim a place in it. A batch that does not fit closes
- * the buffer. node: where the batch is, as in struct feed_slot. KC_ECANCELED. */
-enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, int node, size_t nwords,
+ * the buffer. KC_ECANCELED. */
+enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
                              const struct kc_spans_size *size, struct feed_place *place,
                              struct kc_error *err);
 

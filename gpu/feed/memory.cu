@@ -5,7 +5,6 @@
  *      memory:  | slots of worker 0 | of worker 1 | ... | ahead of worker 0 | of worker 1 | ...
  *               `------------- pinned as one ----------´
  */
-#include "base/numa.h"
 #include "gpu/feed/feed_internal.cuh"
 
 #include <cstdlib>
@@ -212,16 +211,6 @@ void kc_feed_pin(struct kc_gpu_feed *feed)
         feed->pinned = code == cudaSuccess;
         if (!feed->pinned)
                 (void)cudaGetLastError();
-}
-
-/* Ask about the middle of a slot: the huge pages at its ends may have been touched first by the
- * worker whose slots are next to it. */
-void kc_feed_locate(struct kc_gpu_feed *feed, int worker)
-{
-        for (struct feed_slot &slot : feed->readers[worker].slots)
-                slot.node = feed->setup.ndevices > 1
-                                    ? kc_numa_node(slot.batch.words + slot.batch.words_cap / 2)
-                                    : -1;
 }
 
 enum kc_status kc_feed_make_events(struct kc_gpu_feed *feed, int device, struct kc_error *err)

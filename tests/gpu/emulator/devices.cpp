@@ -3,8 +3,6 @@
 #include "scarcity.h"
 #include "streams.h"
 
-#include "base/numa.h"
-
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -24,7 +22,6 @@ static int number_in_environment(const char *name, int usual)
 static int ndevices = number_in_environment("KC_EMULATOR_DEVICES", 1), nusable = ndevices;
 static bool are_peers = number_in_environment("KC_EMULATOR_PEERS", 1) != 0;
 static cudaError_t kernels = cudaSuccess;
-static int nnodes = number_in_environment("KC_EMULATOR_NODES", 0), memory_node = 0;
 static thread_local int current;
 
 static struct {
@@ -54,18 +51,6 @@ void kc_emulator_kernels(int code)
 cudaError_t emulator::kernel_state(void)
 {
         return kernels;
-}
-
-void kc_emulator_nodes(int n, int memory)
-{
-        nnodes = n;
-        memory_node = memory;
-}
-
-/* In place of base/numa.c: the linker takes this one. */
-int kc_numa_node(const void *)
-{
-        return nnodes > 0 ? memory_node : -1;
 }
 
 namespace emulator
@@ -149,7 +134,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         *value = attribute == cudaDevAttrMultiProcessorCount ? (int)NMULTIPROCESSORS
                  : attribute == cudaDevAttrL2CacheSize       ? (int)L2_NBYTES
                  : attribute == cudaDevAttrCooperativeLaunch ? 0
-                 : attribute == cudaDevAttrHostNumaId        ? nnodes > 0 ? device % nnodes : -1
                                                              : (int)emulator::MAX_SHARED_NBYTES;
         return check_device(device);
 }

@@ -1,9 +1,7 @@
 /*
  * The emulator's devices: each has its own memory and streams, and may access another one's memory
  * only if the program has enabled that. KC_EMULATOR_DEVICES=N in the environment: N devices, 0 for
- * none. KC_EMULATOR_PEERS=0: no device can access another one's memory. KC_EMULATOR_NODES=N: device
- * i is next to NUMA node i % N of the host, whose memory is on node 0; without it, nodes are
- * unknown.
+ * none. KC_EMULATOR_PEERS=0: no device can access another one's memory.
  */
 #ifndef KC_TESTS_GPU_EMULATOR_DEVICES_H
 #define KC_TESTS_GPU_EMULATOR_DEVICES_H

@@ -39,10 +39,6 @@ void kc_emulator_peers(int possible);
  * for the device, or the device had failed. 0: all is well. */
 void kc_emulator_kernels(int code);
 
-/* n NUMA nodes: device i is next to node i % n, and from now on, all host memory is on the node
- * `memory`. n = 0: nodes are unknown. */
-void kc_emulator_nodes(int n, int memory);
-
 /* Memory in use on all devices, in bytes; the number of allocations of pinned host memory. */
 size_t kc_emulator_device_nbytes(void);
 long kc_emulator_npinned(void);

@@ -76,7 +76,6 @@ enum cudaDeviceAttr {
         cudaDevAttrL2CacheSize,
         cudaDevAttrMaxSharedMemoryPerBlockOptin,
         cudaDevAttrCooperativeLaunch,
-        cudaDevAttrHostNumaId,
 };
 enum { cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1 };
 
