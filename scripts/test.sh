@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Install what is missing, build, run all tests; ctest's summary is the last thing shown.
+# Install what is missing, build, run all tests. What the build and the slowest tests cost is shown;
+# ctest's summary comes last.
 # For a fresh Debian or Ubuntu, as root or with sudo. May be run again at any time.
 #
 #       scripts/test.sh [CMAKE OPTION]...       e.g. -DKCOUNT_SANITIZE=address,undefined
@@ -12,6 +13,8 @@ cd "$(dirname "$0")/.."
 folder=${KCOUNT_BUILD:-build}
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 install_if_possible "${PEER_PACKAGES[@]}"
-build "$folder" -DBUILD_TESTING=ON -DKCOUNT_BENCH=ON "$@"
-cd "$folder"
-ctest --output-on-failure --parallel "$(nproc)"
+TIMEFORMAT='The build took %R s, of processors %U s in user and %S s in system mode.'
+time build "$folder" -DBUILD_TESTING=ON -DKCOUNT_BENCH=ON "$@"
+# One more than there are processors: some tests wait for a signal, a lock or the disk.
+(cd "$folder" && ctest --output-on-failure --parallel $(($(nproc) + 1))) |
+        python3 scripts/slowest.py
