@@ -59,13 +59,14 @@ static void format_rate(const struct progress_state *s, char text[PART_NBYTES])
                 snprintf(text, PART_NBYTES, "%10s", "");
 }
 
-/* ", 0:06 left", or nothing as long as the speed is not known well, and in the last seconds. */
-static void format_left(const struct progress_state *s, char text[PART_NBYTES])
+/* ", 0:06 left". As long as the speed is not known well, and in the last seconds, " elapsed" says
+ * what the time before it is. */
+static void format_left(const struct progress_state *s, enum detail detail, char text[PART_NBYTES])
 {
         enum { LEAST = 2, MOST = 360000 };
         char time[TIME_NBYTES];
-        text[0] = '\0';
-        if (!is_known(s) || s->share == 0 || s->stage_seconds < LEAST)
+        strcpy(text, " elapsed");
+        if (detail < LEFT || !is_known(s) || s->share == 0 || s->stage_seconds < LEAST)
                 return;
         const double left = s->stage_seconds * (1 - s->share) / s->share;
         if (left >= LEAST && left < MOST)
@@ -95,11 +96,12 @@ static int format_back(const struct progress_state *s, enum detail detail, char 
         char rate[PART_NBYTES], elapsed[TIME_NBYTES], left[PART_NBYTES];
         format_rate(s, rate);
         format_time(s->seconds, elapsed);
-        format_left(s, left);
+        format_left(s, detail, left);
         const int n = snprintf(text, BACK_NBYTES, "%s%s%s%s", detail >= RATE ? rate : "",
                                detail >= ELAPSED ? "  " : "", detail >= ELAPSED ? elapsed : "",
-                               detail >= LEFT ? left : "");
-        return detail >= LEFT && left[0] == '\0' ? n + (int)strlen(", 0:00 left") : n;
+                               detail >= ELAPSED ? left : "");
+        const int nfree = (int)(strlen(", 0:00 left") - strlen(left));
+        return detail >= LEFT && nfree > 0 ? n + nfree : n;
 }
 
 /* Write a line with this much detail. Returns whether it fits in `room` columns. */

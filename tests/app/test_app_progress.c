@@ -43,11 +43,11 @@ static void test_widths(void **state)
                 { 78,
                   "1/3 reading   [=============                ]  48%  152 MB/s  0:05, 0:05 left" },
                 { 59, "1/3 reading   [====      ]  48%  152 MB/s  0:05, 0:05 left" },
-                { 58, "1/3 reading   [=========           ]  48%  152 MB/s  0:05" },
-                { 48, "1/3 reading   [====      ]  48%  152 MB/s  0:05" },
-                { 47, "1/3 reading   [=========          ]  48%  0:05" },
-                { 38, "1/3 reading   [====      ]  48%  0:05" },
-                { 37, "1/3 reading   [=======        ]  48%" },
+                { 58, "1/3 reading   [=====       ]  48%  152 MB/s  0:05 elapsed" },
+                { 56, "1/3 reading   [====      ]  48%  152 MB/s  0:05 elapsed" },
+                { 55, "1/3 reading   [=========          ]  48%  0:05 elapsed" },
+                { 46, "1/3 reading   [====      ]  48%  0:05 elapsed" },
+                { 45, "1/3 reading   [===========            ]  48%" },
                 { 26, "1/3 reading   [=   ]  48%" },
                 { 25, "1/3 reading 48%" },
                 { 24, "1/3 reading 48%" },
@@ -71,9 +71,11 @@ static void test_stages(void **state)
         s.label = "counting";
         s.share = 0.9;
         s.seconds = 12;
-        assert_line(&s, 80, "2/3 counting  [===========================   ]  90%            0:12");
+        assert_line(&s, 80,
+                    "2/3 counting  [===========================   ]  90%            0:12 elapsed");
         s.share = 1;
-        assert_line(&s, 80, "2/3 counting  [==============================] 100%            0:12");
+        assert_line(&s, 80,
+                    "2/3 counting  [==============================] 100%            0:12 elapsed");
         s = (struct progress_state){ .label = "merging",
                                      .label_columns = 7,
                                      .stage = 1,
@@ -81,7 +83,7 @@ static void test_stages(void **state)
                                      .share = 0,
                                      .seconds = 3723,
                                      .stage_seconds = 3723 };
-        assert_line(&s, 80, "merging  [                              ]   0%  1:02:03");
+        assert_line(&s, 80, "merging  [                              ]   0%  1:02:03 elapsed");
         s.share = 0.25;
         assert_line(&s, 80,
                     "merging  [=======                       ]  25%  1:02:03, 3:06:09 left");
@@ -102,11 +104,13 @@ static void test_left(void **state)
         struct progress_state s = reading;
         s.stage_seconds = 1.9;
         s.done = 300e6;
-        assert_line(&s, 80, "1/3 reading   [==============                ]  48%  158 MB/s  0:05");
+        assert_line(&s, 80,
+                    "1/3 reading   [==============                ]  48%  158 MB/s  0:05 elapsed");
         s = reading;
         s.share = 0.75;
         s.done = 1100e6;
-        assert_line(&s, 80, "1/3 reading   [======================        ]  75%  220 MB/s  0:05");
+        assert_line(&s, 80,
+                    "1/3 reading   [======================        ]  75%  220 MB/s  0:05 elapsed");
         s.stage_seconds = 8;
         assert_line(
                 &s, 80,
@@ -122,19 +126,19 @@ static void test_unknown(void **state)
         s.done = 347e6;
         s.seconds = 2.2;
         s.stage_seconds = 2.21;
-        assert_line(&s, 80, "1/3 reading   347 MB  157 MB/s  0:02");
-        assert_line(&s, 37, "1/3 reading   347 MB  157 MB/s  0:02");
-        assert_line(&s, 36, "1/3 reading   347 MB  0:02");
-        assert_line(&s, 26, "1/3 reading   347 MB");
+        assert_line(&s, 80, "1/3 reading   347 MB  157 MB/s  0:02 elapsed");
+        assert_line(&s, 45, "1/3 reading   347 MB  157 MB/s  0:02 elapsed");
+        assert_line(&s, 44, "1/3 reading   347 MB  0:02 elapsed");
+        assert_line(&s, 34, "1/3 reading   347 MB");
         assert_line(&s, 20, "1/3 reading 347 MB");
         assert_line(&s, 15, "reading 347 MB");
         assert_line(&s, 14, "347 MB");
         s.done = 20e6;
-        assert_line(&s, 80, "1/3 reading   20 MB  9.0 MB/s  0:02");
+        assert_line(&s, 80, "1/3 reading   20 MB  9.0 MB/s  0:02 elapsed");
         s.unit = PROGRESS_KMERS;
-        assert_line(&s, 80, "1/3 reading   20.0 M k-mers  0:02");
+        assert_line(&s, 80, "1/3 reading   20.0 M k-mers  0:02 elapsed");
         s.unit = PROGRESS_PARTS;
-        assert_line(&s, 80, "1/3 reading     0:02");
+        assert_line(&s, 80, "1/3 reading     0:02 elapsed");
 }
 
 /* Whatever the numbers are: shorter than the terminal, and in ASCII. */

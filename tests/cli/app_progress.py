@@ -13,7 +13,7 @@ PHAGE = SOURCE / "data/phage.fq.gz"
 OFTEN = {"KC_REDRAW_MS": "1"}
 LINE = re.compile(r"(?:(?:(\d+)/\d+ )?[a-z]+(?: \d+-mers)? *)?(?:\[=* *\] *)?"
                   r"(?:(\d+)%|(\d+) MB|[\d.]+ M k-mers)?(?: +[\d.]+ MB/s)?"
-                  r"(?: {2,}([\d:]+))?(?:, [\d:]+ left)?")
+                  r"(?: {2,}([\d:]+)(?: elapsed|, [\d:]+ left))?")
 
 
 def drawn(said):
@@ -66,7 +66,7 @@ def test_resize():
     terminal = Terminal(s, "stderr", (24, 80), "-", "-k", 3, text=None, **OFTEN)
     terminal.wait_for("\r1/3 reading   0 MB  0.0 MB/s  0:0")
     check_lines(drawn(terminal.said), 80)
-    for columns, wanted in ((30, "\r1/3 reading   0 MB  0:0"), (10, "\r0 MB\x1b"), (3, "\r\x1b"),
+    for columns, wanted in ((40, "\r1/3 reading   0 MB  0:0"), (10, "\r0 MB\x1b"), (3, "\r\x1b"),
                             (60, "\r1/3 reading   0 MB  0.0 MB/s  0:0")):
         terminal.resize(24, columns)
         terminal.said = ""
@@ -80,8 +80,8 @@ def test_usual_interval():
     """Redrawn five times a second; the summary follows."""
     s = Session()
     terminal = Terminal(s, "stderr", (24, 80), "-", "-k", 3, text=None)
-    terminal.wait_for("\r1/3 reading   0 MB  0.0 MB/s  0:00\x1b[K")
-    expect(shown(terminal.said), ["1/3 reading   0 MB  0.0 MB/s  0:00"], "the line")
+    terminal.wait_for("\r1/3 reading   0 MB  0.0 MB/s  0:00 elapsed\x1b[K")
+    expect(shown(terminal.said), ["1/3 reading   0 MB  0.0 MB/s  0:00 elapsed"], "the line")
     terminal.feed(READS)
     expect("wrote stdin.kc" in terminal.finish(), True, "the summary")
 
