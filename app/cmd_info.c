@@ -43,7 +43,7 @@ static void put_filter(struct text_out *out, const struct kc_store_info *info)
                 put_bound(out, "largest count kept", "mixed, at most ", mixed_max,
                           info->max_count_kept);
         put_number_if(out, "distinct dropped", info->ndropped_distinct);
-        put_number_if(out, "counts dropped", info->ndropped_kmers);
+        put_number_if(out, "k-mers dropped", info->ndropped_kmers);
 }
 
 static void put_runs(struct text_out *out, const struct kc_store_info *info)

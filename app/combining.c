@@ -232,9 +232,12 @@ static void put_text(const void *ctx, struct text_out *out)
         text_out_printf(out, "%zu file%s", nfiles, nfiles == 1 ? "" : "s");
         if (c->nruns > nfiles)
                 text_out_printf(out, " with %" PRIu64 " sorted runs", c->nruns);
-        text_out_printf(out, ", %s %d-mers -> %s distinct, %s in all\n",
-                        format_number(c->nread, read), r->k, format_number(r->ndistinct, ndistinct),
-                        format_number(r->sum, sum));
+        text_out_printf(out, ", %s %d-mers -> ", format_number(c->nread, read), r->k);
+        if (r->ndistinct == 0)
+                text_out_puts(out, "none left\n");
+        else
+                text_out_printf(out, "%s distinct, sum of counts %s\n",
+                                format_number(r->ndistinct, ndistinct), format_number(r->sum, sum));
         if (w->device.cuda)
                 text_out_printf(out, "merged on %s, %s of device memory\n",
                                 device_name(&w->device, device),

@@ -265,7 +265,7 @@ def test_info():
                     "letters skipped", "inputs"], "lines of info")
     s.kcount("compact", "a.kc", "--min", 2)
     lines = s.kcount("info", "a.kc")
-    for label in "smallest count kept", "distinct dropped", "counts dropped":
+    for label in "smallest count kept", "distinct dropped", "k-mers dropped":
         expect(label in lines, True, f"{label} in {lines}")
     expect("largest count kept" in lines, False, lines)
     s.kcount("add", "a.kc", "a.fq")
@@ -279,10 +279,12 @@ def test_combining_summary():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     s.kcount("merge", "a.kc", "a.kc", "-o", "b.kc",
-             message="2 files, 14 3-mers -> 7 distinct, 30 in all\nwrote b.kc, ")
+             message="2 files, 14 3-mers -> 7 distinct, sum of counts 30\nwrote b.kc, ")
     s.kcount("add", "a.kc", "a.fq")
     s.kcount("compact", "a.kc",
-             message="1 file with 2 sorted runs, 14 3-mers -> 7 distinct, 30 in all\nwrote a.kc, ")
+             message="1 file with 2 sorted runs, 14 3-mers -> 7 distinct, sum of counts 30\n"
+                     "wrote a.kc, ")
+    s.kcount("subtract", "a.kc", "a.kc", "-o", "none.kc", message=" 3-mers -> none left\n")
     s.kcount("compact", "a.kc", message="\nnothing to do for a.kc, ")
     s.kcount("remove", "a.kc", "ACG", "-t", 1, message=" on 1 thread, ")
     expect("removed from a.kc, now 2 runs, " in s.said, True, s.said)
