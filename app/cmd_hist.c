@@ -279,7 +279,7 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "jellyfish",
           .offset = offsetof(struct hist_settings, jellyfish),
-          .help = "Print what 'jellyfish histo -h N' prints. A space separates the columns, not "
+          .help = "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates the columns, not "
                   "a tab, and row N + 1 has all k-mers with a count over N. MultiQC's Jellyfish "
                   "module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),

@@ -261,8 +261,8 @@ static const struct option_spec import_options[] = {
         { .type = OPTION_FLAG,
           .name = "canonical",
           .offset = FIELD(canonical),
-          .help = "Combine each k-mer with its reverse complement. The one that comes first in "
-                  "the alphabet is kept, with the sum of both counts." },
+          .help = "Count a k-mer and its reverse complement together. The one that comes first "
+                  "in the alphabet is kept, with the sum of both counts." },
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),

@@ -104,11 +104,12 @@ static const struct option_spec counted_options[] = {
           .words = "min max sum difference left right",
           .offset = FIELD(counts),
           .group = OPTION_SHARED,
-          .help = "How to compute counts; default: sum (intersect: min). A k-mer's count is "
-                  "computed from its counts in the files that have it, in the order given: min, "
-                  "max, sum (at most 4294967295), left (the count in the first of them), right "
-                  "(in the last), or difference (the count in the first file given, or 0, minus "
-                  "those in all others; the k-mer is left out if nothing remains)." },
+          .help = "Count of a k-mer: min, max, sum, left, right or difference; default: sum "
+                  "(intersect: min). It is computed from the counts in the files that have the "
+                  "k-mer, in the order given: min, max, sum (at most 4294967295), left (the "
+                  "count in the first of them), right (in the last), or difference (the count in "
+                  "the first file given, or 0, minus those in all others; the k-mer is left out "
+                  "if nothing remains)." },
         COMMON_OPTIONS,
         { 0 },
 };

@@ -67,7 +67,7 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .name = "canonical", \
           .offset = COUNTING_FIELD(canonical), \
           .hidden = true, \
-          .help = "Count a k-mer and its reverse complement as one." }
+          .help = "Count a k-mer and its reverse complement together." }
 #define COUNTING_OPTIONS \
         OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes)), \

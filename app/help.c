@@ -91,7 +91,8 @@ static void put_group(struct text_out *out, const struct command *command, const
 static void put_options_of_base(struct text_out *out, const struct command *command)
 {
         char text[1024];
-        size_t n = (size_t)snprintf(text, sizeof text, "Options of %s:", command->base->name);
+        size_t n = (size_t)snprintf(text, sizeof text,
+                                    "Also options of 'kcount %s --help':", command->base->name);
         for (const struct option_spec *s = command->options; s->type != OPTION_END; s++)
                 if (!help_shows(s) || !is_explained_elsewhere(command, s))
                         continue;
@@ -99,9 +100,8 @@ static void put_options_of_base(struct text_out *out, const struct command *comm
                         n += (size_t)snprintf(text + n, sizeof text - n, " -%c", s->letter);
                 else
                         n += (size_t)snprintf(text + n, sizeof text - n, " --%s", s->name);
-        snprintf(text + n, sizeof text - n, "; see 'kcount %s --help'.", command->base->name);
         text_out_puts(out, "  ");
-        text_out_words(out, text, 2, 4, LINE_WIDTH);
+        text_out_words(out, text, 2, 7, LINE_WIDTH);
 }
 
 /* ---- a command ---- */

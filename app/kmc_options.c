@@ -54,8 +54,8 @@ static const struct kmc_option kmc_option_table[] = {
           .help = "length of the k-mers, from 1 to 255; default: 25; two different ones are an "
                   "error" },
         NUMBER("-m", "<size>", 1, 1024, memory_gb,
-               "bound on the memory in GB, from 1 to 1024; default: 12. It is always kept; three "
-               "quarters of the free memory are the bound if that is less"),
+               "hard limit on memory in GB, from 1 to 1024; default: 12; at most three quarters of "
+               "the free memory"),
         NUMBER("-ci", "<value>", 0, UINT64_MAX, min_count,
                "leave out k-mers with a count below <value>; default: 2"),
         NUMBER("-cs", "<value>", 0, UINT64_MAX, count_cap,

@@ -65,7 +65,7 @@ def fish(s, line):
 
 def base_of(text):
     """The command to which a --help leaves options, and their names; or None and nothing."""
-    found = re.search(r"Options of (\w+): ([^;]*); see", text)
+    found = re.search(r"Also options of 'kcount (\w+) --help': ((?:.|\n +)*)", text)
     return (found.group(1), found.group(2).split()) if found else (None, [])
 
 

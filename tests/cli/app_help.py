@@ -51,7 +51,7 @@ def unwrapped(text):
 
 def named(text):
     """Options of another command that are only named: its name, and theirs."""
-    found = re.search(r"Options of (\w+): (.*?); see", unwrapped(text))
+    found = re.search(r"Also options of 'kcount (\w+) --help': (.*)", unwrapped(text))
     return (found.group(1), found.group(2).split()) if found else (None, [])
 
 
@@ -170,6 +170,8 @@ def test_options_of_count():
     for command in ("hist", "add"):
         text = s.kcount(command, "--help")
         base, names = named(text)
+        line = re.search("  Also options .*", s.kcount(command, "-h"))[0]
+        expect("'kcount count --help'" in line, True, f"what -h says of them: {line!r}")
         expect(base, "count", f"whose options {command} has")
         expect({"-t", "-m", "--tmp", "--device", "-q"} <= set(names), True, f"options in {names}")
         expect("Hard limit" in text, False, f"{command} --help repeats count's")
@@ -183,6 +185,11 @@ def test_words():
                  "such as N, are not counted", "For fewer messages, use --quiet",
                  "tsv, kff, kmc, jellyfish, fastk or arrow"):
         expect(said in words(text), True, f"{said!r} in count --help")
+    for command, said in (("hist", "'jellyfish histo -h N' does; N: --max-count"),
+                          ("union", "--counts RULE Count of a k-mer: min, max, sum, left, right or "
+                                    "difference; default: sum (intersect: min)"),
+                          ("import", "Count a k-mer and its reverse complement together")):
+        expect(said in words(s.kcount(command, "-h")), True, f"{said!r} in {command} -h")
 
 
 main([test_overview, test_short_help, test_order_of_full_help, test_every_option_is_in_help,
