@@ -6,6 +6,7 @@
 #include "app/output_name.h"
 #include "app/shell.h"
 #include "io/input/input.h"
+#include "io/store.h"
 #include "kmer/remedy.h"
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILTERS = KC_REMEDY_FILTER | KC_REMEDY_FILTER_HEAD | KC_REMEDY_FILTER_WHOLE };
@@ -87,6 +89,29 @@ static void put_repair(const struct advising *a)
         append_word(a, copy);
 }
 
+/* If several operands are .kc files. */
+static void put_merge(const struct advising *a)
+{
+        enum { MOST = 20 };
+        char text[ADVICE_NBYTES] = "";
+        const struct advising names = { a->call, a->failure, text };
+        int n = 0;
+        for (int i = 0; a->call != NULL && i < a->call->noperands; i++)
+                if (kc_store_recognizes(a->call->operands[i]) && ++n <= MOST) {
+                        append(&names, " ");
+                        append_word(&names, a->call->operands[i]);
+                }
+        if (n > 1)
+                append(a, "to add up the .kc files: kcount merge%s -o all.kc",
+                       n > MOST ? " FILE.kc..." : text);
+}
+
+static void put_print(const struct advising *a)
+{
+        append(a, "%s ", find_option(a->call, "plot") != NULL ? "hist" : "dump");
+        put_store(a);
+}
+
 static void append_output(const struct advising *a, char *name)
 {
         append(a, " -o ");
@@ -150,6 +175,31 @@ static void put_count(const struct advising *a)
 
 /* ---- another input ---- */
 
+/* quoted: the folder */
+static void append_pattern(const struct advising *a, const char *quoted)
+{
+        const char *file = a->failure->file, *pattern = folder_pattern(file);
+        if (pattern != NULL)
+                append(a, "name the files: %s%s%s", quoted,
+                       file[strlen(file) - 1] == '/' ? "" : "/", pattern);
+        else
+                append(a, "it holds no file that looks like reads");
+}
+
+/* Whether the first line of the file is the name of another one, as in a list of files. */
+static bool names_a_file(const char *path)
+{
+        char line[KC_ERROR_FILE_NBYTES] = "";
+        struct stat st;
+        FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+        if (file == NULL)
+                return false;
+        const bool read = fgets(line, sizeof line, file) != NULL;
+        fclose(file);
+        line[strcspn(line, "\n")] = '\0';
+        return read && access(line, F_OK) == 0;
+}
+
 static void put_other_input(const struct advising *a)
 {
         const char *file = a->failure->file;
@@ -162,13 +212,18 @@ static void put_other_input(const struct advising *a)
                                quoted);
                         append_output(a, output_name_imported(file));
                 } else if (reads && a->failure->status == KC_EINPUT) {
-                        append(a, "name the files: %s%s%s", quoted,
-                               file[strlen(file) - 1] == '/' ? "" : "/", folder_pattern(file));
+                        append_pattern(a, quoted);
                 } else {
                         append(a, "name a file in it");
                 }
         } else if (reads) {
                 append(a, "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM");
+                if (is_named(a->failure) && names_a_file(file)) {
+                        char list[KC_ERROR_FILE_NBYTES + 1];
+                        snprintf(list, sizeof list, "@%s", file);
+                        append(a, "; if it is a list of files, write ");
+                        append_word(a, list);
+                }
         } else if (find_option(a->call, "file") != NULL) {
                 append(a, "name a file of sequences: FASTA, FASTQ or lines");
         }
@@ -335,11 +390,12 @@ static const struct advice advices[] = {
         { KC_REMEDY_BUILD_ARCH, NULL,
           "build it with -DKCOUNT_CUDA_ARCHS set to the device's compute capability", NULL, NULL },
         { KC_REMEDY_CPU, "device", "use ", "cpu", NULL },
-        { KC_REMEDY_READ_COUNTS, NULL,
-          "'kcount merge' adds up several such files; to print one: kcount dump ", NULL,
-          put_store },
-        { KC_REMEDY_SAME_STRANDS, NULL, "count all files with --stranded, or all without it", NULL,
-          NULL },
+        { KC_REMEDY_READ_COUNTS, NULL, "", NULL, put_merge },
+        { KC_REMEDY_READ_COUNTS, NULL, "to print it: kcount ", NULL, put_print },
+        { KC_REMEDY_SAME_STRANDS, NULL,
+          "count all files with --stranded, or all without it; if one was imported, import it "
+          "again with --canonical",
+          NULL, NULL },
         { KC_REMEDY_COMPACT, NULL, "merge them: kcount compact ", NULL, put_store },
         { KC_REMEDY_CHANGE, NULL, "the next add or remove repairs it, or: kcount compact ", NULL,
           put_store },

@@ -7,6 +7,7 @@
 #include "app/output_name.h"
 #include "app/plot.h"
 #include "app/ranks.h"
+#include "app/shell.h"
 #include "app/stores.h"
 #include "app/terminal.h"
 #include "kmer/kmer.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct hist_settings {
@@ -73,34 +75,65 @@ static struct histogram select_rows(struct result *r, const struct hist_settings
         return (struct histogram){ r->rows, n, r->k };
 }
 
-/* Whether a shell takes the name as it is. */
-static bool is_plain(const char *name)
+/* Whether the command can be repeated, and is short enough to be. */
+static bool is_repeatable(const struct invocation *call)
 {
-        return name[0] != '-' && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                   "abcdefghijklmnopqrstuvwxyz"
-                                                   "0123456789_./+-,:=@%")] == '\0';
+        enum { MOST = 400 };
+        size_t nletters = 0;
+        struct stat st;
+        for (size_t i = 0; i < call->nwords; i++)
+                nletters += strlen(call->words[i]) + 1;
+        for (int i = 0; i < call->noperands; i++)
+                if (call->operands[i][0] != '@' &&
+                    (stat(call->operands[i], &st) != 0 || !S_ISREG(st.st_mode)))
+                        return false;
+        return nletters <= MOST;
+}
+
+/* The words as typed, with --genomescope in place of --plot. NULL when out of memory. */
+static char *join_for_model(const struct invocation *call)
+{
+        const char **words = calloc(call->nwords, sizeof *words);
+        char *text = NULL;
+        for (size_t i = 0; words != NULL && i < call->nwords; i++)
+                words[i] = strcmp(call->words[i], "--plot") == 0 ? "--genomescope" : call->words[i];
+        if (words != NULL)
+                text = shell_join(words, call->nwords);
+        free(words);
+        return text;
+}
+
+/* The name of the table for a model, quoted for a shell. NULL when out of memory. */
+static char *name_table(const struct invocation *call, const struct result *r)
+{
+        char *name = r->store != NULL ? strdup(r->store) : output_name(call->operands[0]);
+        char *table = NULL, *quoted = NULL;
+        if (name != NULL &&
+            asprintf(&table, "%.*s.hist", (int)output_stem_length(name), name) >= 0) {
+                quoted = shell_join(&(const char *){ table }, 1);
+                free(table);
+        }
+        free(name);
+        return quoted;
 }
 
 /* How a model is fitted. Commands are to be pasted, so they are not broken into lines. */
-static void put_hint(struct text_out *out, const struct result *r, const struct plot_page *page)
+static void put_hint(const struct invocation *call, const struct result *r, int width)
 {
-        char hist[512], model[512];
-        size_t longest = SIZE_MAX;
-        if (r->store != NULL && is_plain(r->store)) {
-                const int stem = (int)output_stem_length(r->store);
-                snprintf(hist, sizeof hist, "  kcount hist --genomescope %s > %.*s.hist", r->store,
-                         stem, r->store);
-                snprintf(model, sizeof model, "  genomescope2 -i %.*s.hist -o model -k %d", stem,
-                         r->store, r->k);
-                longest = strlen(hist) > strlen(model) ? strlen(hist) : strlen(model);
-        }
-        if (longest <= (size_t)page->width)
-                text_out_printf(out, "for a model:\n%s\n%s\n", hist, model);
+        char *hist = is_repeatable(call) ? join_for_model(call) : NULL;
+        char *table = hist != NULL ? name_table(call, r) : NULL;
+        if (table != NULL)
+                text_out_printf(call->out,
+                                "for a model:\n  kcount %s > %s\n"
+                                "  genomescope2 -i %s -o model -k %d\n",
+                                hist, table, table, r->k);
         else
-                text_out_words(out, "for a model: see 'kcount hist --help'", 0, 0, page->width);
+                text_out_words(call->out, "for a model: see 'kcount hist --help'", 0, 0, width);
+        free(hist);
+        free(table);
 }
 
-static void put_plot(struct text_out *out, struct result *r, const struct hist_settings *s)
+static void put_plot(const struct invocation *call, struct result *r, const struct hist_settings *s)
 {
         const struct terminal_size paper = { .ncolumns = 80, .nrows = 50 };
         const struct terminal_size size = terminal_size(STDOUT_FILENO, paper);
@@ -110,8 +143,8 @@ static void put_plot(struct text_out *out, struct result *r, const struct hist_s
                 .utf8 = terminal_takes_utf8(),
         };
         const struct histogram histogram = select_rows(r, s);
-        if (plot_histogram(out, &histogram, r->stranded, &page))
-                put_hint(out, r, &page);
+        if (plot_histogram(call->out, &histogram, r->stranded, &page))
+                put_hint(call, r, page.width);
 }
 
 /* ---- a .kc file, or reads ---- */
@@ -146,10 +179,9 @@ static enum kc_status check_store(const struct invocation *call, const char *sto
         const struct option_spec *option = find_counting_option(call);
         char name[OPTION_NAME_NBYTES];
         if (call->noperands > 1)
-                return kc_fail(err, KC_EUSAGE,
-                               "%s is a .kc file: hist takes one .kc file alone, or reads; 'kcount "
-                               "merge' adds up several .kc files",
-                               store);
+                return kc_fail_file(err, KC_EUSAGE, KC_REMEDY_READ_COUNTS, store,
+                                    "%s is a .kc file: hist takes one .kc file alone, or reads",
+                                    store);
         if (option != NULL)
                 return kc_fail(err, KC_EUSAGE,
                                "%s is a .kc file, whose k-mers are counted already: %s is only for "
@@ -248,7 +280,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         else
                 KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &result, err));
         if (ranks_is_first(call->ranks) && s->plot)
-                put_plot(call->out, &result, s);
+                put_plot(call, &result, s);
         else if (ranks_is_first(call->ranks))
                 put_rows(call->out, result.rows, result.nrows, s);
 out:
@@ -279,9 +311,9 @@ static const struct option_spec hist_options[] = {
         { .type = OPTION_FLAG,
           .name = "jellyfish",
           .offset = offsetof(struct hist_settings, jellyfish),
-          .help = "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates the columns, not "
-                  "a tab, and row N + 1 has all k-mers with a count over N. MultiQC's Jellyfish "
-                  "module draws files of this form whose names end with _jf.hist." },
+          .help = "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates "
+                  "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
+                  "MultiQC's Jellyfish module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
         COUNTING_KMER("; required for reads. Only one k is possible, but -k may be repeated "

@@ -24,6 +24,22 @@ static enum kc_status check_exists(const char *operand, struct kc_error *err)
         return kc_input_open_failed(path, errno, err);
 }
 
+static enum kc_status refuse_missing(const struct invocation *call, struct kc_error *err)
+{
+        const char *const *names = (const char *const *)call->operands;
+        char *reads = shell_join(names + 1, (size_t)call->noperands - 1);
+        char *output = shell_join(names, 1);
+        const enum kc_status status =
+                reads == NULL || output == NULL
+                        ? kc_fail(err, KC_ENOMEM, "out of memory")
+                        : kc_fail(err, KC_EIO,
+                                  "there is no %s yet; to make it: kcount %s -k 31 -o %s", names[0],
+                                  reads, output);
+        free(reads);
+        free(output);
+        return status;
+}
+
 static enum kc_status refuse_counted(const char *name, struct kc_error *err)
 {
         char *file = shell_join(&name, 1);
@@ -281,6 +297,8 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         count.adds = true;
         count.noutputs = 1;
         KC_TRY(check_settings(count.settings, err));
+        if (access(call->operands[0], F_OK) != 0 && errno == ENOENT)
+                return refuse_missing(call, err);
         o->path = strdup(call->operands[0]);
         if (o->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

@@ -44,5 +44,5 @@ const char *folder_pattern(const char *path)
         for (size_t i = 1; i < N; i++)
                 if (nfiles[i] > nfiles[best])
                         best = i;
-        return patterns[best];
+        return nfiles[best] > 0 ? patterns[best] : NULL;
 }

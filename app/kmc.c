@@ -3,6 +3,7 @@
 #include "app/command.h"
 #include "app/counting.h"
 #include "app/exporting.h"
+#include "app/folder.h"
 #include "app/json.h"
 #include "app/kmc_options.h"
 #include "app/machine.h"
@@ -80,6 +81,8 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                   const struct kmc_files *files, struct kc_store **store,
                                   struct kc_error *err)
 {
+        if (!folder_is(s->folder))
+                return kc_fail(err, KC_EIO, "there is no folder %s", s->folder);
         char *path = name_counts(s);
         if (path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

@@ -179,6 +179,13 @@ static enum kc_status create_failed(const struct kc_new_file *file, const char *
                                     struct kc_error *err)
 {
         const char *why = strerror(errno);
+        char *folder = errno == ENOENT ? kc_path_folder(path) : NULL;
+        if (folder != NULL && access(folder, F_OK) != 0) {
+                (void)kc_fail(err, KC_EIO, "cannot create %s: there is no folder %s", path, folder);
+                free(folder);
+                return KC_EIO;
+        }
+        free(folder);
         if (file->path == NULL || strcmp(file->path, path) == 0)
                 return kc_fail(err, KC_EIO, "cannot create %s: %s", path, why);
         return kc_fail(err, KC_EIO, "cannot create %s, where the link %s leads: %s", file->path,

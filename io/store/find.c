@@ -66,6 +66,19 @@ out:
         return status;
 }
 
+/* Both references are sound. A file that was written once has two references to its only footer;
+ * if that one cannot be read, there is nothing that could be rescued. */
+static enum kc_status load_in_force(struct kc_store *store, const struct kc_store_header *header,
+                                    const struct kc_footer_ref *ref, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        const enum kc_status status = load_referenced(store, ref, &own);
+        if (status == KC_ECORRUPT && header->footer[0].offset == header->footer[1].offset)
+                return kc_fail(err, status, "%s, and it has no other; count the reads again",
+                               own.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
+}
+
 /* ---- the search ---- */
 
 /* As load, but a footer that is not sound counts as not found, not as a failure. */
@@ -203,7 +216,7 @@ enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_stor
         const struct kc_footer_ref *ref = best < 0 ? NULL : &header->footer[best];
         bool found;
         if (best >= 0 && kc_footer_ref_is_sound(&header->footer[1 - best]))
-                return load_referenced(store, ref, err);
+                return load_in_force(store, header, ref, err);
         if (best >= 0)
                 KC_TRY(kc_footer_ref_check(ref, store->path, store->nbytes, err));
         KC_TRY(search(store, ref == NULL ? sizeof *header : ref->offset + ref->nbytes, false,

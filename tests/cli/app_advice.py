@@ -37,6 +37,10 @@ def scene():
     s.write("y.fq.xz", lzma.compress(FASTQ))
     s.write("it's.fq.bz2", bz2.compress(FASTQ))
     s.write("bad.kc", (s.path / "reads.kc").read_bytes()[:-40])
+    s.kcount("reads.fq.gz", "-k", 9, "--stranded", "-o", "stranded.kc", "--quiet")
+    shutil.copy(s.path / "reads.kc", s.path / "grown.kc")
+    s.kcount("add", "grown.kc", "reads.fq.gz", "--quiet")
+    s.write("grown.kc", (s.path / "grown.kc").read_bytes()[:-40])
     s.write("cut.kff", (s.path / "rk.kff").read_bytes()[:-5])
     block = bytearray((s.path / "reads.kc").read_bytes())
     block[150] ^= 4
@@ -102,13 +106,33 @@ CALLS = [
     ("counts.tsv -k 9", "counts.tsv is a list of k-mers and their counts; convert it: K import "
                         "counts.tsv -o counts.kc"),
     ("folder -k 9", "folder " + FOLDER + "name the files: folder/*.fastq.gz"),
-    ("'no reads/' -k 9", "no reads/ " + FOLDER + "name the files: 'no reads/'*.fq.gz"),
+    ("'no reads/' -k 9", "no reads/ " + FOLDER + "it holds no file that looks like reads"),
     ("old.meryl/ -k 9", "old.meryl/ " + FOLDER + "convert it: meryl print old.meryl/ | K import - "
                                               "--canonical -o old.kc"),
     ("query reads.kc -f folder", "folder " + FOLDER + "name a file in it"),
     ("text -k 9", "text is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with "
                   "'@' or '>', but with \"neither\"; name a file of reads: FASTQ, FASTA, SAM, BAM or "
                   "CRAM"),
+    ("list -k 9", "list is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with "
+                  "'@' or '>', but with \"x.fq.xz\"; name a file of reads: FASTQ, FASTA, SAM, BAM "
+                  "or CRAM; if it is a list of files, write @list"),
+    ("add 'no.kc' 'my reads.fq' x.fq.xz",
+     "there is no no.kc yet; to make it: K 'my reads.fq' x.fq.xz -k 31 -o no.kc"),
+    ("reads.fq.gz -k 9 -o none/x.kc", "cannot create none/x.kc: there is no folder none"),
+    ("reads.fq.gz reads.kc flip.kc -k 9 -o x.kc",
+     "reads.kc is a .kc file, which holds counts already; to add up the .kc files: K merge "
+     "reads.kc flip.kc -o all.kc, or to print it: K dump reads.kc"),
+    ("add reads.kc flip.kc",
+     "flip.kc is a .kc file, which holds counts already; to add up the .kc files: K merge reads.kc "
+     "flip.kc -o all.kc, or to print it: K dump flip.kc"),
+    ("hist reads.kc flip.kc",
+     "reads.kc is a .kc file: hist takes one .kc file alone, or reads; to add up the .kc files: K "
+     "merge reads.kc flip.kc -o all.kc, or to print it: K hist reads.kc"),
+    ("merge reads.kc stranded.kc -o x.kc",
+     "reads.kc holds canonical k-mers, but stranded.kc holds stranded ones; count all files with "
+     "--stranded, or all without it; if one was imported, import it again with --canonical"),
+    ("dump bad.kc", "bad.kc is truncated: it has BAD bytes, but its footer ends at WHOLE, and it "
+                    "has no other; count the reads again"),
     ("reads.fq.gz empty.fq -k 9 -o x.kc", "empty.fq is empty; find out why, or skip it with --skip-empty"),
     ("dump empty", "cannot open empty: No such file or directory"),
     ("https://a.org/x.fq.gz -k 9",
@@ -122,7 +146,8 @@ CALLS = [
     ("dump -", "standard input: a .kc file cannot be read from a pipe; name the file"),
     ("import cut.kff -o x.kc",
      "cut.kff is truncated: it does not end with KFF; copy or download the file again"),
-    *((f"{command} {name}.kc", None) for command in ("dump", "check") for name in ("bad", "flip")),
+    *((f"{command} {name}.kc", None)
+      for command in ("dump", "check") for name in ("grown", "flip")),
 ]
 
 
@@ -151,12 +176,14 @@ def test_foreign_files():
 def test_calls():
     s = scene()
     s.write("list", "x.fq.xz\n")
+    whole, bad = ((s.path / name).stat().st_size for name in ("reads.kc", "bad.kc"))
     for call, said in CALLS:
         if said is None:
             name = call.split()[-1].partition(".")[0]
             s.kcount(*shlex.split(call), code=1, message="; to copy what is sound: kcount check "
                      f"{name}.kc --repair {name}.repaired.kc\n")
         else:
+            said = said.replace("BAD", str(bad)).replace("WHOLE", str(whole))
             refused(s, said.replace("K ", "kcount "), *shlex.split(call))
 
 

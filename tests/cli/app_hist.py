@@ -4,9 +4,12 @@ the same options, without that file. And the histogram in count's JSON.
 
     app_hist.py KCOUNT SOURCE
 """
+import gzip
 import json
 import os
 import random
+import re
+import shlex
 import subprocess
 
 from session import READS, SOURCE, Session, expect
@@ -144,7 +147,7 @@ errors below 11; peak at 24; about 43,500 bases in the genome if haploid
 """
 HINT = """\
 for a model:
-  kcount hist --genomescope phage.kc > phage.hist
+  kcount hist phage.kc --genomescope > phage.hist
   genomescope2 -i phage.hist -o model -k 31
 """
 
@@ -168,11 +171,19 @@ def test_plot():
     expect(("24    2,401  ████" in blocks, "#" in blocks), (True, False), blocks)
     reads = s.kcount("hist", phage, "-k", 31, "--plot", "--quiet",
                      env=plain_environment(LC_CTYPE="POSIX"))
-    expect(reads, plot.replace(HINT, "for a model: see 'kcount hist --help'\n"), "plot of reads")
+    again = f"kcount hist {phage} -k 31 --genomescope --quiet"
+    expect(reads, plot.replace("kcount hist phage.kc --genomescope", again), "plot of reads")
+    with gzip.open(phage) as file:
+        pipe = s.kcount("hist", "-", "-k", 31, "--plot", "--quiet", text=file.read().decode())
+    expect(pipe.endswith("for a model: see 'kcount hist --help'\n"), True, "plot of a pipe")
     s.kcount(phage, "-k", 31, "--stranded", "-o", "odd 'name'.kc")
     stranded = s.kcount("hist", "odd 'name'.kc", "--plot", env=plain_environment())
-    expect("in both strands of the genome if haploid for a model: see 'kcount hist --help'" in
+    expect("in both strands of the genome if haploid for a model: " in
            stranded.replace("\n", " "), True, stranded)
+    line = re.search("  kcount (.*) > (.*)\n  genomescope2 -i (.*) -o model -k 31\n$", stranded)
+    expect([shlex.split(words) for words in line.groups()],
+           [["hist", "odd 'name'.kc", "--genomescope"], ["odd 'name'.hist"], ["odd 'name'.hist"]],
+           "the commands for a model")
 
 
 def test_plot_on_terminal():
@@ -181,7 +192,8 @@ def test_plot_on_terminal():
     for rows, columns in ((50, 80), (24, 120), (24, 60), (16, 20), (100, 200)):
         plot = on_terminal(s, (rows, columns), "hist", "phage.kc", "--plot", LANG="en_US.utf8")
         lines = plot.splitlines()
-        expect(max(map(len, lines)) <= columns, True, f"width on {columns} columns:\n{plot}")
+        expect(plot.endswith(HINT), True, f"commands on {columns} columns:\n{plot}")
+        expect(max(map(len, lines[:-2])) <= columns, True, f"width on {columns} columns:\n{plot}")
         expect(len(lines) < rows, True, f"height on {rows} rows:\n{plot}")
         expect("█" in plot, True, "blocks on a terminal")
     zero = on_terminal(s, (0, 0), "hist", "phage.kc", "--plot")
@@ -215,7 +227,8 @@ WRONG = [
     (["a.kc", "--device", "cpu"], "--device is only for reads"),
     (["a.kc", "--gpu-memory", "1G"], "--gpu-memory is only for reads"),
     (["a.kc", "a.kc"],
-     "a.kc is a .kc file: hist takes one .kc file alone, or reads; 'kcount merge' adds up"),
+     "a.kc is a .kc file: hist takes one .kc file alone, or reads; to add up the .kc files: "
+     "kcount merge a.kc a.kc -o all.kc, or to print it: kcount hist a.kc"),
     (["a.fq", "a.kc", "-k", "3"], "a.kc is a .kc file: hist takes one .kc file alone"),
     (["a.kc", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
     (["a.fq", "-k", "3", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),

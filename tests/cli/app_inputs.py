@@ -448,8 +448,7 @@ def test_lists():
 def test_database_as_reads():
     s = Session()
     s.kcount("a.fq", "-k", 3, "--quiet")
-    wanted = ("a.kc is a .kc file, which holds counts already; 'kcount merge' adds up several such "
-              "files; to print one: kcount dump a.kc")
+    wanted = ("a.kc is a .kc file, which holds counts already; to print it: kcount dump a.kc")
     refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc", *CPU)
     refuse(s, wanted, "query", "a.kc", "-f", "a.kc")
 

@@ -122,8 +122,8 @@ def test_own_files():
     s = Session()
     (s.path / "a.fa").write_text(">r\nACGTACGTAC\n")
     s.kcount("count", "a.fa", "-k", 5, "-o", "a.kc")
-    refused(s, "a.kc", "a.kc is a .kc file, which holds counts already; 'kcount merge' adds up several "
-            "such files; to print one: kcount dump a.kc")
+    refused(s, "a.kc", "a.kc is a .kc file, which holds counts already; to print it: kcount "
+            "dump a.kc")
 
 
 def test_names():
@@ -436,7 +436,7 @@ def test_text_strands_and_counts():
     s.write("a.txt", "ACG 3\nCGT 4\nAAA 1\n")
     check_import(s, "a.txt", {"AAA": 1, "ACG": 7}, "--canonical", "--canonical")
     check_import(s, "a.txt", {"AAA": 1, "ACG": 3, "CGT": 4}, "no option")
-    refused(s, "a.txt", "exclude", "--canonical", "--stranded", code=2)
+    refused(s, "a.txt", "cannot be used together", "--canonical", "--stranded", code=2)
     s.write("a.txt", "ACG 3\nAAA 1\n")
     expect(imported(s, "a.txt", "--stranded")[1]["stranded"], True, "--stranded")
     s.write("a.txt", f"AAA {2**32 - 1}\nAAC {2**32}\nAAA 1\nACC 0\nACG {10**30}\n")

@@ -172,7 +172,8 @@ def test_refusals(f):
                                (("-k21", "-k31", *names), "-k21 and -k31 exclude each other"), (("-m0", *names), "-m: '0' is not"),
                                (("-j", *names), "'-j': expected -j"), ((*names, "-k31"), "unexpected '-k31' after"),
                                (("a.fq", "out"), "are needed"), (("missing", "out", "tmp"), "cannot open missing"),
-                               (("a.fq", "out", "nowhere"), "nowhere"), (("a.fq", "nowhere/out", "tmp"), "nowhere/out"),
+                               (("a.fq", "out", "nowhere"), "kcount-kmc: there is no folder nowhere\n"),
+                               (("a.fq", "nowhere/out", "tmp"), "nowhere/out"),
                                (("-jnowhere/j", *names), "nowhere/j")):
         text = f.call(*arguments, code=1, message=message)
         if text or f.names() != before:
