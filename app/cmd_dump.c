@@ -66,7 +66,7 @@ static const struct option_spec dump_options[] = {
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         DUMPING_OPTIONS(FIELD(common)),
-        OPTION_THREADS(FIELD(common.common.nthreads)),
+        OPTION_THREADS_OR(FIELD(common.common.nthreads), "a tab is the default"),
         MESSAGE_OPTIONS(FIELD(common.common)),
         { 0 },
 };

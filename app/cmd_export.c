@@ -140,6 +140,15 @@ out:
         return status;
 }
 
+static char *propose_output(const struct invocation *call)
+{
+        const struct export_settings *s = call->settings;
+        enum kc_file_format format;
+        return exporting_format(s->format, &format, NULL) == KC_OK
+                       ? exporting_name(call->operands[0], format)
+                       : strdup("NAME");
+}
+
 #define FIELD(member) offsetof(struct export_settings, member)
 
 static const struct option_spec export_options[] = {
@@ -156,6 +165,7 @@ static const struct option_spec export_options[] = {
           .argument = "NAME",
           .offset = FIELD(output),
           .required = true,
+          .propose = propose_output,
           .help = "The file to write, or the beginning of the files' names. Required. An ending "
                   "that the format adds may be included." },
         OPTION_THREADS(FIELD(common.nthreads)),

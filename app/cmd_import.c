@@ -7,6 +7,7 @@
 #include "app/memory.h"
 #include "app/message.h"
 #include "app/output_check.h"
+#include "app/output_name.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/writing.h"
@@ -55,7 +56,7 @@ static enum kc_status check_settings(const struct importing *m, struct kc_error 
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(output_check_stdout(s->output, "-o", err));
         KC_TRY(output_check_files(&s->output, 1, &m->path, 1, err));
-        KC_TRY(output_check(s->output, s->force, err));
+        KC_TRY(output_check(s->output, false, s->force, err));
 out:
         return status;
 }
@@ -245,6 +246,11 @@ out:
         return status;
 }
 
+static char *propose_output(const struct invocation *call)
+{
+        return output_name_imported(call->operands[0]);
+}
+
 #define FIELD(member) offsetof(struct import_settings, member)
 
 static const struct option_spec import_options[] = {
@@ -253,6 +259,7 @@ static const struct option_spec import_options[] = {
           .name = "output",
           .argument = "FILE",
           .required = true,
+          .propose = propose_output,
           .offset = FIELD(output),
           .help = "The .kc file to write. Required." },
         OPTION_THREADS(FIELD(common.nthreads)),

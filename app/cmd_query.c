@@ -4,9 +4,9 @@
  * k-mers are collected into a batch, looked up by all threads, and printed in order.
  */
 #include "app/command.h"
-#include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/message.h"
+#include "app/misplaced.h"
 #include "app/sequences.h"
 #include "app/shell.h"
 #include "app/stores.h"
@@ -29,7 +29,7 @@ struct query_settings {
 };
 
 struct query {
-        const char *path;
+        const struct invocation *call;
         struct kc_store *store;
         struct kc_lookup **lookups; /* one per thread */
         int nthreads, k;
@@ -141,9 +141,9 @@ static enum kc_status advise_range(const char *path, const char *text,
 static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
 {
         struct kc_error refused = { 0 };
-        if (kmer_text_check(text, q->k, &refused) == KC_OK)
+        if (misplaced_check_sequence(q->call, text, q->k, &refused) == KC_OK)
                 return ask_sequence(q, text, strlen(text), err);
-        return is_prefix(text, q->k) ? advise_range(q->path, text, &refused, err)
+        return is_prefix(text, q->k) ? advise_range(q->call->operands[0], text, &refused, err)
                                      : kc_fail_as(err, &refused);
 }
 
@@ -169,12 +169,13 @@ out:
         return status;
 }
 
-static enum kc_status open_query(struct query *q, const char *path, struct kc_error *err)
+static enum kc_status open_query(struct query *q, const struct invocation *call,
+                                 struct kc_error *err)
 {
         struct kc_store_info info;
         enum kc_status status;
-        q->path = path;
-        KC_TRY(stores_open(&q->store, path, err));
+        q->call = call;
+        KC_TRY(stores_open(&q->store, call->operands[0], err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
         q->stranded = info.stranded;
@@ -211,7 +212,8 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "query needs a SEQUENCE, or -f FILE%s",
                                command_example(call->command, example));
-        KC_TRY(open_query(&query, call->operands[0], err));
+        KC_TRY(misplaced_check_first(call, err));
+        KC_TRY(open_query(&query, call, err));
         for (int i = 1; i < call->noperands; i++)
                 KC_TRY(ask_argument(&query, call->operands[i], err));
         if (s->file)
@@ -232,6 +234,7 @@ static const struct option_spec query_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
+          .is_input = true,
           .help = "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
                   "the arguments. In a text file, the first field of each line is used. The "
                   "file may be compressed with gzip, BGZF or zstd; - is standard input. For "

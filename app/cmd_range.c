@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/dumping.h"
 #include "app/kmer_text.h"
+#include "app/misplaced.h"
 #include "app/stores.h"
 #include "kmer/kmer.h"
 
@@ -22,6 +23,7 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
                 .from = from, .to = to, .format = { .max_count = UINT32_MAX }, .totals = s->count
         };
         enum kc_status status;
+        KC_TRY(misplaced_check_first(call, err));
         KC_TRY(dumping_check(&s->common, input, err));
         KC_TRY(stores_open(&request.store, input, err));
         kc_store_get_info(request.store, &info);

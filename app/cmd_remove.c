@@ -2,10 +2,10 @@
  * kcount remove: remove k-mers from a .kc file, by a run of tombstones.
  */
 #include "app/command.h"
-#include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/memory.h"
 #include "app/message.h"
+#include "app/misplaced.h"
 #include "app/output_check.h"
 #include "app/removals.h"
 #include "app/signals.h"
@@ -42,11 +42,12 @@ struct removing {
 };
 
 /* A sequence typed by hand that is too short or holds other letters must be a mistake. */
-static enum kc_status check_arguments(const struct removals *r, struct kc_error *err)
+static enum kc_status check_arguments(const struct removals *r, const struct invocation *call,
+                                      struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < r->narguments; i++)
-                KC_TRY(kmer_text_check(r->arguments[i], r->k, err));
+                KC_TRY(misplaced_check_sequence(call, r->arguments[i], r->k, err));
 out:
         return status;
 }
@@ -64,7 +65,7 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;
         r->removals.k = r->k;
-        KC_TRY(check_arguments(&r->removals, err));
+        KC_TRY(check_arguments(&r->removals, call, err));
         if (r->settings->file != NULL)
                 KC_TRY(sequences_open(&r->removals.file, r->settings->file, err));
         KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writing.writer), r->k, err));
@@ -206,7 +207,9 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE%s",
                                command_example(call->command, example));
-        status = device_check(s->device, NULL, DEVICE_MERGES, err);
+        status = misplaced_check_first(call, err);
+        if (status == KC_OK)
+                status = device_check(s->device, NULL, DEVICE_MERGES, err);
         if (status != KC_OK)
                 return status;
         removals_init(&r.removals);
@@ -234,6 +237,7 @@ static const struct option_spec remove_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
+          .is_input = true,
           .help = "Remove all k-mers of a FASTA, FASTQ or text file. In a text file, the first "
                   "field of each line is used, so that the output of dump can be given. The "
                   "file may be compressed with gzip, BGZF or zstd; - is standard input. "

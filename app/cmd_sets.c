@@ -5,6 +5,8 @@
 #include "app/command.h"
 #include "app/output_check.h"
 
+#include <string.h>
+
 /* The files that the operands name, those in lists included. */
 static enum kc_status find_inputs(const struct invocation *call, struct kc_inputs *inputs,
                                   struct kc_error *err)
@@ -55,12 +57,18 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         return run(call, KC_SET_SUBTRACT, KC_RULE_LEFT, err);
 }
 
+static char *propose_output(const struct invocation *call)
+{
+        (void)call;
+        return strdup("out.kc");
+}
+
 #define FIELD(member) COMBINE_FIELD(member)
 
 /* clang-format off */
 #define OUTPUT_OPTION \
         { .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
-          .offset = FIELD(output), .required = true, \
+          .offset = FIELD(output), .required = true, .propose = propose_output, \
           .help = "The .kc file to write. Required." }
 #define COMMON_OPTIONS \
         COMBINE_OPTIONS, \

@@ -298,7 +298,7 @@ static enum kc_status check_output(const struct combine_plan *plan,
                 return KC_OK;
         KC_TRY(output_check_stdout(plan->output, "-o", err));
         KC_TRY(output_check_files(outputs, noutputs, plan->inputs, plan->ninputs, err));
-        KC_TRY(output_check(plan->output, s->force, err));
+        KC_TRY(output_check(plan->output, false, s->force, err));
 out:
         return status;
 }

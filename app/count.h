@@ -59,6 +59,10 @@ struct count {
 
 /* ---- app/count_inputs.c: inputs ---- */
 
+/* Fails if there is no file for one of the operands from `first` on: KC_EINPUT, or KC_EUSAGE if it
+ * is likely to mean something else. */
+enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err);
+
 /* KC_EUSAGE if an operand is also an output, or if two outputs are one file. Does not open the
  * operands. */
 enum kc_status count_check_operands(const struct count *count, struct kc_error *err);

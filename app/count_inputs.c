@@ -1,12 +1,65 @@
 #include "app/count.h"
 
+#include "app/folder.h"
 #include "app/output_check.h"
 #include "app/references.h"
 #include "app/same_files.h"
+#include "app/shell.h"
+#include "io/input/input.h"
 #include "kmer/kmer.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* KMC's command line ends with the names of the output and of a folder. */
+static enum kc_status refuse_output(const char *output, const char *folder, struct kc_error *err)
+{
+        char *name, *line = NULL;
+        if (asprintf(&name, "%s.kc", output) >= 0) {
+                const char *const words[] = { "-o", name, "--tmp", folder };
+                line = shell_join(words, 4);
+                free(name);
+        }
+        if (line == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status =
+                kc_fail(err, KC_EUSAGE,
+                        "there is no file %s, and kcount takes no output name there; write %s",
+                        output, line);
+        free(line);
+        return status;
+}
+
+/* The operand i is missing: what the user may have meant by it. */
+static enum kc_status refuse_missing(const struct invocation *call, int i, struct kc_error *err)
+{
+        const struct option_numbers *ks = &((const struct count_settings *)call->settings)->ks;
+        const char *operand = call->operands[i], *path = operand + (operand[0] == '@');
+        const int error = errno;
+        if (ks->n > 0 && operand[strspn(operand, "0123456789")] == '\0')
+                return kc_fail(err, KC_EUSAGE,
+                               "there is no file %s; to count with several k: -k %" PRIu64 ",%s",
+                               operand, ks->values[ks->n - 1], operand);
+        if (i > 0 && i == call->noperands - 2 && folder_is(call->operands[i + 1]) &&
+            option_find(call->command->options, "output") != NULL)
+                return refuse_output(operand, call->operands[i + 1], err);
+        return kc_input_open_failed(path, error, err);
+}
+
+enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err)
+{
+        for (int i = first; i < call->noperands; i++) {
+                const char *operand = call->operands[i];
+                if (strcmp(operand, "-") != 0 && access(operand + (operand[0] == '@'), F_OK) != 0)
+                        return refuse_missing(call, i, err);
+        }
+        return KC_OK;
+}
 
 /* Each of several processes reads the list, but only one of them could read it from a pipe. */
 static enum kc_status check_list(const struct count *count, const char *list, struct kc_error *err)

@@ -5,6 +5,7 @@
 #include "app/output_name.h"
 #include "app/signals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ static enum kc_status create_files(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (int i = 0; i < count->noutputs; i++)
-                KC_TRY(output_check(count->outputs[i].path, count->settings->force, err));
+                KC_TRY(output_check(count->outputs[i].path, false, count->settings->force, err));
         for (int i = 0; i < count->noutputs; i++)
                 KC_TRY(create_store(count, &count->outputs[i], err));
 out:
@@ -150,9 +151,12 @@ out:
 void count_warn_of_lengths(const struct count *count)
 {
         const unsigned ntimes = count->settings->ks.ntimes;
+        char times[32] = "twice";
+        if (ntimes > 2)
+                snprintf(times, sizeof times, "%u times", ntimes);
         for (int i = 0; i < count->noutputs && ntimes > 1 && writes_file(count); i++)
-                message_print("kcount: warning: -k is given %u times: k = %d is counted into %s\n",
-                              ntimes, count->outputs[i].k, count->outputs[i].path);
+                message_print("kcount: warning: -k is given %s: k = %d is counted into %s\n", times,
+                              count->outputs[i].k, count->outputs[i].path);
 }
 
 static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)

@@ -3,7 +3,9 @@
 #include "app/command.h"
 #include "app/count.h"
 #include "app/machine.h"
+#include "app/misplaced.h"
 #include "app/output_check.h"
+#include "app/output_name.h"
 #include "app/reader_only.h"
 #include "app/shell.h"
 #include "app/signals.h"
@@ -16,12 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum kc_status check_exists(const char *operand, struct kc_error *err)
+/* A .kc file that is to be exported. */
+static enum kc_status advise_export(const char *name, const char *format, struct kc_error *err)
 {
-        const char *path = operand[0] == '@' ? operand + 1 : operand;
-        if (strcmp(operand, "-") == 0 || access(path, F_OK) == 0)
-                return KC_OK;
-        return kc_input_open_failed(path, errno, err);
+        char *stem = strndup(name, output_stem_length(name)), *line = NULL;
+        if (stem != NULL) {
+                const char *const words[] = {
+                        "kcount", "export", name, "--to", format, "-o", stem
+                };
+                line = shell_join(words, sizeof words / sizeof *words);
+        }
+        const enum kc_status status =
+                line != NULL
+                        ? kc_fail(err, KC_EUSAGE, "%s is already counted; try '%s'", name, line)
+                        : kc_fail(err, KC_ENOMEM, "out of memory");
+        free(stem);
+        free(line);
+        return status;
 }
 
 static enum kc_status refuse_missing(const struct invocation *call, struct kc_error *err)
@@ -53,36 +66,27 @@ static enum kc_status refuse_counted(const char *name, struct kc_error *err)
         return status;
 }
 
-/* A line that can be pasted, unless there are so many files that nobody wants to read it. */
 static enum kc_status suggest_k(const struct invocation *call, struct kc_error *err)
 {
-        enum { MOST = 200 };
-        const char *const *names = (const char *const *)call->operands;
-        const char *command = call->command == &command_count ? "" : "hist ", *more = "";
-        char *files = shell_join(names, (size_t)call->noperands);
-        if (files != NULL && strlen(files) > MOST && call->noperands > 1) {
-                free(files);
-                files = shell_join(names, 1);
-                more = " ...";
-        }
-        if (files == NULL)
+        const char *const nothing[] = { NULL };
+        char *line = invocation_line(call, nothing, nothing);
+        if (line == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        const enum kc_status status =
-                kc_fail(err, KC_EUSAGE,
-                        "which k? Try 'kcount %s%s%s -k 31' (21 for GenomeScope, 31 is common)",
-                        command, files, more);
-        free(files);
+        const enum kc_status status = kc_fail(
+                err, KC_EUSAGE, "which k? Try '%s -k 31' (21 for GenomeScope, 31 is common)", line);
+        free(line);
         return status;
 }
 
 enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)
 {
+        const struct count_settings *s = call->settings;
         enum kc_status status;
-        for (int i = 0; i < call->noperands; i++)
-                KC_TRY(check_exists(call->operands[i], err));
+        KC_TRY(count_check_exist(call, 0, err));
         for (int i = 0; i < call->noperands; i++)
                 if (kc_store_recognizes(call->operands[i]))
-                        return refuse_counted(call->operands[i], err);
+                        return s->format != NULL ? advise_export(call->operands[i], s->format, err)
+                                                 : refuse_counted(call->operands[i], err);
         status = suggest_k(call, err);
 out:
         return status;
@@ -183,9 +187,10 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         if (s->reader_only)
                 return KC_OK;
         KC_TRY(count_check_operands(count, err));
+        KC_TRY(count_choose_device(count, err));
+        KC_TRY(count_check_exist(count->writing.call, count->adds, err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
-        KC_TRY(count_choose_device(count, err));
         KC_TRY(open_all(count, err));
 out:
         return status;
@@ -297,6 +302,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         count.adds = true;
         count.noutputs = 1;
         KC_TRY(check_settings(count.settings, err));
+        KC_TRY(misplaced_check_first(call, err));
         if (access(call->operands[0], F_OK) != 0 && errno == ENOENT)
                 return refuse_missing(call, err);
         o->path = strdup(call->operands[0]);

@@ -34,7 +34,7 @@ enum kc_status dumping_check(const struct dumping_settings *settings, const char
                 return KC_OK;
         KC_TRY(output_check_files(&path, 1, &input, 1, err));
         if (text_out_makes_file(path))
-                KC_TRY(output_check(path, settings->force, err));
+                KC_TRY(output_check(path, true, settings->force, err));
 out:
         return status;
 }

@@ -4,6 +4,7 @@
 #include "app/message.h"
 #include "app/output_name.h"
 #include "app/signals.h"
+#include "app/suggest.h"
 #include "app/walking.h"
 #include "kmer/kmer.h"
 
@@ -12,14 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* "; did you mean 'kmc'?", or "". */
+static const char *suggest_format(const char *typed, char text[SUGGESTION_NBYTES])
+{
+        static const char *const others[][2] = { { "jf", "jellyfish" },
+                                                 { "text", "tsv" },
+                                                 { "txt", "tsv" },
+                                                 { "fasta", "kcount dump --fasta" },
+                                                 { "fa", "kcount dump --fasta" } };
+        struct suggestion s = suggestion_begin(typed, strlen(typed));
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                suggestion_offer(&s, others[i][0], others[i][1]);
+        for (int i = 0; i < KC_NFILE_FORMATS; i++)
+                suggestion_offer(&s, kc_format_name(i), kc_format_name(i));
+        return suggestion_text(&s, text);
+}
+
 enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
 {
         if (kc_format_find(name, format))
                 return KC_OK;
-        char list[KC_NFILE_FORMATS * 16] = "", *end = list;
+        char suggestion[SUGGESTION_NBYTES], list[KC_NFILE_FORMATS * 16] = "", *end = list;
         for (int i = 0; i < KC_NFILE_FORMATS; i++)
                 end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_format_name(i));
-        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s", name, list);
+        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s%s", name, list,
+                       suggest_format(name, suggestion));
 }
 
 char *exporting_name(const char *path, enum kc_file_format format)

@@ -21,6 +21,7 @@ struct foreign_option {
         const char *advice;   /* without it: what to do */
         enum conversion conversion;
         bool numbered; /* the row applies only if a number follows */
+        bool whole;    /* the name is the whole word, whose end kcount would take as an argument */
 };
 
 #define ANY_COUNT      "leave it out; counts go up to 4,294,967,295"
@@ -37,6 +38,12 @@ struct foreign_option {
 #define NO_FILTER      "--min 2 leaves out exactly the k-mers that are seen once"
 #define TO_FILE        "this goes to standard output; to write a file, end the line with > FILE"
 #define ALL_ROWS       "hist prints a row for each count that occurs"
+#define FILES_K        "leave it out; the file has its k"
+#define IN_PLACE       "leave it out; the .kc file itself is changed"
+#define TO_OTHER       "'kcount merge FILE.kc -o NEW.kc' writes another file"
+#define TO_DEVICE      "write --device cuda"
+#define WITH_DEVICES   " count hist add merge union intersect subtract compact remove "
+#define BY_SPACE       "write --columns space (for Jellyfish's -c -t, leave out both)"
 
 /* If several rows apply, the one with the longest name does; of these, the first. */
 static const struct foreign_option foreign_options[] = {
@@ -56,7 +63,7 @@ static const struct foreign_option foreign_options[] = {
         { "-r", .advice = "leave it out; the disk is used only if memory is short" },
         { "-hp", .own = "no-progress", .advice = "leave it out; there is no progress bar here" },
         { "-hc", .advice = NO_COMPRESSION },
-        { "-e", .advice = "'kcount hist' prints the exact histogram of reads" },
+        { "-e", .advice = "'kcount hist READS -k K' prints the exact histogram" },
         { "-j", " merge ", .advice = "kcount computes no similarities" },
         { "-j", .own = "json", .conversion = TO_STDOUT },
         { "-w", .advice = NO_OUTPUT },
@@ -65,6 +72,10 @@ static const struct foreign_option foreign_options[] = {
         { "-sp", .advice = ALL_THREADS },
         { "-sr", .advice = ALL_THREADS },
         { "-v", .advice = REPORTED },
+        { "-okff", " count ", .whole = true,
+          .advice = "write --format kff (for a file of this name: -o ./kff)" },
+        { "-okmc", " count ", .whole = true,
+          .advice = "write --format kmc (for a file of this name: -o ./kmc)" },
         { "--opt-out-size", .advice = "leave it out; a .kc file is small as it is" },
 
         /* FastK */
@@ -86,7 +97,7 @@ static const struct foreign_option foreign_options[] = {
         { "-C", .advice = BY_DEFAULT },
         { "--canonical", .advice = BY_DEFAULT },
         { "--both-strands", .advice = BY_DEFAULT },
-        { "-c", " dump ", .advice = BY_DEFAULT },
+        { "-c", " dump ", .advice = BY_SPACE },
         { "-ct", " dump ", .advice = BY_DEFAULT },
         { "-c", " info ", .advice = "'kcount info' prints all that a .kc file records" },
         { "-c", .advice = ANY_COUNT, .numbered = true },
@@ -128,6 +139,7 @@ static const struct foreign_option foreign_options[] = {
         { "--verbose", .advice = REPORTED },
 
         /* its other commands */
+        { "-h", " hist ", .own = "max-count", .numbered = true },
         { "-o", " hist query info ", .advice = TO_FILE },
         { "--output", " hist query info ", .advice = TO_FILE },
         { "-l", " query ", .advice = BY_ITSELF },
@@ -139,7 +151,7 @@ static const struct foreign_option foreign_options[] = {
         { "--increment", .advice = ALL_ROWS },
         { "--full", .advice = ALL_ROWS },
         { "--buffer-size", .advice = BY_ITSELF },
-        { "--column", .advice = BY_DEFAULT },
+        { "--column", .advice = BY_SPACE },
         { "--tab", .advice = BY_DEFAULT },
         { "--sequence", .own = "file" },
         { "--interactive", .advice = "write -f -" },
@@ -149,6 +161,23 @@ static const struct foreign_option foreign_options[] = {
         { "--skip", .advice = "'kcount dump' prints what a .kc file holds" },
         { "--cmd", .advice = "'kcount info' prints all that a .kc file records" },
         { "--recompute", .advice = "leave it out; a .kc file records its totals" },
+
+        /* what users expect elsewhere, or from other programs in general */
+        { "-k", .advice = FILES_K },
+        { "--kmer", .advice = FILES_K },
+        { "-K", .own = "kmer", .advice = FILES_K },
+        { "--kmer-length", .own = "kmer", .advice = FILES_K },
+        { "-o", " compact ", .advice = TO_OTHER },
+        { "--output", " compact ", .advice = TO_OTHER },
+        { "-o", " add remove ", .advice = IN_PLACE },
+        { "--output", " add remove ", .advice = IN_PLACE },
+        { "--format", " export ", .own = "to" },
+        { "--to", " count ", .own = "format" },
+        { "--to", " dump ", .advice = "write --fasta for FASTA; 'kcount export' has the others" },
+        { "--tmpdir", .own = "tmp" },
+        { "--overwrite", .own = "force" },
+        { "--gpu", WITH_DEVICES, .advice = TO_DEVICE },
+        { "--cuda", WITH_DEVICES, .advice = TO_DEVICE },
 };
 
 /* What follows the option's name in the word, without an equals sign; NULL if it is another word.
@@ -177,7 +206,7 @@ static const char *argument_of(const char *rest, const char *next)
 
 static bool is_number(const char *text)
 {
-        return text != NULL && isdigit((unsigned char)text[0]);
+        return text != NULL && *text != '\0' && text[strspn(text, "0123456789.")] == '\0';
 }
 
 static bool applies(const struct foreign_option *o, const struct command *command, const char *word,
@@ -186,7 +215,8 @@ static bool applies(const struct foreign_option *o, const struct command *comman
         char spaced[32];
         const char *rest = rest_of(o, word);
         snprintf(spaced, sizeof spaced, " %s ", command->name);
-        return rest != NULL && (o->commands == NULL || strstr(o->commands, spaced) != NULL) &&
+        return rest != NULL && !(o->whole && *rest != '\0') &&
+               (o->commands == NULL || strstr(o->commands, spaced) != NULL) &&
                (!o->numbered || is_number(argument_of(rest, next)));
 }
 
@@ -238,6 +268,13 @@ static enum kc_status refuse_with(const char *word, const char *advice, struct k
         const bool is_long = word[1] == '-';
         return kc_fail(err, KC_EUSAGE, "unknown option '%.*s': %s",
                        (int)(is_long ? strcspn(word, "=") : strlen(word)), word, advice);
+}
+
+enum kc_status foreign_word_refuse(const struct command *command, const char *word,
+                                   struct kc_error *err)
+{
+        const struct foreign_option *o = find(command, word, NULL);
+        return o != NULL && o->whole ? refuse_with(word, o->advice, err) : KC_OK;
 }
 
 enum kc_status foreign_option_refuse(const struct command *command, const char *word,

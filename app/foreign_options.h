@@ -15,4 +15,9 @@
 enum kc_status foreign_option_refuse(const struct command *command, const char *word,
                                      const char *next, struct kc_error *err);
 
+/* Likewise, for a word that kcount would accept, because it takes the end of the word as the
+ * option's argument. */
+enum kc_status foreign_word_refuse(const struct command *command, const char *word,
+                                   struct kc_error *err);
+
 #endif

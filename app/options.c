@@ -2,6 +2,7 @@
 
 #include "app/foreign_options.h"
 #include "app/output_check.h"
+#include "app/shell.h"
 #include "app/size.h"
 #include "app/suggest.h"
 
@@ -64,6 +65,8 @@ static const char *hint_at(const struct option_spec *spec, const char *text, cha
         hint[0] = '\0';
         if (spec->letter && text[0] == '=')
                 snprintf(hint, HINT_NBYTES, "; write -%c %s", spec->letter, text + 1);
+        else if (spec->type == OPTION_NUMBERS && strchr(text, ' ') != NULL)
+                snprintf(hint, HINT_NBYTES, "; put a comma between numbers, and no space");
         else if (spec->mistaken != NULL)
                 snprintf(hint, HINT_NBYTES, "; %s", spec->mistaken);
         return hint;
@@ -283,7 +286,7 @@ static void offer_names(struct suggestion *s, const struct option_spec *specs)
                 if (!o->hidden)
                         suggestion_offer(s, o->name, o->name);
         for (size_t i = 0; i < NALIASES; i++)
-                if (option_find(specs, aliases[i].own) != NULL)
+                if (aliases[i].name[0] != '\0' && option_find(specs, aliases[i].own) != NULL)
                         suggestion_offer(s, aliases[i].name, aliases[i].own);
 }
 
@@ -294,6 +297,9 @@ static enum kc_status refuse_long(const struct command *command, const char *wor
         struct suggestion s = suggestion_begin(word + 2, (size_t)n - 2);
         enum kc_status status;
         KC_TRY(foreign_option_refuse(command, word, next, err));
+        if (n == 3 && find_letter(command->options, word[2]) != NULL)
+                return kc_fail(err, KC_EUSAGE, "unknown option '%.*s'; did you mean '-%c'?", n,
+                               word, word[2]);
         offer_names(&s, command->options);
         offer_names(&s, general_options);
         if (s.name != NULL)
@@ -319,7 +325,7 @@ static enum kc_status check_letters(const struct command *command, const char *w
                 return kc_fail(err, KC_EUSAGE, "unknown option '%.*s'; did you mean '-%.*s'?",
                                (int)n, word, (int)n, word);
         if (own != NULL && own->argument != NULL)
-                return KC_OK;
+                return foreign_word_refuse(command, word, err);
         return foreign_option_refuse(command, word, next, err);
 }
 
@@ -336,6 +342,91 @@ static enum kc_status check_list(const struct option_spec *spec, const char *arg
         option_short_name(spec, name);
         return kc_fail(err, KC_EUSAGE, "%s %s: remove the space after the comma (%s %s%s)", name,
                        argument, name, argument, next);
+}
+
+/* Whether a word is, or ends with, this argument, which points into the command line. */
+static bool contains(const char *word, const char *argument)
+{
+        return argument >= word && argument <= word + strlen(word);
+}
+
+/* Add the words of the command line that give an option with this argument: one, or two. */
+static const char **add_words(const struct invocation *call, const char *argument,
+                              const char **words)
+{
+        for (size_t i = 1; i < call->nwords; i++) {
+                if (!contains(call->words[i], argument))
+                        continue;
+                if (call->words[i] == argument)
+                        *words++ = call->words[i - 1];
+                *words++ = call->words[i];
+        }
+        return words;
+}
+
+/* The option was given before, with the argument `before`. Files can be joined. */
+static enum kc_status refuse_twice(const struct invocation *call, const struct option_spec *spec,
+                                   const char *before, const char *argument, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        option_short_name(spec, name);
+        if (!spec->is_input || strcmp(before, "-") == 0 || strcmp(argument, "-") == 0)
+                return kc_fail(err, KC_EUSAGE, "%s is given twice: %s and %s", name, before,
+                               argument);
+        const char *const names[] = { before, argument }, *const front[] = { name, "-", NULL };
+        const char *dropped[5] = { NULL };
+        add_words(call, argument, add_words(call, before, dropped));
+        char *files = shell_join(names, 2), *line = invocation_line(call, front, dropped);
+        enum kc_status status = KC_ENOMEM;
+        if (files == NULL || line == NULL)
+                kc_fail(err, KC_ENOMEM, "out of memory");
+        else
+                status =
+                        kc_fail(err, KC_EUSAGE, "%s is given twice; give one file, or: cat %s | %s",
+                                name, files, line);
+        free(files);
+        free(line);
+        return status;
+}
+
+/* A field has room for one argument, a list of numbers for more. */
+static enum kc_status note_given(struct invocation *call, const struct option_spec *spec,
+                                 const char *argument, struct kc_error *err)
+{
+        const char **given = &call->given[spec - call->command->options];
+        const char *before = *given;
+        *given = argument != NULL ? argument : "";
+        if (before == NULL || spec->type == OPTION_NUMBERS || strcmp(before, *given) == 0)
+                return KC_OK;
+        return refuse_twice(call, spec, before, argument, err);
+}
+
+/* Whether -k is given, also if only by a word that is still to come. */
+static bool has_kmer(const struct invocation *call, const struct words *words)
+{
+        const struct option_spec *specs = call->command->options;
+        const struct option_spec *kmer = option_find(specs, "kmer");
+        bool found = kmer == NULL || call->given[kmer - specs] != NULL;
+        for (char **w = words->next; w < words->end && !found; w++)
+                found = strncmp(*w, "-k", 2) == 0 ||
+                        (strncmp(*w, "--", 2) == 0 &&
+                         find_long(specs, *w + 2, strcspn(*w + 2, "=")) == kmer);
+        return found;
+}
+
+/* Jellyfish's -m is the length of the k-mers. */
+static enum kc_status check_memory(const struct invocation *call, const struct option_spec *spec,
+                                   const char *argument, const struct words *words,
+                                   struct kc_error *err)
+{
+        uint64_t k;
+        if (spec->letter != 'm' || has_kmer(call, words) || !parse_number(argument, &k) || k == 0 ||
+            k > option_find(call->command->options, "kmer")->max)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "-m is memory here; for k-mers of length %s, write -k %s (for %s GiB of "
+                       "memory, -m %sG)",
+                       argument, argument, argument, argument);
 }
 
 /*
@@ -360,8 +451,10 @@ static enum kc_status take_option(struct invocation *call, const struct option_s
                 argument = *words->next++;
         if (spec->type == OPTION_NUMBERS)
                 KC_TRY(check_list(spec, argument, next_of(words), err));
+        if (spec->type == OPTION_SIZE)
+                KC_TRY(check_memory(call, spec, argument, words, err));
         if (!general)
-                call->given[spec - call->command->options] = true;
+                KC_TRY(note_given(call, spec, argument, err));
         KC_TRY(set_field(spec, argument, general ? (void *)call : call->settings, err));
 out:
         return status;
@@ -449,15 +542,40 @@ static enum kc_status check_operands(const struct invocation *call, struct kc_er
                        command->operands, call->operands[command->max_operands]);
 }
 
+/* A required option is missing: propose one for the user's own command line. */
+static enum kc_status propose(const struct invocation *call, const struct option_spec *spec,
+                              struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES], option[OPTION_NAME_NBYTES];
+        char *argument = spec->propose(call);
+        const char *const nothing[] = { NULL }, *const one = argument;
+        char *word = argument != NULL ? shell_join(&one, 1) : NULL;
+        char *line = invocation_line(call, nothing, nothing);
+        enum kc_status status = KC_ENOMEM;
+        if (word == NULL || line == NULL)
+                kc_fail(err, KC_ENOMEM, "out of memory");
+        else
+                status = kc_fail(err, KC_EUSAGE, "%s %s is required; for example: %s %s %s",
+                                 option_name(spec, name), spec->argument, line,
+                                 option_short_name(spec, option), word);
+        free(argument);
+        free(word);
+        free(line);
+        return status;
+}
+
 static enum kc_status check_required(const struct invocation *call, struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES], example[EXAMPLE_NBYTES];
         const struct option_spec *specs = call->command->options;
-        for (int i = 0; specs[i].type != OPTION_END; i++)
-                if (specs[i].required && !call->given[i])
-                        return kc_fail(err, KC_EUSAGE, "%s %s is required%s",
-                                       option_name(&specs[i], name), specs[i].argument,
-                                       command_example(call->command, example));
+        for (int i = 0; specs[i].type != OPTION_END; i++) {
+                if (!specs[i].required || call->given[i])
+                        continue;
+                if (specs[i].propose != NULL)
+                        return propose(call, &specs[i], err);
+                return kc_fail(err, KC_EUSAGE, "%s %s is required%s", option_name(&specs[i], name),
+                               specs[i].argument, command_example(call->command, example));
+        }
         return KC_OK;
 }
 
@@ -509,7 +627,53 @@ const struct option_spec *invocation_other_option(const struct invocation *call,
 bool invocation_has(const struct invocation *call, const char *name)
 {
         const struct option_spec *spec = option_find(call->command->options, name);
-        return spec != NULL && call->given[spec - call->command->options];
+        return spec != NULL && call->given[spec - call->command->options] != NULL;
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+        while (*words != NULL && *words != word)
+                words++;
+        return *words != NULL;
+}
+
+/* max_operands: those after them are left out, with dots at the end. */
+static char *join_line(const struct invocation *call, const char *const *front,
+                       const char *const *dropped, int max_operands)
+{
+        enum { NOWN = 3, MOST_FRONT = 2 }; /* words */
+        const char *const none[] = { NULL };
+        const char *const *left_out = max_operands < call->noperands
+                                              ? (const char *const *)call->operands + max_operands
+                                              : none;
+        const char **words = calloc(call->nwords + NOWN + MOST_FRONT, sizeof *words);
+        size_t n = 0;
+        if (words == NULL)
+                return NULL;
+        words[n++] = "kcount";
+        if (strcmp(call->words[0], call->command->name) == 0)
+                words[n++] = call->command->name;
+        for (size_t i = 0; i < MOST_FRONT && front[i] != NULL; i++)
+                words[n++] = front[i];
+        for (size_t i = 1; i < call->nwords; i++)
+                if (!is_among(call->words[i], dropped) && !is_among(call->words[i], left_out))
+                        words[n++] = call->words[i];
+        if (*left_out != NULL)
+                words[n++] = "...";
+        char *line = shell_join(words, n);
+        free(words);
+        return line;
+}
+
+char *invocation_line(const struct invocation *call, const char *const *front,
+                      const char *const *dropped)
+{
+        enum { MOST_LETTERS = 400 };
+        char *line = join_line(call, front, dropped, call->noperands);
+        if (line == NULL || strlen(line) <= MOST_LETTERS || call->noperands < 2)
+                return line;
+        free(line);
+        return join_line(call, front, dropped, 1);
 }
 
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)

@@ -51,6 +51,8 @@ struct option_numbers {
         uint64_t values[OPTION_NUMBERS_MAX];
 };
 
+struct invocation;
+
 struct option_spec {
         enum option_type type;
         char letter;          /* 0: long name only */
@@ -65,7 +67,11 @@ struct option_spec {
         const char
                 *mistaken; /* what to say if the argument is missing or of another kind, or NULL */
         bool required;
-        bool hidden; /* for tests, not shown to users */
+        bool hidden;   /* for tests, not shown to users */
+        bool is_input; /* the argument is a file to read, or - for standard input */
+        /* For a required option: an argument that a message can propose, freed by the caller; NULL
+         * when out of memory. The operands have been checked. */
+        char *(*propose)(const struct invocation *call);
         enum option_group group;
         enum option_need needs;
 };
@@ -79,11 +85,12 @@ enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *
 extern const struct option_spec general_options[];
 
 /* Options that several commands have in common. */
-#define OPTION_THREADS(field) \
+#define OPTION_THREADS(field) OPTION_THREADS_OR(field, NULL)
+#define OPTION_THREADS_OR(field, other_meaning) \
         { \
                 .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
                 .min = 1, .max = 1024, .offset = (field), .group = OPTION_SHARED, \
-                .help = "Number of threads; default: all cores." \
+                .mistaken = (other_meaning), .help = "Number of threads; default: all cores." \
         }
 #define OPTION_MEMORY(field) \
         { \
@@ -188,8 +195,6 @@ enum command_group {
         COMMAND_CONVERTS,
 };
 
-struct invocation;
-
 struct command {
         const char *name;
         enum kc_status (*run)(const struct invocation *call, struct kc_error *err);
@@ -212,7 +217,9 @@ struct command {
 struct invocation {
         const struct command *command;
         void *settings;
-        bool given[OPTIONS_MAX]; /* which options of the command's table the user gave */
+        /* For each option of the command's table: the argument that the user gave, "" for a flag;
+         * NULL if the user did not give the option. */
+        const char *given[OPTIONS_MAX];
         const char **operands;
         int noperands;
         const char *const *words; /* [nwords] as typed, from the command's or program's name on */
@@ -236,6 +243,16 @@ void invocation_free(struct invocation *call);
 
 /* Whether the user gave the option of this name. */
 bool invocation_has(const struct invocation *call, const char *name);
+
+/*
+ * The user's command line, to be pasted into a shell, with some changes. If it is so long that
+ * nobody wants to read it, dots stand for the operands after the first.
+ *   front    words to insert before the first argument; ends with NULL
+ *   dropped  words to leave out, compared as pointers; ends with NULL
+ * The caller frees it; NULL when out of memory.
+ */
+char *invocation_line(const struct invocation *call, const char *const *front,
+                      const char *const *dropped);
 
 /* The option of that name, or NULL. */
 const struct option_spec *option_find(const struct option_spec *specs, const char *name);

@@ -1,6 +1,7 @@
 #include "app/output_check.h"
 
 #include "base/new_file.h"
+#include "io/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ enum kc_status output_check_stdout(const char *path, const char *option, struct 
                        option);
 }
 
-enum kc_status output_check(const char *path, bool force, struct kc_error *err)
+enum kc_status output_check(const char *path, bool is_text, bool force, struct kc_error *err)
 {
         struct stat found;
         if (stat(path, &found) != 0)
@@ -44,8 +45,12 @@ enum kc_status output_check(const char *path, bool force, struct kc_error *err)
                 return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
                                       "%s is not a regular file, so a .kc file cannot replace it",
                                       path);
+        /* what is of another kind, such as reads, was hardly made by this command */
+        const bool replaceable = found.st_size == 0 || kc_store_recognizes(path) != is_text;
         if (!force)
-                return kc_fail_remedy(err, KC_EEXIST, KC_REMEDY_OTHER_OUTPUT | KC_REMEDY_REPLACE,
+                return kc_fail_remedy(err, KC_EEXIST,
+                                      KC_REMEDY_OTHER_OUTPUT |
+                                              (replaceable ? KC_REMEDY_REPLACE : 0),
                                       "%s already exists", path);
         return KC_OK;
 }
@@ -127,10 +132,9 @@ static enum kc_status check_input(const char *input, const char *const *outputs,
         const struct place place = find_input(input);
         for (size_t i = 0; i < n; i++)
                 if (are_same(&places[i], &place))
-                        return kc_fail(err, KC_EUSAGE,
-                                       "%s is an input%s and the output as well; name two "
-                                       "different files",
-                                       outputs[i], is_stdin(input) ? " (standard input)" : "");
+                        return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_OTHER_OUTPUT,
+                                              "%s is an input%s and the output as well", outputs[i],
+                                              is_stdin(input) ? " (standard input)" : "");
         return KC_OK;
 }
 

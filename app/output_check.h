@@ -31,8 +31,8 @@ enum kc_status output_check_operands(const char *const *outputs, size_t noutputs
                                      const char *const *operands, size_t noperands,
                                      struct kc_error *err);
 
-/* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or it is not a
- * regular file. */
-enum kc_status output_check(const char *path, bool force, struct kc_error *err);
+/* KC_EEXIST or KC_EIO if path cannot become a .kc file or, if is_text, one of text: it exists and
+ * !force, or it is not a regular file. */
+enum kc_status output_check(const char *path, bool is_text, bool force, struct kc_error *err);
 
 #endif

@@ -39,7 +39,7 @@ static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error
         enum kc_status status;
         KC_TRY(output_check_stdout(plan->copy, "--repair", err));
         KC_TRY(output_check_files(&plan->copy, 1, &plan->path, 1, err));
-        KC_TRY(output_check(plan->copy, plan->force, err));
+        KC_TRY(output_check(plan->copy, false, plan->force, err));
 out:
         return status;
 }

@@ -52,9 +52,14 @@ static void warn(const char *const *names, const struct named_file *files, size_
         char times[32] = "twice";
         if (ntimes > 2)
                 snprintf(times, sizeof times, "%zu times", ntimes);
-        message_print("kcount: warning: %s and %s are the same file, which is %s %s\n",
-                      kc_input_name(names[files[0].number]), kc_input_name(names[files[1].number]),
-                      fate, times);
+        const char *one = kc_input_name(names[files[0].number]);
+        const char *other = kc_input_name(names[files[1].number]);
+        if (strcmp(one, other) == 0)
+                message_print("kcount: warning: %s is named %s, and %s %s\n", one, times, fate,
+                              times);
+        else
+                message_print("kcount: warning: %s and %s are the same file, which is %s %s\n", one,
+                              other, fate, times);
 }
 
 /* files: [n], sorted. */

@@ -2,8 +2,10 @@
 
 #include "app/command.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_LENGTH = 32 }; /* of a word that is compared */
 
@@ -18,6 +20,11 @@ struct suggestion suggestion_begin(const char *typed, size_t nbytes)
         return (struct suggestion){ .typed = typed,
                                     .nbytes = nbytes,
                                     .unlikeness = SHORTENED + COST * (nmistakes - 1) + 1 };
+}
+
+static bool are_alike(char a, char b)
+{
+        return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 static size_t least(size_t a, size_t b)
@@ -37,8 +44,9 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
                                 continue;
                         }
                         d[i][j] = least(least(d[i - 1][j], d[i][j - 1]) + 1,
-                                        d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                                        d[i - 1][j - 1] + !are_alike(a[i - 1], b[j - 1]));
+                        if (i > 1 && j > 1 && are_alike(a[i - 1], b[j - 2]) &&
+                            are_alike(a[i - 2], b[j - 1]))
                                 d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
                 }
         }
@@ -51,7 +59,7 @@ void suggestion_offer(struct suggestion *s, const char *like, const char *name)
         if (s->nbytes == 0 || s->nbytes > MAX_LENGTH || length > MAX_LENGTH)
                 return;
         const bool shortened =
-                s->nbytes > 1 && s->nbytes < length && memcmp(s->typed, like, s->nbytes) == 0;
+                s->nbytes > 1 && s->nbytes < length && strncasecmp(s->typed, like, s->nbytes) == 0;
         size_t unlikeness = COST * distance(s->typed, s->nbytes, like, length);
         if (shortened)
                 unlikeness = least(unlikeness, SHORTENED);
@@ -61,27 +69,39 @@ void suggestion_offer(struct suggestion *s, const char *like, const char *name)
         }
 }
 
-/* What other programs call their commands, and what a user may expect. */
+/* What other programs call their commands, and what a user may expect. A name is printed between
+ * quotes. */
 static const struct synonym {
         const char *word, *name;
 } synonyms[] = {
         { "histo", "hist" },
+        { "plot", "hist --plot" },
         { "histogram", "hist" },
         { "stats", "info" },
         { "summary", "info" },
         { "distinct", "info" },
+        { "list", "info" },
         { "view", "dump" },
         { "print", "dump" },
+        { "cat", "dump" },
+        { "transform", "dump' or 'export" },
         { "lookup", "query" },
         { "search", "query" },
+        { "find", "query" },
         { "verify", "check" },
         { "validate", "check" },
         { "repair", "check" },
         { "append", "add" },
         { "delete", "remove" },
+        { "rm", "remove" },
         { "join", "merge" },
         { "sum", "merge" },
+        { "reduce", "merge --min" },
+        { "filter", "merge --min" },
         { "diff", "subtract" },
+        { "sub", "subtract" },
+        { "compare", "intersect' or 'subtract" },
+        { "simple", "intersect', 'union' or 'subtract" },
         { "kmers_subtract", "subtract" },
         { "counters_subtract", "subtract" },
         { "intersection", "intersect" },
@@ -90,6 +110,14 @@ static const struct synonym {
         { "version", "--version" },
 };
 
+const char *suggestion_text(const struct suggestion *s, char text[SUGGESTION_NBYTES])
+{
+        text[0] = '\0';
+        if (s->name != NULL)
+                snprintf(text, SUGGESTION_NBYTES, "; did you mean '%s'?", s->name);
+        return text;
+}
+
 const char *suggest_command(const char *word, char text[SUGGESTION_NBYTES])
 {
         struct suggestion s = suggestion_begin(word, strlen(word));
@@ -97,8 +125,5 @@ const char *suggest_command(const char *word, char text[SUGGESTION_NBYTES])
                 suggestion_offer(&s, synonyms[i].word, synonyms[i].name);
         for (const struct command *const *c = command_table; *c; c++)
                 suggestion_offer(&s, (*c)->name, (*c)->name);
-        text[0] = '\0';
-        if (s.name != NULL)
-                snprintf(text, SUGGESTION_NBYTES, "; did you mean '%s'?", s.name);
-        return text;
+        return suggestion_text(&s, text);
 }

@@ -22,7 +22,10 @@ void suggestion_offer(struct suggestion *s, const char *like, const char *name);
 
 enum { SUGGESTION_NBYTES = 80 };
 
-/* "; did you mean 'count'?" for a word that is no command, or "". */
+/* "; did you mean 'count'?", or "" if there is no name. */
+const char *suggestion_text(const struct suggestion *s, char text[SUGGESTION_NBYTES]);
+
+/* suggestion_text for a word that is no command. */
 const char *suggest_command(const char *word, char text[SUGGESTION_NBYTES]);
 
 #endif

@@ -8,7 +8,7 @@ import outcome
 import store_cases
 
 ORIGINALS = 3
-WARNING = "are the same file, which is counted"
+WARNING = "is named twice, and counted twice"
 
 
 def limits(rng):

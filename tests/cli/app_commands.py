@@ -249,7 +249,7 @@ def test_filtered_summary():
         found = re.findall(r"\n    kept \((.*)\) +([\d,]+)   [\d.]+%\n", s.said)
         distinct = re.search(r"\ndistinct k-mers +(.*)\n", s.kcount("info", "a.kc"))[1]
         expect(found, [(words, distinct)] if words else [], f"kept with {options}")
-        s.kcount("a.fq", "-k", 3, "-q", 1, "--force", *options, "-q", 20)
+        s.kcount("a.fq", "-k", 3, "-q", 20, "--force", *options)
         expect("\n    under quality 20                      1   4.5%\n" in s.said, True, s.said)
     s.kcount("add", "a.kc", "a.fq")
     expect("kept" in s.said, False, "a run that was added is not filtered")

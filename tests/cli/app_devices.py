@@ -42,6 +42,11 @@ def sequences(seed, n):
     return reads_of(*(genome[i:i + 150] for i in starts))
 
 
+def unless_given(words, *option):
+    """The option, unless the words have it."""
+    return [] if option[0] in words else option
+
+
 def check(s, n, *options, on_device=(), counts=True):
     """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON."""
     s.kcount("count", *options, "--device", "cpu", "-o", "cpu.kc", "--force", "--quiet")
@@ -156,7 +161,8 @@ def test_reading_together():
             (2, ["x.fq.gz", "-k", 55], ["--engine-memory", "256M"]),
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "y.fa", "-k", 77], ["--gpu-batch", 100000])):
-        report = check_together(s, n, *options, on_device=["--reader", "device", "--gpu-batch", 30000, *on_device])
+        batch = unless_given(on_device, "--gpu-batch", 30000)
+        report = check_together(s, n, *options, on_device=["--reader", "device", *batch, *on_device])
         texts = [part["text_bytes"] for part in report["devices"]]
         expect(sum(texts), report["text_bytes"], "text that the devices parsed")
         expect([part["kept_reads_bytes"] > 0 for part in report["devices"]], [text > 0 for text in texts],
@@ -187,7 +193,8 @@ def test_batches():
             (4, ["late.fq", "-k", 55], ["--reader", "device"]),
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "-k", 77], ["--reader", "host", "--gpu-batch", 20000])):
-        report = check_together(s, n, *options, on_device=["--gpu-batch", 30000, *on_device])
+        batch = unless_given(on_device, "--gpu-batch", 30000)
+        report = check_together(s, n, *options, on_device=[*batch, *on_device])
         expect(sum(part["text_bytes"] for part in report["devices"]), 0, "text that devices parsed")
 
 

@@ -26,6 +26,10 @@ TO_FILE = "this goes to standard output; to write a file, end the line with > FI
 ALL_ROWS = "hist prints a row for each count that occurs"
 RECORDED = "'kcount info' prints all that a .kc file records"
 USAGE = "-h prints the usage"
+FILES_K = "leave it out; the file has its k\n"
+IN_PLACE = "leave it out; the .kc file itself is changed\n"
+TO_OTHER = "'kcount merge FILE.kc -o NEW.kc' writes another file\n"
+BY_SPACE = "write --columns space (for Jellyfish's -c -t, leave out both)\n"
 
 FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and the advice
     ("count -ci2", "write --min 2"), ("count -ci", "write --min N"),
@@ -45,7 +49,18 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("info -r", "leave it out; a .kc file records its totals"),
     ("info --recompute", "leave it out; a .kc file records"), ("count -hp", "write --no-progress"),
     ("info -hp", "leave it out; there is no progress bar here"), ("count -hc", NO_COMPRESSION),
-    ("count -e", "'kcount hist' prints the exact histogram of reads"),
+    ("count -e", "'kcount hist READS -k K' prints the exact histogram\n"),
+    ("count -okff", "write --format kff (for a file of this name: -o ./kff)\n"),
+    ("count -okmc", "write --format kmc (for a file of this name: -o ./kmc)\n"),
+    ("hist -h 100", "write --max-count 100\n"),
+    ("hist -h100", "write --max-count 100\n"), ("add -k 31", FILES_K), ("import -k31", FILES_K),
+    ("dump --kmer=31", FILES_K), ("count -K 31", "write -k 31\n"), ("add -K 31", FILES_K),
+    ("count --kmer-length=31", "write -k 31\n"), ("compact -o b.kc", TO_OTHER),
+    ("compact --output=b.kc", TO_OTHER), ("add -o b.kc", IN_PLACE), ("remove --output b.kc", IN_PLACE),
+    ("export --format kff", "write --to kff\n"), ("count --to kmc", "write --format kmc\n"),
+    ("dump --to fasta", "write --fasta for FASTA; 'kcount export' has the others"),
+    ("count --tmpdir /scratch", "write --tmp /scratch\n"), ("import --overwrite", "write --force\n"),
+    ("count --gpu", "write --device cuda\n"), ("merge --cuda", "write --device cuda\n"),
     ("count -jout.json", "write --json > out.json"), ("info -j a.kc", "write --json\n"),
     ("merge -j", "kcount computes no similarities"),
     ("merge --jaccard", "kcount computes no similarities"), ("count -w", NO_OUTPUT),
@@ -65,8 +80,8 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("query -s genes.fa", "write -f genes.fa"), ("query --sequence=genes.fa", "write -f genes.fa"),
     ("info -s", "'kcount dump' prints what a .kc file holds"),
     ("info --skip", "'kcount dump' prints what a .kc"), ("count -C", BY_DEFAULT),
-    ("dump --canonical", BY_DEFAULT), ("count --both-strands", BY_DEFAULT), ("dump -c", BY_DEFAULT),
-    ("dump -ct", BY_DEFAULT), ("dump --column", BY_DEFAULT), ("dump --tab", BY_DEFAULT),
+    ("dump --canonical", BY_DEFAULT), ("count --both-strands", BY_DEFAULT), ("dump -c", BY_SPACE),
+    ("dump -ct", BY_DEFAULT), ("dump --column", BY_SPACE), ("dump --tab", BY_DEFAULT),
     ("count -c 7", ANY_COUNT), ("count -c7", ANY_COUNT), ("count -c", NO_COMPRESSION),
     ("count --counter-len=7", ANY_COUNT), ("count --out-counter-len 4", ANY_COUNT),
     ("info -c", RECORDED), ("info --cmd", RECORDED),

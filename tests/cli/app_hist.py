@@ -217,7 +217,7 @@ WRONG = [
     (["a.fq", "a.fq"], "which k? Try 'kcount hist a.fq a.fq -k 31'"),
     (["-"], "which k? Try 'kcount hist - -k 31'"),
     (["@list"], "which k? Try 'kcount hist @list -k 31'"),
-    (["a.fq", "--stranded"], "which k? Try 'kcount hist a.fq -k 31'"),
+    (["a.fq", "--stranded"], "which k? Try 'kcount hist a.fq --stranded -k 31'"),
     (["a.kc", "-k", "3"],
      "a.kc is a .kc file, whose k-mers are counted already: -k/--kmer is only for reads"),
     (["a.kc", "--stranded"], "--stranded is only for reads"),

@@ -136,7 +136,9 @@ def test_named_twice():
         for command in (["merge"], ["union"], ["intersect", "--counts", "sum"],
                         ["subtract", "copy.kc", "--counts", "difference"]):
             s.kcount(*command, *operands, "-o", "out.kc", "--force", "--quiet")
-            expect(s.said, f"kcount: warning: {names[0]} and {names[1]} {same}", f"{command} {names}")
+            told = f"{names[0]} and {names[1]} {same}" if names[0] != names[1] else \
+                f"{names[0]} is named twice, and counted twice\n"
+            expect(s.said, f"kcount: warning: {told}", f"{command} {names}")
         for command in (["union", "--counts", "max"], ["intersect"], ["subtract", "copy.kc"]):
             s.kcount(*command, *operands, "-o", "out.kc", "--force", "--quiet")
             expect(s.said, "", f"{command} {names}")

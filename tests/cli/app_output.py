@@ -118,7 +118,8 @@ def test_existing_files():
         for name in "out", "link":
             s.kcount(*call, "-o", name, code=1, message=f"{name} already exists; "
                      "name another file with -o, or replace it with --force")
-        s.kcount(*call, "-o", "a.kc", "--force", code=2, message="two different files")
+        s.kcount(*call, "-o", "a.kc", "--force", code=2,
+                 message="a.kc is an input and the output as well; name another file with -o\n")
         s.kcount(*call, "-o", "..", code=2, message="'..' is a folder")
         s.kcount(*call, "-o", "nowhere/out", code=1, message="cannot create nowhere/out")
         s.kcount(*call, "-o", "/dev/full", code=1, message="/dev/full: No space left on device")
@@ -129,6 +130,19 @@ def test_existing_files():
         s.kcount(*call, "-o", "link", "--force")
         expect(s.read("out"), printed, f"{call} --force")
         s.write("out", "precious")
+
+
+def test_what_may_be_replaced():
+    """Only what the command might have written is offered to --force: not reads, nor counts."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    s.write("empty", "")
+    offer = ", or replace it with --force\n"
+    for call, name, offered in ((["a.fq", "-k", 3], "a.kc", True), (["a.fq", "-k", 3], "empty", True),
+                                (["-", "-k", 3], "a.fq", False), (["merge", "a.kc"], "a.fq", False),
+                                (["dump", "a.kc"], "a.fq", True), (["dump", "b.kc"], "a.kc", False)):
+        s.kcount(*call, "-o", name, code=1, message=f"{name} already exists; name another file "
+                 f"with -o{offer if offered else chr(10)}")
 
 
 def test_what_was_written():
@@ -235,4 +249,5 @@ def test_next():
 
 
 main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files,
-      test_existing_files, test_what_was_written, test_modes, test_hostile_names, test_next])
+      test_existing_files, test_what_may_be_replaced,
+      test_what_was_written, test_modes, test_hostile_names, test_next])

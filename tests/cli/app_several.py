@@ -190,7 +190,8 @@ def test_repeated_option():
         names = {k: f"x.k{k}.kc" if len(ks) > 1 else "x.kc" for k in ks}
         s.kcount("a.fq", *given, "-o", "x.kc", "--quiet")
         ntimes = sum(str(word).startswith("-") for word in given)
-        told = [f"kcount: warning: -k is given {ntimes} times: k = {k} is counted into {name}"
+        times = "twice" if ntimes == 2 else f"{ntimes} times"
+        told = [f"kcount: warning: -k is given {times}: k = {k} is counted into {name}"
                 for k, name in names.items()]
         expect(s.said.splitlines(), told, f"warnings about {given}")
         expect(s.names(), sorted(["a.fq", *names.values()]), f"files for {given}")

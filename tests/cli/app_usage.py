@@ -5,15 +5,32 @@ Calls that make no sense end with exit code 2 and a message that names what is w
 """
 import os
 import struct
+import subprocess
 import zlib
 
-from session import Session, expect
+from session import KCOUNT, Session, expect
 from tools import main
 
 WRONG = [
     (["a.fq"], "which k? Try 'kcount a.fq -k 31' (21 for GenomeScope, 31 is common)\n"),
-    (["count", "a.fq", "a.fq"], "which k? Try 'kcount a.fq a.fq -k 31' (21 for"),
-    (["count", *["a.fq"] * 99], "which k? Try 'kcount a.fq ... -k 31' (21 for"),
+    (["count", "a.fq", "a.fq"], "which k? Try 'kcount count a.fq a.fq -k 31' (21 for"),
+    (["count", *["a.fq"] * 99, "-q", "9"],
+     "which k? Try 'kcount count a.fq -q 9 ... -k 31' (21 for"),
+    (["a.fq", "-q", "10", "--min=2", "-o", "b.kc"],
+     "which k? Try 'kcount a.fq -q 10 --min=2 -o b.kc -k 31' (21 for"),
+    (["hist", "--plot", "a.fq", "--stranded"],
+     "which k? Try 'kcount hist --plot a.fq --stranded -k 31' (21 for"),
+    (["a.kc", "--format", "kmc"],
+     "a.kc is already counted; try 'kcount export a.kc --to kmc -o a'\n"),
+    (["remove", "a.kc", "-f", "A", "-m", "1G", "-f", "B"],
+     "-f is given twice; give one file, or: cat A B | kcount remove -f - a.kc -m 1G\n"),
+    (["query", "a.kc", "-fA b", "--file=B"],
+     "-f is given twice; give one file, or: cat 'A b' B | kcount query -f - a.kc\n"),
+    (["query", "a.kc", "-f", "A", "-f", "-"], "-f is given twice: A and -\n"),
+    (["a.fq", "-k", "3", "-o", "b.kc", "--output=c.kc"], "-o is given twice: b.kc and c.kc\n"),
+    (["a.fq", "-k", "3", "--min-count", "2", "--min", "3"], "--min is given twice: 2 and 3\n"),
+    (["a.fq", "-k", "3", "-t1", "-@2"], "-t is given twice: 1 and 2\n"),
+    (["a.fq", "-k", "3", "-m", "1G", "-m", "2G"], "-m is given twice: 1G and 2G\n"),
     (["a.kc"],
      "a.kc is already counted; try 'kcount info a.kc', 'kcount dump a.kc' or 'kcount hist a.kc'\n"),
     (["a.fq", "a.kc", "--min", "2"], "a.kc is already counted"),
@@ -30,6 +47,9 @@ WRONG = [
     (["a.fq", "-k", "3", "-m=4G"], "'=4G' is not a size such as 8G, 500M or 1.5G; write -m 4G\n"),
     (["a.fq", "-k", "21,", "31"], "-k 21,: remove the space after the comma (-k 21,31)\n"),
     (["a.fq", "-k21,31,", "51"], "-k 21,31,: remove the space after the comma (-k 21,31,51)\n"),
+    (["a.fq", "-k", "21, 31"], "' 31' is not a whole number from 1 to 255; "
+     "put a comma between numbers, and no space\n"),
+    (["a.fq", "-k", "21", "31"], "there is no file 31; to count with several k: -k 21,31\n"),
     (["a.fq", "-k", "21,"], "'' is not a whole number from 1 to 255\n"),
     (["-k", "21,", "a.fq"], "'' is not a whole number from 1 to 255\n"),
     (["a.fq", "-k", ""], "''"),
@@ -39,6 +59,10 @@ WRONG = [
     (["a.fq", "-k", "3", "-m", "1M"], "-m/--memory: 1M is too small; at least 256M is needed\n"),
     (["a.fq", "-k", "3", "-m", "0"], "-m/--memory: 0 is too small; at least 256M is needed\n"),
     (["a.fq", "-k", "3", "-m", "8"], "-m 8 is 8 bytes; did you mean -m 8G? (at least 256M)\n"),
+    (["count", "-m", "31", "a.fq"],
+     "-m is memory here; for k-mers of length 31, write -k 31 (for 31 GiB of memory, -m 31G)\n"),
+    (["a.fq", "-m", "300"], "-m 300 is 300 bytes; did you mean -m 300M?"),
+    (["a.fq", "-m", "31", "--mer-len", "3"], "-m 31 is 31 bytes; did you mean -m 31G?"),
     (["a.fq", "-k", "3", "-m1"], "-m 1 is 1 byte; did you mean -m 1G? (at least 256M)\n"),
     (["a.fq", "-k", "3", "--memory=500"],
      "-m 500 is 500 bytes; did you mean -m 500M? (at least 256M)\n"),
@@ -94,6 +118,8 @@ WRONG = [
     (["a.fq", "-k", "3", "--engine-memor", "2"], "unknown option '--engine-memor'\n"),
     (["a.fq", "-k", "3", "--quiet=yes"], "takes no argument"),
     (["--nonsense"], "'--nonsense'"),
+    (["a.fq", "--k", "3"], "unknown option '--k'; did you mean '-k'?\n"),
+    (["a.fq", "--KMER", "3"], "unknown option '--KMER'; did you mean '--kmer'?\n"),
     (["a.fq", "--km", "3"], "unknown option '--km'; did you mean '--kmer'?\n"),
     (["a.fq", "--kmer=3", "--mi=2"], "unknown option '--mi'; did you mean '--min'?\n"),
     (["a.fq", "-k", "3", "--mi", "2"], "unknown option '--mi'; did you mean '--min'?\n"),
@@ -122,9 +148,21 @@ WRONG = [
     (["range", "a.kc", "A", "C", "T"],
      "range takes FILE.kc FROM TO; 'T' is one argument too many\n"),
     (["export", "a.kc", "--to", "csv", "-o", "b"],
-     "'csv' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow\n"),
-    (["a.fq", "-k", "3", "-o", "b.kc", "--format", "csv"],
-     "'csv' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow\n"),
+     "'csv' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow; "
+     "did you mean 'tsv'?\n"),
+    (["a.fq", "-k", "3", "-o", "b.kc", "--format", "mtx"],
+     "'mtx' is not a format; formats are tsv, kff, kmc, jellyfish, fastk, arrow\n"),
+    (["export", "a.kc", "--to", "KMC", "-o", "b"], "; did you mean 'kmc'?\n"),
+    (["export", "a.kc", "--to", "jf", "-o", "b"], "; did you mean 'jellyfish'?\n"),
+    (["export", "a.kc", "--to", "fasta", "-o", "b"], "; did you mean 'kcount dump --fasta'?\n"),
+    (["export", "a.kc", "--to", "kff"],
+     "-o/--output NAME is required; for example: kcount export a.kc --to kff -o a.kff\n"),
+    (["import", "a b.jf", "--min", "2"],
+     "-o/--output FILE is required; for example: kcount import 'a b.jf' --min 2 -o 'a b.kc'\n"),
+    (["merge", "a.kc", "b.kc"],
+     "-o/--output FILE is required; for example: kcount merge a.kc b.kc -o out.kc\n"),
+    (["merge", *["a.kc"] * 99],
+     "-o/--output FILE is required; for example: kcount merge a.kc ... -o out.kc\n"),
     (["export", "a.kc"], "--to FORMAT is required; for example: kcount export "),
     (["export"], "export needs FILE.kc; for example: kcount export "),
     (["import"], "import needs FILE; for example: "),
@@ -135,13 +173,27 @@ WRONG = [
     (["merge", "a.kc"], "-o/--output FILE is required; for example: kcount merge "),
     (["subtract", "a.kc", "-o", "b.kc"],
      "subtract needs FILE.kc FILE.kc...; for example: kcount subtract "),
-    (["dump", "a.kc", "-k", "3"], "'-k'"),
+    (["dump", "a.kc", "-k", "3"], "'-k': leave it out; the file has its k\n"),
+    (["dump", "-t", "a.kc"], "'a.kc' is not a whole number from 1 to 1024; a tab is the default\n"),
     (["dump", "a.kc", "--min", "4", "--max", "3"], "--min"),
     (["dump", "a.kc", "-o", "a.kc"], "a.kc is an input"),
     (["dump", "a.kc", "--columns", "comma"], "--columns: 'comma' is not one of tab or space"),
     (["dump", "a.kc", "--columns", "tab", "--fasta"], "--fasta prints no columns"),
     (["hist", "a.kc", "--max-count", "0"], "--max-count"),
     (["query", "a.kc"], "query needs a SEQUENCE, or -f FILE; for example: kcount query "),
+    (["query", "a.kc", "a.fq"], "a.fq is a file, not a sequence; write -f a.fq\n"),
+    (["query", "a.kc", "a.kc"],
+     "a.kc is a .kc file, not a sequence; write: kcount intersect a.kc a.kc -o out.kc\n"),
+    (["remove", "a.kc", "a.kc"],
+     "a.kc is a .kc file, not a sequence; write: kcount subtract a.kc a.kc -o out.kc\n"),
+    (["query", "ACG", "a.kc"], "the .kc file comes first: kcount query a.kc ACG\n"),
+    (["range", "A", "C", "a.kc", "--count"],
+     "the .kc file comes first: kcount range a.kc A C --count\n"),
+    (["add", "-t", "1", "a.fq", "a.kc"],
+     "the .kc file comes first: kcount add a.kc -t 1 a.fq\n"),
+    (["remove", "a.fq", "a.kc"], "the .kc file comes first: kcount remove a.kc a.fq\n"),
+    (["a.fq", "out", "."],
+     "there is no file out, and kcount takes no output name there; write -o out.kc --tmp .\n"),
     (["query", "a.kc", "AC"], "'AC' is 2 letters long, but k is 3"),
     (["query", "a.kc", "ACNA"], "letter 3, 'N'"),
     (["range", "a.kc", "A"], "needs FILE.kc FROM TO"),
@@ -169,6 +221,10 @@ def test_missing_files():
                        (["count", "nowhere"], "nowhere"), (["hist", "a.fq", "nowhere"], "nowhere"),
                        (["count", "@nowhere"], "nowhere")):
         s.kcount(*call, code=1, message=f"kcount: cannot open {name}: No such file or directory\n")
+    s.write("mine.fq", s.read("a.fq"))
+    for more in ([], ["--format", "tsv"]):
+        s.kcount("nowhere.fq", "-k", 3, "-o", "mine.fq", *more, code=1,
+                 message="kcount: cannot open nowhere.fq: No such file or directory\n")
     s.write("my reads.fq", s.read("a.fq"))
     s.kcount("my reads.fq", code=2, message="which k? Try 'kcount 'my reads.fq' -k 31'")
 
@@ -177,6 +233,10 @@ COMMANDS = {  # what is not a command: what is suggested
     "dmup": "dump", "cuont": "count", "Count": "count", "mrege": "merge", "substract": "subtract",
     "quer": "query", "histo": "hist", "histogram": "hist", "stats": "info", "view": "dump",
     "version": "--version",
+    "MERGE": "merge", "sub": "subtract", "compare": "intersect' or 'subtract", "list": "info",
+    "transform": "dump' or 'export", "simple": "intersect', 'union' or 'subtract",
+    "filter": "merge --min", "reduce": "merge --min", "plot": "hist --plot", "find": "query",
+    "rm": "remove", "cat": "dump",
     "diff": "subtract", "lookup": "query", "distinct": "info", "nonsense": None, "x": None,
     "a" * 99: None,
 }
@@ -216,6 +276,19 @@ def test_other_names():
         shown = s.kcount(command, "--help") + s.kcount("help", "--completion", "bash")
         for name in ("-@", "--kmer-size", "--mer-len", "--min-count"):
             expect(name in shown, False, f"{name} in the help of {command}")
+
+
+def test_repeated_options():
+    """An option may be repeated with the same value; -f's advice can be pasted."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "-o", "a.kc", "-oa.kc", "--min=1", "--min", 1, "--quiet", "--quiet")
+    s.write("A", ">a\nACGT\n")
+    s.write("B", ">b\nTTT\n")
+    s.kcount("query", "a.kc", "-f", "A", "-t", 1, "-f", "B", code=2)
+    advice = s.said.splitlines()[0].partition(", or: ")[2].replace("kcount", str(KCOUNT))
+    found = subprocess.run(advice, shell=True, cwd=s.path, stdout=subprocess.PIPE, text=True)
+    expect([line.split("\t")[0] for line in found.stdout.splitlines()], ["ACG", "CGT", "TTT"],
+           advice)
 
 
 def test_many_threads():
@@ -381,6 +454,6 @@ def test_without_mpi():
 
 
 main([test_wrong_usage, test_missing_files, test_unknown_commands, test_other_names,
-      test_many_threads, test_output_is_a_folder, test_output_is_an_input_by_ending,
+      test_repeated_options, test_many_threads, test_output_is_a_folder, test_output_is_an_input_by_ending,
       test_output_is_a_reference, test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
       test_options_anywhere, test_without_mpi])

@@ -139,7 +139,7 @@ def test_usage():
     export("k21", "--from-kmer", "C", "--to-kmer", "A", code=2, message="FROM, 'C', comes after TO, 'A'")
     export("k21", "--from-kmer", "C" * 22, code=2, message="letters long")
     if FORMAT.files == ["{}"]:
-        export("k21", to="k21.kc", code=2, message="two different files")
+        export("k21", to="k21.kc", code=2, message="the output as well; name another file with -o")
 
 
 def test_count_and_export():
@@ -161,7 +161,7 @@ def test_count_and_export():
             same_file(s.path / name, s.path / again, "count --format and export")
     for name in wanted - set(exported[21][:1]):
         (s.path / name).unlink()
-    s.kcount("missing.fa", "-k", "21,31", "-o", "n.kc", "--format", NAME, code=1,
+    s.kcount("-", "-k", "21,31", "-o", "n.kc", "--format", NAME, text="", code=1,
              message=f"{exported[21][0]} already exists")
     (s.path / exported[21][0]).unlink()
     s.kcount("reads.fa", "-k", 21, "-o", "n.kc", "--format", "fasta", code=2,

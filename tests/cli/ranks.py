@@ -246,7 +246,7 @@ def test_failures():
     s.write("cut.fq.gz", (s.path / "x.fq.gz").read_bytes()[:50000])
     fails(s, 3, "cannot open nowhere.fq", "count", "nowhere.fq", "-k", 31, "-o", "new.kc")
     fails(s, 3, "cut.fq.gz is truncated", "count", "x.fq", "cut.fq.gz", "-k", 31, "-o", "new.kc")
-    fails(s, 2, "which k? Try 'kcount x.fq -k 31'", "count", "x.fq", "-o", "new.kc")
+    fails(s, 2, "which k? Try 'kcount count x.fq -o new.kc -k 31'", "count", "x.fq", "-o", "new.kc")
     fails(s, 2, "--tmp", "count", "x.fq", "-k", 31, "-o", "new.kc", "--tmp", "nowhere")
     s.kcount("count", "x.fq", "-k", 31, "-o", "old.kc", "--quiet")
     fails(s, 2, "old.kc already exists", "count", "x.fq", "-k", 31, "-o", "old.kc")

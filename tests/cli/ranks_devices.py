@@ -47,8 +47,9 @@ def compare(s, what, names, *options, nranks=(2, 3), on_device=(), device="cuda"
     one = json.loads(s.kcount("count", *names, *options, "--device", "cpu", "-o", "one.kc", "--force",
                               "--quiet", "--json"))
     wanted = (s.path / "one.kc").read_bytes()
+    memory = () if "--gpu-memory" in on_device else MEMORY
     for n in nranks:
-        many = json.loads(launch(s, n, "count", *names, *options, *MEMORY, *on_device, "--device", device,
+        many = json.loads(launch(s, n, "count", *names, *options, *memory, *on_device, "--device", device,
                                  "-o", "many.kc", "--force", "--quiet", "--json")[0])
         if (s.path / "many.kc").read_bytes() != wanted:
             raise Failure(f"{what}: {n} ranks write another file")
