@@ -364,13 +364,13 @@ static const char **add_words(const struct invocation *call, const char *argumen
         return words;
 }
 
-/* The option was given before, with the argument `before`. Files can be joined. */
+/* The option, which names a file to read, was given before, with the argument `before`. */
 static enum kc_status refuse_twice(const struct invocation *call, const struct option_spec *spec,
                                    const char *before, const char *argument, struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES];
         option_short_name(spec, name);
-        if (!spec->is_input || strcmp(before, "-") == 0 || strcmp(argument, "-") == 0)
+        if (strcmp(before, "-") == 0 || strcmp(argument, "-") == 0)
                 return kc_fail(err, KC_EUSAGE, "%s is given twice: %s and %s", name, before,
                                argument);
         const char *const names[] = { before, argument }, *const front[] = { name, "-", NULL };
@@ -389,14 +389,15 @@ static enum kc_status refuse_twice(const struct invocation *call, const struct o
         return status;
 }
 
-/* A field has room for one argument, a list of numbers for more. */
+/* Of most options, the last argument counts, so that users can override what an alias sets. A file
+ * to read must not be left out in silence. */
 static enum kc_status note_given(struct invocation *call, const struct option_spec *spec,
                                  const char *argument, struct kc_error *err)
 {
         const char **given = &call->given[spec - call->command->options];
         const char *before = *given;
         *given = argument != NULL ? argument : "";
-        if (before == NULL || spec->type == OPTION_NUMBERS || strcmp(before, *given) == 0)
+        if (before == NULL || !spec->is_input || strcmp(before, *given) == 0)
                 return KC_OK;
         return refuse_twice(call, spec, before, argument, err);
 }
