@@ -3,6 +3,7 @@
 #include "app/utf8.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,11 @@ char *message_format(const char *format, va_list args)
         return shown;
 }
 
-/* ---- standard error, under the lock of its stream ---- */
+/* ---- standard error ---- */
+
+/* Guards `end` and what is written with it. The stream's own lock would do, but thread sanitizers do
+ * not know it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What is at the end of what was written. */
 static enum { A_LINE_END, A_STATUS, PART_OF_A_LINE } end;
@@ -92,7 +97,7 @@ static void clear_status(void)
 void message_show_status(const char *text)
 {
         char line[512];
-        flockfile(stderr);
+        pthread_mutex_lock(&lock);
         if (*text == '\0') {
                 clear_status();
         } else if (end != PART_OF_A_LINE) {
@@ -100,7 +105,7 @@ void message_show_status(const char *text)
                 if (put(line) > 0)
                         end = A_STATUS;
         }
-        funlockfile(stderr);
+        pthread_mutex_unlock(&lock);
 }
 
 void message_print(const char *format, ...)
@@ -109,23 +114,22 @@ void message_print(const char *format, ...)
         va_start(args, format);
         char *text = message_format(format, args);
         va_end(args);
-        flockfile(stderr);
-        clear_status();
         fputs(text != NULL ? text : "kcount: out of memory\n", stderr);
-        funlockfile(stderr);
         free(text);
 }
 
-/* Write n bytes of a library's message to standard error. */
+/* Write n bytes, which may be a library's, to standard error, in place of the status. */
 static ssize_t write_shown(void *cookie, const char *bytes, size_t n)
 {
         (void)cookie;
         char *text = strndup(bytes, n),
              *shown = text != NULL ? show_all(text, KEEP_LINE_ENDS) : NULL;
+        pthread_mutex_lock(&lock);
         clear_status();
         const ssize_t written = shown != NULL ? put(shown) : -1;
         if (written > 0)
                 end = shown[strlen(shown) - 1] == '\n' ? A_LINE_END : PART_OF_A_LINE;
+        pthread_mutex_unlock(&lock);
         free(shown);
         free(text);
         return written < 0 ? 0 : (ssize_t)n;
