@@ -77,7 +77,7 @@ static void test_sizes(void **state)
                "; make the batches smaller with --gpu-memory 256M, or use --device cpu");
 }
 
-/* Whatever is not in the command line is a placeholder. */
+/* What the command line does not say stays open: FILE, or three dots. */
 static void test_filters(void **state)
 {
         (void)state;
