@@ -17,25 +17,25 @@ struct writing writing_of(const struct invocation *call, const struct writing_se
                                  .job = &job };
 }
 
-static enum kc_status run_once(struct writing *w, const struct writing_work *work,
+static enum kc_status run_once(const struct writing *w, const struct writing_work *work,
                                struct kc_error *err)
+{
+        return w->device.cuda ? work->on_device(work->ctx, err) : work->on_cpu(work->ctx, err);
+}
+
+/* One progress line for both engines: reading may have begun before the device turns out to be
+ * missing, and what is shown never decreases. */
+enum kc_status writing_run(struct writing *w, const struct writing_work *work, struct kc_error *err)
 {
         const bool wanted = !w->settings->quiet && !w->settings->no_progress && !work->hidden;
         struct progress *progress = progress_start(w->job, &work->progress, wanted);
-        enum kc_status status =
-                w->device.cuda ? work->on_device(work->ctx, err) : work->on_cpu(work->ctx, err);
-        progress_stop(progress);
-        return status;
-}
-
-enum kc_status writing_run(struct writing *w, const struct writing_work *work, struct kc_error *err)
-{
         struct kc_error own = { 0 };
         enum kc_status status = run_once(w, work, &own);
         if (device_fall_back(&w->device, &w->gpu, &own, w->settings->quiet)) {
                 own = (struct kc_error){ 0 };
                 status = run_once(w, work, &own);
         }
+        progress_stop(progress);
         if (status == KC_OK && !signals_allow_commit())
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
