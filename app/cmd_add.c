@@ -1,8 +1,8 @@
 /*
  * kcount add: add the k-mers of more reads to a .kc file, as a run of their own.
  */
-#include "app/command.h"
-#include "app/counting.h"
+#include "app/cli/command.h"
+#include "app/count/counting.h"
 
 #define BOUND_ON_COUNTS(text) \
         { \

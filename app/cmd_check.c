@@ -1,13 +1,13 @@
 /*
  * kcount check: is a .kc file complete and consistent?
  */
-#include "app/command.h"
-#include "app/json.h"
-#include "app/machine.h"
-#include "app/progress.h"
-#include "app/repair.h"
-#include "app/size.h"
-#include "app/stores.h"
+#include "app/cli/command.h"
+#include "app/cli/json.h"
+#include "app/cli/machine.h"
+#include "app/cli/progress.h"
+#include "app/cli/size.h"
+#include "app/store/repair.h"
+#include "app/store/stores.h"
 #include "io/store.h"
 
 struct check_settings {

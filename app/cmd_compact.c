@@ -1,8 +1,8 @@
 /*
  * kcount compact: merge the runs of a .kc file into one, in place.
  */
-#include "app/combining.h"
-#include "app/command.h"
+#include "app/cli/command.h"
+#include "app/store/combining.h"
 
 static enum kc_status run_compact(const struct invocation *call, struct kc_error *err)
 {

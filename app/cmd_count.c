@@ -1,9 +1,9 @@
 /*
  * kcount count: reads in, one .kc file out.
  */
-#include "app/command.h"
-#include "app/counting.h"
-#include "app/exporting.h"
+#include "app/cli/command.h"
+#include "app/count/counting.h"
+#include "app/store/exporting.h"
 #include "kmer/kmer.h"
 
 #define FIELD(member) COUNTING_FIELD(member)

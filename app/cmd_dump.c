@@ -1,9 +1,9 @@
 /*
  * kcount dump: print all k-mers with their counts, in order.
  */
-#include "app/command.h"
-#include "app/dumping.h"
-#include "app/stores.h"
+#include "app/cli/command.h"
+#include "app/store/dumping.h"
+#include "app/store/stores.h"
 
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /*
  * kcount export: write the k-mers and their counts in the format of another program.
  */
-#include "app/command.h"
-#include "app/exporting.h"
-#include "app/machine.h"
-#include "app/output_check.h"
-#include "app/signals.h"
-#include "app/size.h"
-#include "app/stores.h"
-#include "app/writing.h"
+#include "app/cli/command.h"
+#include "app/cli/machine.h"
+#include "app/cli/output_check.h"
+#include "app/cli/signals.h"
+#include "app/cli/size.h"
+#include "app/cli/writing.h"
+#include "app/store/exporting.h"
+#include "app/store/stores.h"
 #include "base/clock.h"
 
 #include <stdlib.h>

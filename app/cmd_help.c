@@ -1,6 +1,6 @@
-#include "app/help.h"
-#include "app/ranks.h"
-#include "app/suggest.h"
+#include "app/cli/help.h"
+#include "app/cli/suggest.h"
+#include "app/count/ranks.h"
 
 struct help_settings {
         const char *completion;

@@ -1,15 +1,15 @@
 /*
  * kcount hist: how many distinct k-mers have each count, in a .kc file or in reads.
  */
-#include "app/command.h"
-#include "app/counting.h"
-#include "app/machine.h"
-#include "app/output_name.h"
-#include "app/plot.h"
-#include "app/ranks.h"
-#include "app/shell.h"
-#include "app/stores.h"
-#include "app/terminal.h"
+#include "app/cli/command.h"
+#include "app/cli/machine.h"
+#include "app/cli/output_name.h"
+#include "app/cli/plot.h"
+#include "app/cli/shell.h"
+#include "app/cli/terminal.h"
+#include "app/count/counting.h"
+#include "app/count/ranks.h"
+#include "app/store/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/remedy.h"
 

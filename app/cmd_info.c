@@ -1,11 +1,11 @@
 /*
  * kcount info: describe a .kc file, or list the devices.
  */
-#include "app/command.h"
-#include "app/device.h"
-#include "app/json.h"
-#include "app/size.h"
-#include "app/stores.h"
+#include "app/cli/command.h"
+#include "app/cli/device.h"
+#include "app/cli/json.h"
+#include "app/cli/size.h"
+#include "app/store/stores.h"
 
 struct info_settings {
         bool json, devices;

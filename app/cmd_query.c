@@ -3,13 +3,13 @@
  *
  * k-mers are collected into a batch, looked up by all threads, and printed in order.
  */
-#include "app/command.h"
-#include "app/machine.h"
-#include "app/message.h"
-#include "app/misplaced.h"
-#include "app/sequences.h"
-#include "app/shell.h"
-#include "app/stores.h"
+#include "app/cli/command.h"
+#include "app/cli/machine.h"
+#include "app/cli/message.h"
+#include "app/cli/misplaced.h"
+#include "app/cli/shell.h"
+#include "app/store/sequences.h"
+#include "app/store/stores.h"
 #include "base/parallel.h"
 #include "io/input/input.h"
 #include "kmer/kmer.h"

@@ -1,11 +1,11 @@
 /*
  * kcount range: print the k-mers between two bounds.
  */
-#include "app/command.h"
-#include "app/dumping.h"
-#include "app/kmer_text.h"
-#include "app/misplaced.h"
-#include "app/stores.h"
+#include "app/cli/command.h"
+#include "app/cli/kmer_text.h"
+#include "app/cli/misplaced.h"
+#include "app/store/dumping.h"
+#include "app/store/stores.h"
 #include "kmer/kmer.h"
 
 struct range_settings {

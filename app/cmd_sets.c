@@ -1,9 +1,9 @@
 /*
  * kcount merge, union, intersect, subtract: set operations on .kc files.
  */
-#include "app/combining.h"
-#include "app/command.h"
-#include "app/output_check.h"
+#include "app/cli/command.h"
+#include "app/cli/output_check.h"
+#include "app/store/combining.h"
 
 #include <string.h>
 

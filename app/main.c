@@ -1,16 +1,16 @@
 /*
  * kcount: the table of commands, and the only place that prints errors and chooses the exit code.
  */
-#include "app/advice.h"
-#include "app/help.h"
-#include "app/kmc.h"
-#include "app/machine.h"
-#include "app/message.h"
-#include "app/ranks.h"
-#include "app/references.h"
-#include "app/shell.h"
-#include "app/signals.h"
-#include "app/suggest.h"
+#include "app/cli/advice.h"
+#include "app/cli/help.h"
+#include "app/cli/machine.h"
+#include "app/cli/message.h"
+#include "app/cli/shell.h"
+#include "app/cli/signals.h"
+#include "app/cli/suggest.h"
+#include "app/count/ranks.h"
+#include "app/count/references.h"
+#include "app/kmc/kmc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 

@@ -1,6 +1,6 @@
 /* What the user can do about a failure, as each command puts it. */
-#include "app/advice.h"
-#include "app/command.h"
+#include "app/cli/advice.h"
+#include "app/cli/command.h"
 #include "kmer/remedy.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * Ranks, here threads of the test, count on devices together. In place of the CUDA engine, the CPU
  * engine counts all reads, and only the k-mers that belong to this rank's engine are passed on.
  */
-#include "app/joint_devices.h"
+#include "app/count/joint_devices.h"
 #include "ranks/messages.h"
 
 #include "tests/cpu/cpu_support.h"

@@ -1,5 +1,5 @@
 /* How the bound on memory is divided. */
-#include "app/memory.h"
+#include "app/cli/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* hist --plot: the peak that is found in a histogram, and how the bars are drawn. */
-#include "app/landscape.h"
-#include "app/plot.h"
-#include "app/utf8.h"
+#include "app/cli/landscape.h"
+#include "app/cli/plot.h"
+#include "app/cli/utf8.h"
 
 #include <math.h>
 #include <setjmp.h>

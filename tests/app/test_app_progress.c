@@ -1,5 +1,5 @@
 /* The progress line: what it says, and that it fits. */
-#include "app/progress_line.h"
+#include "app/cli/progress_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

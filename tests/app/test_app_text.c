@@ -1,8 +1,8 @@
 /* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
-#include "app/json.h"
-#include "app/message.h"
-#include "app/output_name.h"
-#include "app/size.h"
+#include "app/cli/json.h"
+#include "app/cli/message.h"
+#include "app/cli/output_name.h"
+#include "app/cli/size.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
 

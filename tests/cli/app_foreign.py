@@ -123,7 +123,7 @@ def test_foreign_options():
                  message=f"kcount: unknown option '{shown}': {advice}")
         expect(s.said.count("\n"), 2, f"lines about {line}")
         tried.add(shown)
-    rows = set(re.findall(r'\{ "(-[^"]+)"', (SOURCE / "app/foreign_options.c").read_text()))
+    rows = set(re.findall(r'\{ "(-[^"]+)"', (SOURCE / "app/cli/foreign_options.c").read_text()))
     untried = {row for row in rows if not any(word.startswith(row) for word in tried)}
     expect((len(rows) > 80, untried), (True, set()), "options without a case here")
     s.kcount("a.fq", "-k", 3, "-o", "a.kc")

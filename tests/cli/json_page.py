@@ -122,9 +122,9 @@ def test_devices():
 
 
 def test_source():
-    """Includes the fields that are printed only with a device, but not those of KMC (app/kmc.c)."""
+    """Includes the fields that are printed only with a device, but not those of KMC (app/kmc/kmc.c)."""
     written = set()
-    for path in set((SOURCE / "app").glob("*.c")) - {SOURCE / "app/kmc.c"}:
+    for path in set((SOURCE / "app").rglob("*.c")) - {SOURCE / "app/kmc/kmc.c"}:
         written |= set(re.findall(r'\bjson_(?:string|number|real|bool|begin)\(&?json, "(\w+)"',
                                   path.read_text()))
     listed = {name.split(".")[-1] for page in SECTIONS.values() for name in page}

@@ -2,7 +2,7 @@
  * Any bytes as a file of queries: FASTA, FASTQ or lines. Plain and in gzip, it must give the same
  * sequences or the same error.
  */
-#include "app/sequences.h"
+#include "app/store/sequences.h"
 #include "tests/fuzz/memory_input.h"
 
 #include <string.h>

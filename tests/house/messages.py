@@ -19,10 +19,10 @@ NAME = re.compile(r'\.name = "([\w-]+)"')
 LETTER = re.compile(r"\.letter = '(\w)'")
 OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
                     r"|zstd)(?: \w+)? -[^|;]*")
-# Ways to print that bypass app/message.c.
+# Ways to print that bypass app/cli/message.c.
 PRINTS = re.compile(r"\b(?:std(?:out|err)|perror|v?printf(?=\()|v[fd]printf|dprintf|vasprintf"
                     r"|puts(?=\())\b")
-PRINTER = "app/message.c"
+PRINTER = "app/cli/message.c"
 
 
 def options():

@@ -1,0 +1,227 @@
+#include "app/cli/device.h"
+
+#include "app/cli/json.h"
+#include "app/cli/message.h"
+#include "app/cli/size.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEVICES = 64 };
+
+/* The part of `device` after "cuda": "", ":0", or a list such as ":0,1". NULL if `device` names no
+ * CUDA device. */
+static const char *cuda_devices(const char *device)
+{
+        if (strncmp(device, "cuda", 4) != 0)
+                return NULL;
+        const char *p = device + 4;
+        if (*p == '\0')
+                return p;
+        if (*p != ':')
+                return NULL;
+        do {
+                p++;
+                size_t digits = strspn(p, "0123456789");
+                if (digits == 0 || digits > 4)
+                        return NULL;
+                p += digits;
+        } while (*p == ',');
+        return *p == '\0' ? device + 4 : NULL;
+}
+
+/* The first table is the default. */
+static const struct table {
+        const char *name;
+        enum kc_gpu_table table;
+        int max_k;
+} tables[] = {
+        { "warpdrive", KC_TABLE_WARPDRIVE, KC_GPU_ENGINE_MAX_K },
+        { "slab", KC_TABLE_SLAB, KC_GPU_ENGINE_MAX_K },
+        { "linear", KC_TABLE_LINEAR, KC_GPU_ENGINE_MAX_K },
+        { "hopscotch", KC_TABLE_HOPSCOTCH, KC_GPU_ENGINE_MAX_K },
+};
+
+static const char *const doing[] = { [DEVICE_COUNTS] = "counting", [DEVICE_MERGES] = "merging" };
+
+/* NULL if there is no table of this name. */
+static const struct table *find_table(const char *name)
+{
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+                if (strcmp(name, tables[i].name) == 0)
+                        return &tables[i];
+        return NULL;
+}
+
+/* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there are,
+ * which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
+static int read_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
+{
+        int n = 0;
+        indices[0] = 0;
+        for (const char *p = cuda; *p != '\0'; n++) {
+                char *end;
+                long index = strtol(p + 1, &end, 10);
+                if (n < KC_GPU_MAX_DEVICES)
+                        indices[n] = (int)index;
+                p = end;
+        }
+        return n == 0 ? 1 : n;
+}
+
+static enum kc_status check_list(const char *device, const char *cuda, enum device_work work,
+                                 struct kc_error *err)
+{
+        int indices[KC_GPU_MAX_DEVICES];
+        const int n = read_indices(cuda, indices);
+        if (n > 1 && work != DEVICE_COUNTS)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: '%s' lists several devices; only counting can use more "
+                               "than one",
+                               device);
+        if (n > KC_GPU_MAX_DEVICES)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: %d devices are listed; at most %d can be used", n,
+                               KC_GPU_MAX_DEVICES);
+        return KC_OK;
+}
+
+enum kc_status device_check(const char *device, const char *table, enum device_work work,
+                            struct kc_error *err)
+{
+        const char *cuda = cuda_devices(device);
+        bool is_cpu = strcmp(device, "cpu") == 0;
+        if (cuda == NULL && !is_cpu && strcmp(device, "auto") != 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...",
+                               device);
+        if (cuda && check_list(device, cuda, work, err) != KC_OK)
+                return KC_EUSAGE;
+        if (table && is_cpu)
+                return kc_fail(err, KC_EUSAGE,
+                               "--table chooses a hash table of the CUDA engine; it cannot be "
+                               "used with --device cpu");
+        if (table && find_table(table) == NULL)
+                return kc_fail(err, KC_EUSAGE,
+                               "--table: '%s' is not one of warpdrive, slab, linear or hopscotch",
+                               table);
+        return KC_OK;
+}
+
+enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
+                             int k, enum device_work work, struct kc_error *err)
+{
+        const char *cuda = cuda_devices(device);
+        const struct table *chosen = table ? find_table(table) : &tables[0];
+        const bool named = cuda != NULL || table != NULL;
+        *choice = (struct device_choice){ .work = work,
+                                          .table = chosen->table,
+                                          .table_name = chosen->name };
+        choice->ndevices = read_indices(cuda ? cuda : "", choice->indices);
+        if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
+                return KC_OK; /* no other engine would be chosen */
+        choice->may_fall_back = !named;
+        if (table && k > chosen->max_k)
+                return kc_fail(err, KC_EUSAGE,
+                               "--table %s supports k up to %d; without --table, the CPU counts "
+                               "k = %d",
+                               table, chosen->max_k, k);
+        choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
+        if (!choice->cuda && named)
+                message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
+                              KC_GPU_ENGINE_MAX_K, doing[work]);
+        return KC_OK;
+}
+
+enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+                                 struct kc_error *err)
+{
+        int n = 0;
+        if (!choice->cuda)
+                return KC_OK;
+        const enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status == KC_OK && strchr(device, ':') == NULL)
+                choice->indices[0] = i % n;
+        return status;
+}
+
+bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
+                      const struct kc_error *reason, bool quiet)
+{
+        const bool absent = reason->status == KC_ENODEVICE;
+        if (!choice->cuda || !choice->may_fall_back || report->began ||
+            (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE && !absent))
+                return false;
+        if (!quiet && !absent)
+                message_print("kcount: %s: %s on the CPU\n", reason->message, doing[choice->work]);
+        choice->cuda = false;
+        return true;
+}
+
+const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES])
+{
+        int n = snprintf(text, DEVICE_NAME_NBYTES, choice->cuda ? "cuda:%d" : "cpu",
+                         choice->indices[0]);
+        for (int i = 1; choice->cuda && i < choice->ndevices; i++)
+                n += snprintf(text + n, (size_t)(DEVICE_NAME_NBYTES - n), ",%d",
+                              choice->indices[i]);
+        return text;
+}
+
+static void put_devices_json(struct text_out *out, const struct kc_gpu_device *devices, int n)
+{
+        struct json json = { .out = out };
+        json_begin(&json, NULL, '[');
+        for (int i = 0; i < n; i++) {
+                const struct kc_gpu_device *d = &devices[i];
+                json_begin(&json, NULL, '{');
+                json_number(&json, "index", (uint64_t)d->index);
+                json_string(&json, "name", d->name);
+                json_number(&json, "major", (uint64_t)d->major);
+                json_number(&json, "minor", (uint64_t)d->minor);
+                json_number(&json, "memory_bytes", d->memory_nbytes);
+                json_number(&json, "free_bytes", d->free_nbytes);
+                json_number(&json, "multiprocessors", (uint64_t)d->nmultiprocessors);
+                json_bool(&json, "compiled", d->compiled);
+                json_string(&json, "trouble", d->trouble);
+                json_end(&json, '}');
+        }
+        json_end(&json, ']');
+}
+
+static void put_device(struct text_out *out, const struct kc_gpu_device *d)
+{
+        char total[FORMATTED_NBYTES], left[FORMATTED_NBYTES];
+        text_out_printf(out,
+                        "cuda:%d  %s, compute capability %d.%d, %d multiprocessors, %s "
+                        "(%s free)\n",
+                        d->index, d->name, d->major, d->minor, d->nmultiprocessors,
+                        format_size(d->memory_nbytes, total), format_size(d->free_nbytes, left));
+}
+
+static void put_devices(struct text_out *out, const struct kc_gpu_device *devices, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (devices[i].trouble[0] == '\0')
+                        put_device(out, &devices[i]);
+                else
+                        text_out_printf(out, "cuda:%d  %s, cannot be used: %s\n", devices[i].index,
+                                        devices[i].name[0] ? devices[i].name : "unknown",
+                                        devices[i].trouble);
+}
+
+enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err)
+{
+        struct kc_gpu_device devices[MAX_DEVICES];
+        int n = 0;
+        enum kc_status status = kc_gpu_devices(devices, MAX_DEVICES, &n, err);
+        if (status != KC_OK)
+                return status;
+        n = n < MAX_DEVICES ? n : MAX_DEVICES;
+        if (as_json)
+                put_devices_json(out, devices, n);
+        else
+                put_devices(out, devices, n);
+        return KC_OK;
+}

@@ -1,0 +1,71 @@
+/*
+ * --device and --table: which engine counts.
+ */
+#ifndef APP_CLI_DEVICE_H
+#define APP_CLI_DEVICE_H
+
+#include "app/cli/text_out.h"
+#include "gpu/gpu.h"
+
+#include <string.h>
+
+/* The kind of work: only counting can use several devices, and messages name it. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
+
+struct device_choice {
+        enum device_work work;
+        bool cuda;          /* the CUDA engine does the work */
+        bool may_fall_back; /* the user leaves the choice to a program that has both engines: the
+                               CPU may take over if k is too large, or the device fails at the
+                               start */
+        int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first device reads and writes */
+        int ndevices;
+        enum kc_gpu_table table;
+        const char *table_name;
+};
+
+enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
+
+/*
+ * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, where k-mers are counted, a
+ * list cuda:N,M,...; table is NULL or the name of a table of the CUDA engine. KC_EUSAGE. Does not
+ * access a device.
+ */
+enum kc_status device_check(const char *device, const char *table, enum device_work work,
+                            struct kc_error *err);
+
+/* For work that should use a device only if the user names one: auto means cpu. */
+static inline const char *device_if_named(const char *device)
+{
+        return strcmp(device, "auto") == 0 ? "cpu" : device;
+}
+
+/*
+ * Choose the engine, after device_check. Does not access a device: preparing one takes so long that
+ * reading must begin in the meantime. If k is too large for CUDA, which the user asked for by name,
+ * prints a line on stderr. KC_EUSAGE for a table that does not support k.
+ */
+enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
+                             int k, enum device_work work, struct kc_error *err);
+
+/* After device_choose, for process number i (from 0) of several on a machine: unless the user named
+ * devices, each process takes a different one; if there are fewer devices than processes, some
+ * share one. KC_ENODEVICE if there is none. */
+enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+                                 struct kc_error *err);
+
+/*
+ * Whether the CPU may do the work that the device failed to start. A device that is missing or in use
+ * by others is an error only if the user asked for it. If true, sets choice->cuda to false, and
+ * prints a line on stderr, unless quiet or if the machine has no device: then nothing is wrong.
+ */
+bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
+                      const struct kc_error *reason, bool quiet);
+
+/* "cpu", "cuda:N" or "cuda:N,M,...". */
+const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);
+
+/* Print the CUDA devices, as text or as JSON. Fails like kc_gpu_devices. */
+enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+#include "app/cli/json.h"
+
+#include "app/cli/utf8.h"
+
+#include <string.h>
+
+static void put_string(struct text_out *out, const char *text)
+{
+        const unsigned char *s = (const unsigned char *)text;
+        text_out_puts(out, "\"");
+        while (*s) {
+                int n = utf8_length(s);
+                if (n == 0) /* file names need not be UTF-8, JSON must */
+                        text_out_puts(out, "\\ufffd");
+                else if (*s == '"' || *s == '\\')
+                        text_out_printf(out, "\\%c", *s);
+                else if (utf8_is_obeyed(utf8_character(s, n)))
+                        text_out_printf(out, "\\u%04x", utf8_character(s, n));
+                else
+                        text_out_write(out, s, (size_t)n);
+                s += n ? n : 1;
+        }
+        text_out_puts(out, "\"");
+}
+
+static void begin_member(struct json *json, const char *key)
+{
+        if (json->depth)
+                text_out_printf(json->out, "%s\n%*s", json->has_member ? "," : "", 2 * json->depth,
+                                "");
+        json->has_member = true;
+        if (key) {
+                put_string(json->out, key);
+                text_out_puts(json->out, ": ");
+        }
+}
+
+void json_begin(struct json *json, const char *key, char bracket)
+{
+        begin_member(json, key);
+        text_out_write(json->out, &bracket, 1);
+        json->depth++;
+        json->has_member = false;
+}
+
+void json_end(struct json *json, char bracket)
+{
+        json->depth--;
+        if (json->has_member)
+                text_out_printf(json->out, "\n%*s", 2 * json->depth, "");
+        text_out_write(json->out, &bracket, 1);
+        json->has_member = true;
+        if (json->depth == 0)
+                text_out_puts(json->out, "\n");
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+        begin_member(json, key);
+        put_string(json->out, value);
+}
+
+void json_number(struct json *json, const char *key, uint64_t value)
+{
+        begin_member(json, key);
+        text_out_printf(json->out, "%llu", (unsigned long long)value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+        begin_member(json, key);
+        text_out_printf(json->out, "%.3f", value);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+        begin_member(json, key);
+        text_out_puts(json->out, value ? "true" : "false");
+}
+
+void json_number_pair(struct json *json, uint64_t first, uint64_t second)
+{
+        begin_member(json, NULL);
+        text_out_printf(json->out, "[%llu, %llu]", (unsigned long long)first,
+                        (unsigned long long)second);
+}

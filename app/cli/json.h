@@ -1,0 +1,24 @@
+/*
+ * Just enough JSON writing: indented objects and arrays, strings escaped.
+ */
+#ifndef APP_CLI_JSON_H
+#define APP_CLI_JSON_H
+
+#include "app/cli/text_out.h"
+
+struct json {
+        struct text_out *out;
+        int depth;
+        bool has_member; /* the innermost object or array is not empty */
+};
+
+/* key is NULL for the outermost value and within arrays. */
+void json_begin(struct json *json, const char *key, char bracket);
+void json_end(struct json *json, char bracket);
+void json_string(struct json *json, const char *key, const char *value);
+void json_number(struct json *json, const char *key, uint64_t value);
+void json_real(struct json *json, const char *key, double value);
+void json_number_pair(struct json *json, uint64_t first, uint64_t second); /* in an array */
+void json_bool(struct json *json, const char *key, bool value);
+
+#endif

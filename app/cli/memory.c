@@ -1,0 +1,74 @@
+#include "app/cli/memory.h"
+
+#include "app/cli/machine.h"
+#include "app/cli/options.h"
+#include "cpu/cpu_engine.h"
+
+#include <inttypes.h>
+
+#define MIB MEMORY_MIB
+
+enum {
+        PROCESS_MIB = 24,     /* code, libraries, stacks, the index of the output */
+        THREAD_MIB = 36,      /* per thread of the CPU engine: with less, bins are counted in many
+                                 passes */
+        OUTSIDE_MIB = 12,     /* per thread, for the reader's buffers, or later the store's */
+        OUTSIDE_FRACTION = 6, /* these take at most 1/6 of the bound */
+        READER_FRACTION = 8,  /* the reader gets at least 1/8 of the bound */
+};
+
+uint64_t memory_default_nbytes(int nprocesses)
+{
+        uint64_t nbytes = machine_available_nbytes() / 4 * 3;
+        if (nbytes == 0)
+                nbytes = 4096 * MIB; /* unknown machine */
+        nbytes /= (uint64_t)nprocesses;
+        return nbytes > OPTION_MIN_MEMORY_MIB * MIB ? nbytes : OPTION_MIN_MEMORY_MIB * MIB;
+}
+
+static int threads_that_fit(uint64_t nbytes, int nthreads)
+{
+        uint64_t most = (nbytes - PROCESS_MIB * MIB) / (THREAD_MIB * MIB);
+        return most < (uint64_t)nthreads ? (int)most : nthreads;
+}
+
+/* A device's engine has no tables in host memory that the reader could use meanwhile, so the reader
+ * gets its share here. */
+static uint64_t outside_nbytes(uint64_t nbytes, int nthreads, bool device)
+{
+        uint64_t wanted = OUTSIDE_MIB * MIB * (unsigned)nthreads;
+        if (device && wanted < nbytes / READER_FRACTION)
+                wanted = nbytes / READER_FRACTION;
+        return wanted < nbytes / OUTSIDE_FRACTION ? wanted : nbytes / OUTSIDE_FRACTION;
+}
+
+struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
+{
+        struct memory_plan plan = { .nthreads = nthreads };
+        if (!device)
+                plan.nthreads = threads_that_fit(nbytes, nthreads);
+        plan.reader_nbytes = outside_nbytes(nbytes, plan.nthreads, device);
+        plan.engine_nbytes = nbytes - PROCESS_MIB * MIB - plan.reader_nbytes;
+        /* The CPU engine needs its tables only after everything has been read. */
+        if (!device)
+                plan.reader_nbytes += kc_cpu_scratch_nbytes(plan.engine_nbytes, plan.nthreads);
+        plan.reader_bound.factor = READER_FRACTION;
+        plan.reader_bound.fixed_nbytes = (PROCESS_MIB + OUTSIDE_MIB * (uint64_t)nthreads) * MIB;
+        return plan;
+}
+
+enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
+                                    int *nthreads, struct kc_error *err)
+{
+        const uint64_t base = PROCESS_MIB * MIB, most = (nbytes - base) / thread_nbytes;
+        if (most == 0) {
+                struct kc_error own = { .needed_nbytes = base + thread_nbytes };
+                kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_MORE_MEMORY,
+                               "a bound of %" PRIu64 " MiB is not enough for %s", nbytes / MIB,
+                               what);
+                return kc_fail_as(err, &own);
+        }
+        if (most < (uint64_t)*nthreads)
+                *nthreads = (int)most;
+        return KC_OK;
+}

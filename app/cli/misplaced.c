@@ -1,0 +1,60 @@
+#include "app/cli/misplaced.h"
+
+#include "app/cli/command.h"
+#include "app/cli/kmer_text.h"
+#include "app/cli/output_name.h"
+#include "app/cli/shell.h"
+#include "io/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum kc_status misplaced_check_first(const struct invocation *call, struct kc_error *err)
+{
+        const char *first = call->operands[0], *front[] = { NULL, NULL };
+        if (output_stem_length(first) < strlen(first) || kc_store_recognizes(first))
+                return KC_OK;
+        for (int i = 1; i < call->noperands && front[0] == NULL; i++)
+                if (kc_store_recognizes(call->operands[i]))
+                        front[0] = call->operands[i];
+        if (front[0] == NULL)
+                return KC_OK;
+        char *line = invocation_line(call, front, front);
+        const enum kc_status status =
+                line != NULL ? kc_fail(err, KC_EUSAGE, "the .kc file comes first: %s", line)
+                             : kc_fail(err, KC_ENOMEM, "out of memory");
+        free(line);
+        return status;
+}
+
+/* The text is the name of a file. */
+static enum kc_status refuse_file(const struct invocation *call, const char *text,
+                                  struct kc_error *err)
+{
+        const char *const words[] = { call->operands[0], text };
+        const bool is_store = kc_store_recognizes(text);
+        char *files = is_store ? shell_join(words, 2) : shell_join(words + 1, 1);
+        enum kc_status status;
+        if (files == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (is_store)
+                status = kc_fail(err, KC_EUSAGE,
+                                 "%s is a .kc file, not a sequence; write: kcount %s %s -o out.kc",
+                                 text, call->command == &command_remove ? "subtract" : "intersect",
+                                 files);
+        else
+                status = kc_fail(err, KC_EUSAGE, "%s is a file, not a sequence; write -f %s", text,
+                                 files);
+        free(files);
+        return status;
+}
+
+enum kc_status misplaced_check_sequence(const struct invocation *call, const char *text, int k,
+                                        struct kc_error *err)
+{
+        struct kc_error refused = { 0 };
+        if (kmer_text_check(text, k, &refused) == KC_OK)
+                return KC_OK;
+        return access(text, R_OK) == 0 ? refuse_file(call, text, err) : kc_fail_as(err, &refused);
+}

@@ -1,0 +1,237 @@
+#include "app/count/count.h"
+
+#include "app/count/joint_devices.h"
+#include "cpu/cpu_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
+ * swapped, and input, --tmp and output may be on a RAM disk; runs also spill to --tmp. */
+static uint64_t pinned_memory(uint64_t memory_nbytes)
+{
+        return memory_nbytes / 3 * 2;
+}
+
+void count_plan_memory(struct count *count)
+{
+        const struct count_settings *s = count->settings;
+        struct writing *w = &count->writing;
+        const uint64_t messages = ranks_nbytes(count->ranks, w->nthreads);
+        const uint64_t rest = count->memory_nbytes > 2 * messages ? count->memory_nbytes - messages
+                                                                  : count->memory_nbytes / 2;
+        count->plan = memory_plan_count(rest, w->nthreads, w->device.cuda);
+        if (s->engine_memory_nbytes)
+                count->plan.engine_nbytes = s->engine_memory_nbytes;
+        else
+                w->nthreads = count->plan.nthreads;
+        if (w->device.cuda && !s->memory_nbytes)
+                count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
+}
+
+static int largest_k(const struct count *count)
+{
+        int k = 1;
+        for (int i = 0; i < count->noutputs; i++)
+                k = count->outputs[i].k > k ? count->outputs[i].k : k;
+        return k;
+}
+
+/* With several ranks, devices count only if the user asks for them. */
+enum kc_status count_choose_device(struct count *count, struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        struct device_choice *device = &count->writing.device;
+        const char *wanted = s->device;
+        enum kc_status status;
+        if (count->ranks != NULL && s->table == NULL)
+                wanted = device_if_named(wanted);
+        KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, err));
+        if (count->ranks == NULL || !device->cuda)
+                return KC_OK;
+        if (strcmp(s->reader, "device") == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "--reader device: with several processes, the host reads");
+        KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+out:
+        return status;
+}
+
+static struct kc_count_params engine_params(const struct count *count)
+{
+        return (struct kc_count_params){
+                .stranded = count->stranded,
+                .nthreads = count->writing.nthreads,
+                .memory_nbytes = count->plan.engine_nbytes,
+                .tmp_dir = count->tmp_dir,
+                .expected_nbases = kc_reader_expected_nbases(count->reader),
+                .exchange = count->ranks != NULL ? &count->ranks->exchange : NULL,
+        };
+}
+
+/*
+ * Whether the device should inflate and parse the files. By default it does if that is faster:
+ * BGZF and BAM, which take the host's cores a long time, if there is enough for a few rounds; and
+ * plain text if there are few cores, and so much of it that they could parse only a part before
+ * the device is open. On an H200 with 4 cores, the device read it in 0.85 of the host's time.
+ */
+static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
+{
+        enum { FEW_CORES = 4, LEAST_PACKED_MIB = 64, LEAST_PLAIN_MIB = 4096 };
+        bool plain = false;
+        uint64_t nbytes = 0;
+        if (strcmp(count->settings->reader, "auto") != 0)
+                return strcmp(count->settings->reader, "device") == 0;
+        for (size_t i = 0; i < source->nfiles; i++) {
+                plain |= !source->files[i].bgzf;
+                nbytes += source->files[i].nbytes;
+        }
+        if (plain && count->writing.nthreads > FEW_CORES)
+                return false;
+        return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
+}
+
+/* How much of the files a device reads at a time, if several devices read them: little enough that
+ * all of them are busy until the end, but enough to be worth the effort. */
+static uint64_t part_nbytes(const struct count *count, const struct kc_stored_source *source)
+{
+        enum { LEAST_MIB = 256, PARTS_EACH = 8 };
+        const uint64_t nparts = (uint64_t)count->writing.device.ndevices * PARTS_EACH;
+        const uint64_t small = count->settings->gpu_batch_nkmers;
+        const uint64_t least = small != 0 ? small : LEAST_MIB * MEMORY_MIB;
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        return nbytes / nparts > least ? nbytes / nparts : least;
+}
+
+/* The files, if the device should read them. */
+static const struct kc_stored_source *choose_reader(const struct count *count,
+                                                    struct kc_stored_source *source)
+{
+        if (!kc_reader_stored(count->reader, UINT64_MAX, source) || !reads_on_device(count, source))
+                return NULL;
+        if (count->writing.device.ndevices > 1 &&
+            !kc_reader_stored(count->reader, part_nbytes(count, source), source))
+                return NULL;
+        return source;
+}
+
+/* What is counted, for an engine. */
+static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
+{
+        for (int i = 0; i < count->noutputs; i++)
+                tasks[i] = (struct kc_count_task){ .k = count->outputs[i].k,
+                                                   .sink = &count->outputs[i].sink };
+}
+
+static void end_tasks(struct count *count, const struct kc_count_task *tasks)
+{
+        for (int i = 0; i < count->noutputs; i++) {
+                count->outputs[i].totals = tasks[i].totals;
+                count->outputs[i].device = count->writing.device;
+        }
+}
+
+/* stored: space for the files, if the device should read them */
+static struct kc_gpu_params device_params(const struct count *count,
+                                          struct kc_stored_source *stored)
+{
+        const struct device_choice *device = &count->writing.device;
+        const struct count_settings *s = count->settings;
+        struct kc_gpu_params gpu = {
+                .device = device->indices[0],
+                .nothers = device->ndevices - 1,
+                .table = device->table,
+                .memory_nbytes = s->gpu_memory_nbytes,
+                .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
+                .batch_nkmers = s->gpu_batch_nkmers,
+                .read_ahead = count->rereadable,
+                .stored = choose_reader(count, stored),
+                .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL,
+        };
+        memcpy(gpu.others, device->indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);
+        return gpu;
+}
+
+static enum kc_status count_on_device(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        struct writing *w = &count->writing;
+        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
+        struct kc_gpu_report reports[OPTION_NUMBERS_MAX];
+        struct kc_stored_source stored;
+        const struct kc_batch_source source = kc_reader_source(count->reader);
+        const struct kc_count_params params = engine_params(count);
+        const struct kc_gpu_params gpu = device_params(count, &stored);
+        const struct joint_devices_setup joint = { &params, &gpu, &source, w->job };
+        enum kc_status status;
+        count->tried_device = true;
+        begin_tasks(count, tasks);
+        if (count->ranks != NULL)
+                status = joint_devices_count(&joint, tasks, count->noutputs, reports, err);
+        else
+                status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs, w->job,
+                                          reports, err);
+        end_tasks(count, tasks);
+        for (int i = 0; i < count->noutputs; i++)
+                count->outputs[i].gpu = reports[i];
+        w->gpu = reports[0];
+        return status;
+}
+
+/* A device could not start: plan for the CPU, from the beginning of the input. */
+static enum kc_status begin_again(struct count *count, struct kc_error *err)
+{
+        count_plan_memory(count);
+        return count->rereadable ? count_reopen_reader(count, err) : KC_OK;
+}
+
+static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
+        enum kc_status status;
+        if (count->tried_device)
+                KC_TRY(begin_again(count, err));
+        const struct kc_count_params params = engine_params(count);
+        const struct kc_batch_source source = kc_reader_source(count->reader);
+        begin_tasks(count, tasks);
+        KC_TRY(kc_cpu_count_all(&params, &source, tasks, count->noutputs, count->writing.job, err));
+        end_tasks(count, tasks);
+out:
+        return status;
+}
+
+/* Name the stages, in the order of their numbers (kc_stage_of). On the CPU, a histogram needs no
+ * third one.
+ *   labels  out [1 + 2 * noutputs] */
+static void name_stages(struct count *count, const char **labels)
+{
+        static const char *const usual[KC_NSTAGES] = { "reading", "counting", "writing" };
+        labels[0] = usual[0];
+        for (int i = 0; i < count->noutputs; i++)
+                for (int stage = 1; stage < KC_NSTAGES; stage++) {
+                        char *label = count->outputs[i].labels[stage - 1];
+                        const size_t nbytes = sizeof count->outputs[i].labels[0];
+                        const char *name = usual[count->histogram != NULL ? 1 : stage];
+                        if (count->noutputs > 1)
+                                snprintf(label, nbytes, "%s %d-mers", name, count->outputs[i].k);
+                        else
+                                snprintf(label, nbytes, "%s", name);
+                        labels[kc_stage_of(i, (enum kc_stage)stage)] = label;
+                }
+}
+
+enum kc_status count_somewhere(struct count *count, struct kc_error *err)
+{
+        const char *labels[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
+        name_stages(count, labels);
+        const struct writing_work work = {
+                .ctx = count,
+                .on_device = count_on_device,
+                .on_cpu = count_on_cpu,
+                .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
+        };
+        return writing_run(&count->writing, &work, err);
+}

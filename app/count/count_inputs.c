@@ -1,0 +1,164 @@
+#include "app/count/count.h"
+
+#include "app/cli/folder.h"
+#include "app/cli/output_check.h"
+#include "app/cli/same_files.h"
+#include "app/cli/shell.h"
+#include "app/count/references.h"
+#include "io/input/input.h"
+#include "kmer/kmer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* KMC's command line ends with the names of the output and of a folder. */
+static enum kc_status refuse_output(const char *output, const char *folder, struct kc_error *err)
+{
+        char *name, *line = NULL;
+        if (asprintf(&name, "%s.kc", output) >= 0) {
+                const char *const words[] = { "-o", name, "--tmp", folder };
+                line = shell_join(words, 4);
+                free(name);
+        }
+        if (line == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status =
+                kc_fail(err, KC_EUSAGE,
+                        "there is no file %s, and kcount takes no output name there; write %s",
+                        output, line);
+        free(line);
+        return status;
+}
+
+/* The operand i is missing: what the user may have meant by it. */
+static enum kc_status refuse_missing(const struct invocation *call, int i, struct kc_error *err)
+{
+        const struct option_numbers *ks = &((const struct count_settings *)call->settings)->ks;
+        const char *operand = call->operands[i], *path = operand + (operand[0] == '@');
+        const int error = errno;
+        if (ks->n > 0 && operand[strspn(operand, "0123456789")] == '\0')
+                return kc_fail(err, KC_EUSAGE,
+                               "there is no file %s; to count with several k: -k %" PRIu64 ",%s",
+                               operand, ks->values[ks->n - 1], operand);
+        if (i > 0 && i == call->noperands - 2 && folder_is(call->operands[i + 1]) &&
+            option_find(call->command->options, "output") != NULL)
+                return refuse_output(operand, call->operands[i + 1], err);
+        return kc_input_open_failed(path, error, err);
+}
+
+enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err)
+{
+        for (int i = first; i < call->noperands; i++) {
+                const char *operand = call->operands[i];
+                if (strcmp(operand, "-") != 0 && access(operand + (operand[0] == '@'), F_OK) != 0)
+                        return refuse_missing(call, i, err);
+        }
+        return KC_OK;
+}
+
+/* Each of several processes reads the list, but only one of them could read it from a pipe. */
+static enum kc_status check_list(const struct count *count, const char *list, struct kc_error *err)
+{
+        struct stat found;
+        if (count->ranks == NULL || stat(list, &found) != 0 || S_ISREG(found.st_mode))
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "%s is not a regular file: with several processes, each of them reads the "
+                       "list",
+                       list);
+}
+
+enum kc_status count_check_operands(const struct count *count, struct kc_error *err)
+{
+        const char *files[COUNT_MAX_FILES];
+        const size_t nfiles = count_list_files(count, files);
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < count->ninputs; i++)
+                if (count->inputs[i][0] == '@')
+                        KC_TRY(check_list(count, count->inputs[i] + 1, err));
+        status = output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
+out:
+        return status;
+}
+
+enum kc_status count_check_inputs(const struct count *count, struct kc_error *err)
+{
+        const char *files[COUNT_MAX_FILES];
+        const char *const *names;
+        const size_t nfiles = count_list_files(count, files);
+        const size_t n = kc_reader_names(count->reader, &names);
+        enum kc_status status;
+        KC_TRY(output_check_files(files, nfiles, names, n, err));
+        KC_TRY(references_check(files, nfiles, names, n, err));
+out:
+        return status;
+}
+
+void count_warn_of_same_inputs(const struct count *count)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        if (ranks_is_first(count->ranks))
+                same_files_warn(names, n, "counted");
+}
+
+static struct kc_reader_options reading_of(const struct count *count)
+{
+        int min_k = KC_MAX_K, max_k = 1;
+        for (int i = 0; i < count->noutputs; i++) {
+                const int k = count->outputs[i].k;
+                min_k = k < min_k ? k : min_k;
+                max_k = k > max_k ? k : max_k;
+        }
+        struct kc_reader_options reading = { .k = min_k,
+                                             .max_k = max_k,
+                                             .min_quality = (int)count->settings->min_quality,
+                                             .empty = count->settings->skip_empty,
+                                             .nworkers = count->writing.nthreads,
+                                             .memory_nbytes = count->plan.reader_nbytes,
+                                             .bound = count->plan.reader_bound,
+                                             .job = count->writing.job };
+        if (count->ranks != NULL) {
+                reading.rank = count->ranks->exchange.rank;
+                reading.nranks = ranks_count(count->ranks);
+        }
+        return reading;
+}
+
+enum kc_status count_open_reader(struct count *count, struct kc_error *err)
+{
+        const struct kc_reader_options reading = reading_of(count);
+        return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
+}
+
+enum kc_status count_reopen_reader(struct count *count, struct kc_error *err)
+{
+        const struct kc_reader_options reading = reading_of(count);
+        return kc_reader_reopen(&count->reader, &reading, err);
+}
+
+/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
+ * file position htslib advances when it reads. */
+bool count_is_rereadable(const struct count *count)
+{
+        const char *const *names;
+        size_t n = kc_reader_names(count->reader, &names);
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(names[i], "-") == 0)
+                        return false;
+        return atomic_load(&count->writing.job->total) > 0;
+}
+
+struct kc_reader_totals count_read_totals(const struct count *count)
+{
+        struct kc_reader_totals totals;
+        if (count->reports != NULL)
+                return rank_reports_read(count->reports, ranks_count(count->ranks));
+        kc_reader_totals(count->reader, &totals);
+        return totals;
+}

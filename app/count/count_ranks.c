@@ -1,0 +1,144 @@
+#include "app/count/count.h"
+
+#include <stdlib.h>
+
+void count_silence(struct count *count)
+{
+        if (ranks_is_first(count->ranks))
+                return;
+        count->silent = *count->writing.settings;
+        count->silent.quiet = true;
+        count->silent.json = false;
+        count->writing.settings = &count->silent;
+}
+
+/* If the ranks saw different inputs, reads would be counted twice, or not at all. */
+enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err)
+{
+        bool same;
+        enum kc_status status =
+                ranks_compare(count->ranks, kc_reader_fingerprint(count->reader), &same, err);
+        if (status == KC_OK && !same)
+                status = kc_fail(err, KC_EINPUT,
+                                 "this process does not see the same inputs, of the same sizes, as "
+                                 "rank 0");
+        return status;
+}
+
+/*
+ * Rank 0 creates one output, and the others are its guests if they can open it. Otherwise, and on
+ * rank 0, *guest = NULL.
+ *   writer  rank 0's; the others do not use it
+ */
+static enum kc_status invite(struct ranks *ranks, struct kc_store_writer *writer, const char *path,
+                             int k, struct kc_store_guest **guest, struct kc_error *err)
+{
+        struct kc_store_invitation own = { 0 };
+        struct kc_store_invitation *all = calloc((size_t)ranks_count(ranks), sizeof *all);
+        enum kc_status status = KC_OK;
+        *guest = NULL;
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (ranks_is_first(ranks))
+                KC_TRY(kc_store_invite(writer, &own, err));
+        KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &own, sizeof own, all, err));
+        if (!ranks_is_first(ranks))
+                KC_TRY(kc_store_join(guest, &all[0], path, k, err));
+out:
+        free(all);
+        return status;
+}
+
+enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (count->ranks == NULL || count->histogram != NULL || count->settings->gather)
+                return KC_OK;
+        for (int i = 0; i < count->noutputs; i++) {
+                struct count_output *o = &count->outputs[i];
+                KC_TRY(invite(count->ranks, o->writer, o->path, o->k, &o->guest, err));
+                if (o->guest != NULL)
+                        o->sink.joint = kc_store_guest_joint(o->guest);
+        }
+out:
+        return status;
+}
+
+enum kc_status count_end_guests(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs; i++) {
+                struct count_output *o = &count->outputs[i];
+                if (o->guest != NULL)
+                        KC_TRY(kc_store_guest_end(o->guest, &o->nguest, err));
+        }
+out:
+        return status;
+}
+
+/* Add what the other ranks have found in some inputs.
+ *   marks  in/out [n], n <= MOST_MARKS */
+enum { MOST_MARKS = 64 << 10 };
+static enum kc_status gather_marks(struct ranks *ranks, uint8_t *marks, size_t n,
+                                   struct kc_error *err)
+{
+        const size_t nranks = (size_t)ranks_count(ranks);
+        uint8_t *all = malloc(n * nranks);
+        if (all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        enum kc_status status = ranks->exchange.gather(ranks->exchange.ctx, marks, n, all, err);
+        for (size_t i = 0; i < n * nranks && status == KC_OK; i++)
+                marks[i % n] |= all[i];
+        free(all);
+        return status;
+}
+
+static enum kc_status take_marks(struct count *count, struct kc_error *err)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(count->reader, &names);
+        enum kc_status status = KC_OK;
+        count->marks = malloc(n);
+        if (count->marks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        kc_reader_marks(count->reader, count->marks);
+        for (size_t i = 0; i < n && count->ranks != NULL; i += MOST_MARKS)
+                KC_TRY(gather_marks(count->ranks, count->marks + i,
+                                    n - i < MOST_MARKS ? n - i : (size_t)MOST_MARKS, err));
+out:
+        return status;
+}
+
+enum kc_status count_gather(struct count *count, struct kc_error *err)
+{
+        struct rank_report own = { 0 };
+        enum kc_status status;
+        KC_TRY(take_marks(count, err));
+        if (count->ranks == NULL)
+                return KC_OK;
+        if (count->histogram != NULL)
+                KC_TRY(rank_histograms_add(count->ranks, count->histogram, err));
+        kc_reader_totals(count->reader, &own.read);
+        device_name(&count->writing.device, own.device);
+        for (int i = 0; i < count->noutputs; i++) {
+                own.ncounted[i] = count->outputs[i].totals.nown;
+                own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
+                own.nwritten[i] = count->outputs[i].nguest;
+        }
+        KC_TRY(rank_reports_gather(count->ranks, &own, &count->reports, err));
+        for (int i = 0; i < count->noutputs; i++)
+                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                        count->outputs[i].totals.spilled_nbytes += count->reports[rank].nspilled[i];
+out:
+        return status;
+}
+
+void count_add_first_rank(struct count *count)
+{
+        for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
+                uint64_t *first = &count->reports[0].nwritten[i];
+                *first = count->outputs[i].written.info.file_nbytes;
+                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                        *first -= count->reports[rank].nwritten[i];
+        }
+}

@@ -1,0 +1,335 @@
+#include "app/count/counting.h"
+
+#include "app/cli/command.h"
+#include "app/cli/machine.h"
+#include "app/cli/misplaced.h"
+#include "app/cli/output_check.h"
+#include "app/cli/output_name.h"
+#include "app/cli/shell.h"
+#include "app/cli/signals.h"
+#include "app/count/count.h"
+#include "app/count/reader_only.h"
+#include "app/store/stores.h"
+#include "base/temp_file.h"
+#include "io/input/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A .kc file that is to be exported. */
+static enum kc_status advise_export(const char *name, const char *format, struct kc_error *err)
+{
+        char *stem = strndup(name, output_stem_length(name)), *line = NULL;
+        if (stem != NULL) {
+                const char *const words[] = {
+                        "kcount", "export", name, "--to", format, "-o", stem
+                };
+                line = shell_join(words, sizeof words / sizeof *words);
+        }
+        const enum kc_status status =
+                line != NULL
+                        ? kc_fail(err, KC_EUSAGE, "%s is already counted; try '%s'", name, line)
+                        : kc_fail(err, KC_ENOMEM, "out of memory");
+        free(stem);
+        free(line);
+        return status;
+}
+
+static enum kc_status refuse_missing(const struct invocation *call, struct kc_error *err)
+{
+        const char *const *names = (const char *const *)call->operands;
+        char *reads = shell_join(names + 1, (size_t)call->noperands - 1);
+        char *output = shell_join(names, 1);
+        const enum kc_status status =
+                reads == NULL || output == NULL
+                        ? kc_fail(err, KC_ENOMEM, "out of memory")
+                        : kc_fail(err, KC_EIO,
+                                  "there is no %s yet; to make it: kcount %s -k 31 -o %s", names[0],
+                                  reads, output);
+        free(reads);
+        free(output);
+        return status;
+}
+
+static enum kc_status refuse_counted(const char *name, struct kc_error *err)
+{
+        char *file = shell_join(&name, 1);
+        if (file == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status = kc_fail(err, KC_EUSAGE,
+                                              "%s is already counted; try 'kcount info %s', "
+                                              "'kcount dump %s' or 'kcount hist %s'",
+                                              name, file, file, file);
+        free(file);
+        return status;
+}
+
+static enum kc_status suggest_k(const struct invocation *call, struct kc_error *err)
+{
+        const char *const nothing[] = { NULL };
+        char *line = invocation_line(call, nothing, nothing);
+        if (line == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status = kc_fail(
+                err, KC_EUSAGE, "which k? Try '%s -k 31' (21 for GenomeScope, 31 is common)", line);
+        free(line);
+        return status;
+}
+
+enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)
+{
+        const struct count_settings *s = call->settings;
+        enum kc_status status;
+        KC_TRY(count_check_exist(call, 0, err));
+        for (int i = 0; i < call->noperands; i++)
+                if (kc_store_recognizes(call->operands[i]))
+                        return s->format != NULL ? advise_export(call->operands[i], s->format, err)
+                                                 : refuse_counted(call->operands[i], err);
+        status = suggest_k(call, err);
+out:
+        return status;
+}
+
+static enum kc_status check_settings(const struct count_settings *s, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        if (s->canonical && s->stranded)
+                return kc_fail(err, KC_EUSAGE,
+                               "--canonical and --stranded cannot be used "
+                               "together");
+        if (s->output)
+                KC_TRY(output_check_stdout(s->output, "-o", err));
+        if (s->histogram && !s->common.json)
+                return kc_fail(err, KC_EUSAGE,
+                               "--histogram adds the histogram to the summary in JSON; it needs "
+                               "--json");
+        KC_TRY(device_check(s->device, s->table, DEVICE_COUNTS, err));
+        if (strcmp(s->reader, "auto") != 0 && strcmp(s->reader, "host") != 0 &&
+            strcmp(s->reader, "device") != 0)
+                return kc_fail(err, KC_EUSAGE, "--reader: '%s' is not one of auto, host, device",
+                               s->reader);
+out:
+        return status;
+}
+
+static enum kc_status resolve(struct count *count, struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        enum kc_status status = KC_OK;
+        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes
+                                                : memory_default_nbytes(ranks_local(count->ranks));
+        if (!count->adds) {
+                count->noutputs = (int)s->ks.n;
+                for (int i = 0; i < count->noutputs; i++)
+                        count->outputs[i].k = (int)s->ks.values[i];
+                count->stranded = s->stranded;
+        }
+        if (!count->adds && count->histogram == NULL)
+                KC_TRY(count_name_outputs(count, err));
+        if (s->tmp_dir != NULL || count->histogram != NULL)
+                count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
+        else
+                count->tmp_dir = kc_path_folder(count->outputs[0].path);
+        if (count->tmp_dir == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+out:
+        return status;
+}
+
+/* Report an unusable folder now, not when memory is used up. */
+static enum kc_status try_tmp(const char *folder, struct kc_error *err)
+{
+        int fd;
+        enum kc_status status = kc_temp_file_open(folder, &fd, err);
+        if (status == KC_OK)
+                close(fd);
+        return status;
+}
+
+/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
+ * input. */
+static enum kc_status open_all(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(count_open_outputs(count, err));
+        count_warn_of_lengths(count);
+        KC_TRY(try_tmp(count->tmp_dir, err));
+        count_plan_memory(count);
+        KC_TRY(count_open_reader(count, err));
+        count->rereadable = count_is_rereadable(count);
+        KC_TRY(count_check_inputs(count, err));
+        count_warn_of_same_inputs(count);
+out:
+        return status;
+}
+
+/* --reader-only */
+static enum kc_status only_read(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        count_plan_memory(count);
+        KC_TRY(count_open_reader(count, err));
+        KC_TRY(reader_only(count->reader, count->writing.nthreads, err));
+        count_report(count);
+out:
+        return status;
+}
+
+/* Everything that can be refused before counting. */
+static enum kc_status prepare(struct count *count, struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        enum kc_status status;
+        KC_TRY(resolve(count, err));
+        if (s->reader_only)
+                return KC_OK;
+        KC_TRY(count_check_operands(count, err));
+        KC_TRY(count_choose_device(count, err));
+        KC_TRY(count_check_exist(count->writing.call, count->adds, err));
+        if (ranks_is_first(count->ranks))
+                KC_TRY(count_check_exports(count, err));
+        KC_TRY(open_all(count, err));
+out:
+        return status;
+}
+
+static enum kc_status count_together(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(count_check_same_inputs(count, err));
+        KC_TRY(count_share_outputs(count, err));
+        KC_TRY(count_somewhere(count, err));
+        KC_TRY(count_end_guests(count, err));
+        KC_TRY(count_gather(count, err));
+out:
+        return status;
+}
+
+/* Rank 0, or the only process: write the outputs, and report. */
+static enum kc_status finish(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(count_commit(count, err));
+        count_add_first_rank(count);
+        count_warn(count);
+        if (count->settings->format != NULL)
+                KC_TRY(count_export(count, err));
+        count_report(count);
+out:
+        return status;
+}
+
+static enum kc_status count_all(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        count_silence(count);
+        KC_TRY(ranks_agree(count->ranks, prepare(count, err), err));
+        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
+        if (count->settings->reader_only)
+                return only_read(count, err);
+        KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));
+        if (ranks_is_first(count->ranks))
+                KC_TRY(finish(count, err));
+out:
+        return status;
+}
+
+static void close_count(struct count *count)
+{
+        for (int i = 0; i < count->noutputs; i++) {
+                kc_store_abort(count->outputs[i].writer);
+                kc_store_leave(count->outputs[i].guest);
+                free(count->outputs[i].rows);
+                free(count->outputs[i].path);
+                free(count->outputs[i].export_path);
+                exporting_free(&count->outputs[i].exports);
+        }
+        kc_reader_close(count->reader);
+        kc_histogram_free(count->histogram);
+        free(count->reports);
+        free(count->marks);
+        free(count->tmp_dir);
+}
+
+/* The inputs are the operands from `first` on. */
+static struct count begin(const struct invocation *call, int first)
+{
+        const struct count_settings *settings = call->settings;
+        const int nthreads = machine_nthreads(settings->common.nthreads);
+        struct count count = { .settings = settings,
+                               .writing = writing_of(call, &settings->common),
+                               .ranks = call->ranks,
+                               .inputs = call->operands + first,
+                               .ninputs = (size_t)(call->noperands - first) };
+        if (settings->common.nthreads == 0)
+                count.writing.nthreads = ranks_share_of_cores(call->ranks, nthreads);
+        return count;
+}
+
+enum kc_status counting_create(const struct invocation *call, struct kc_error *err)
+{
+        struct count count = begin(call, 0);
+        enum kc_status status;
+        KC_TRY(check_settings(count.settings, err));
+        signals_install(count.writing.job);
+        KC_TRY(count_all(&count, err));
+out:
+        close_count(&count);
+        return status;
+}
+
+static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
+{
+        struct kc_store *store;
+        struct kc_store_info info;
+        enum kc_status status = kc_store_open(&store, path, err);
+        if (status != KC_OK)
+                return status;
+        kc_store_get_info(store, &info);
+        stores_warn_filtered(&info, path);
+        kc_store_close(store);
+        return KC_OK;
+}
+
+enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
+{
+        struct count count = begin(call, 1);
+        enum kc_status status;
+        struct count_output *o = &count.outputs[0];
+        count.adds = true;
+        count.noutputs = 1;
+        KC_TRY(check_settings(count.settings, err));
+        KC_TRY(misplaced_check_first(call, err));
+        if (access(call->operands[0], F_OK) != 0 && errno == ENOENT)
+                return refuse_missing(call, err);
+        o->path = strdup(call->operands[0]);
+        if (o->path == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        signals_install(count.writing.job);
+        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.stranded, err));
+        KC_TRY(warn_of_sums(o->path, err));
+        KC_TRY(count_all(&count, err));
+out:
+        close_count(&count);
+        return status;
+}
+
+enum kc_status counting_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                                  size_t *nrows, struct kc_error *err)
+{
+        struct count count = begin(call, 0);
+        enum kc_status status;
+        KC_TRY(check_settings(count.settings, err));
+        KC_TRY(kc_histogram_new(&count.histogram, err));
+        signals_install(count.writing.job);
+        KC_TRY(count_all(&count, err));
+        *rows = count.outputs[0].rows;
+        *nrows = count.outputs[0].nrows;
+        count.outputs[0].rows = NULL; /* the caller's */
+out:
+        close_count(&count);
+        return status;
+}

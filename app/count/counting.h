@@ -1,0 +1,135 @@
+/*
+ * Counting reads into a new .kc file, an existing one, or a histogram: what count, add and hist
+ * have in common.
+ */
+#ifndef APP_COUNT_COUNTING_H
+#define APP_COUNT_COUNTING_H
+
+#include "app/cli/memory.h"
+#include "app/cli/writing.h"
+#include "io/histogram.h"
+
+enum { COUNTING_MAX_QUALITY = 93, COUNTING_MAX_OTHER_FILES = 4 };
+
+/* The settings of these commands begin with this struct; a field is zero if the command has no such
+ * option. */
+struct count_settings {
+        struct writing_settings common;
+        struct option_numbers ks;
+        uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
+                gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
+        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
+        bool stranded, canonical, force, reader_only, gather;
+        bool skip_empty;                /* inputs of 0 bytes are accepted */
+        bool histogram;                 /* of count: include it in the JSON summary */
+        const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
+        size_t nother_files;
+};
+
+/* count: the operands are reads; the output is settings->output, or named after the first of
+ * them. With several k there is one output for each, and all appear together. */
+enum kc_status counting_create(const struct invocation *call, struct kc_error *err);
+
+/* Fail because -k is missing, and say what to type for these operands: KC_EINPUT if one of them is
+ * missing, too, otherwise KC_EUSAGE. */
+enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err);
+
+/* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
+enum kc_status counting_add(const struct invocation *call, struct kc_error *err);
+
+/* hist: the operands are reads, and nothing is written. min_count and max_count are not applied.
+ *   rows  out, [*nrows] by ascending count, freed by the caller */
+enum kc_status counting_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                                  size_t *nrows, struct kc_error *err);
+
+/* ---- their options ---- */
+
+#define COUNTING_FIELD(member) offsetof(struct count_settings, member)
+
+/* clang-format off */
+#define COUNTING_KMER(text) \
+        { .type = OPTION_NUMBERS, \
+          .letter = 'k', \
+          .name = "kmer", \
+          .argument = "K", \
+          .min = 1, \
+          .max = KC_MAX_K, \
+          .offset = COUNTING_FIELD(ks), \
+          .help = "Length of the k-mers, 1 to 255" text }
+#define COUNTING_STRANDED \
+        { .type = OPTION_FLAG, \
+          .name = "stranded", \
+          .offset = COUNTING_FIELD(stranded), \
+          .group = OPTION_SHARED, \
+          .help = "Count a k-mer and its reverse complement separately. Default: both are " \
+                  "counted as the one that comes first in the alphabet." }, \
+        { .type = OPTION_FLAG, /* users of other programs type it; it is the default */ \
+          .name = "canonical", \
+          .offset = COUNTING_FIELD(canonical), \
+          .hidden = true, \
+          .help = "Count a k-mer and its reverse complement together." }
+#define COUNTING_OPTIONS \
+        OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
+        OPTION_MEMORY(COUNTING_FIELD(memory_nbytes)), \
+        { .type = OPTION_SIZE, \
+          .name = "engine-memory", \
+          .argument = "SIZE", \
+          .min = MEMORY_MIB, \
+          .offset = COUNTING_FIELD(engine_memory_nbytes), \
+          .hidden = true, \
+          .help = "The engine's part of the memory, however small: tests make it spill." }, \
+        OPTION_TMP(COUNTING_FIELD(tmp_dir)), \
+        OPTION_DEVICE(COUNTING_FIELD(device)), \
+        { .type = OPTION_TEXT, \
+          .name = "table", \
+          .argument = "NAME", \
+          .words = "warpdrive slab linear hopscotch", \
+          .offset = COUNTING_FIELD(table), \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
+          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
+                  "of them support k up to 128. The output is the same. Default: warpdrive." }, \
+        { .type = OPTION_TEXT, \
+          .name = "reader", \
+          .argument = "WHERE", \
+          .words = "auto host device", \
+          .preset = "auto", \
+          .offset = COUNTING_FIELD(reader), \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
+          .help = "Where to decompress and parse reads when a CUDA device counts: auto, host " \
+                  "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
+                  "BGZF, and BAM; everything else is left to the host, and so are files in " \
+                  "which the device finds anything unusual. auto chooses the faster one; " \
+                  "several processes (mpirun, srun) read on the host. The output is the same." }, \
+        OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes)), \
+        OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \
+        OPTION_GPU_TRACE(COUNTING_FIELD(gpu_trace)), \
+        { .type = OPTION_NUMBER, \
+          .name = "rank-patience", \
+          .argument = "SECONDS", \
+          .min = 1, \
+          .max = 3600, \
+          .offset = COUNTING_FIELD(rank_patience), \
+          .hidden = true, \
+          .help = "With several processes: how long one may send nothing, for tests." }, \
+        { .type = OPTION_NUMBER, \
+          .letter = 'q', \
+          .name = "min-quality", \
+          .argument = "Q", \
+          .max = COUNTING_MAX_QUALITY, \
+          .preset = "0", \
+          .offset = COUNTING_FIELD(min_quality), \
+          .mistaken = "for fewer messages, use --quiet", \
+          .group = OPTION_SHARED, \
+          .help = "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
+                  "scores (offset 33 in FASTQ). For fewer messages, use --quiet." }, \
+        { .type = OPTION_FLAG, \
+          .name = "skip-empty", \
+          .offset = COUNTING_FIELD(skip_empty), \
+          .group = OPTION_SHARED, \
+          .help = "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
+                  "because a download or a program may have failed." }
+/* clang-format on */
+
+#endif

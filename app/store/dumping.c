@@ -1,0 +1,151 @@
+#include "app/store/dumping.h"
+
+#include "app/cli/output_check.h"
+#include "app/cli/signals.h"
+#include "app/cli/size.h"
+#include "app/store/walking.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+struct dumping {
+        const struct dumping_request *request;
+        struct writing writing;
+        struct kc_kmer_text format;
+        const char *path; /* NULL: standard output */
+        struct text_out *out;
+        uint64_t nbytes;                  /* of text */
+        atomic_uint_fast64_t nkmers, sum; /* that the format's filter keeps */
+};
+
+static const char *path_of(const struct dumping_settings *s)
+{
+        return s->output != NULL && strcmp(s->output, "-") != 0 ? s->output : NULL;
+}
+
+enum kc_status dumping_check(const struct dumping_settings *settings, const char *input,
+                             struct kc_error *err)
+{
+        const char *path = path_of(settings);
+        enum kc_status status = KC_OK;
+        if (path == NULL)
+                return KC_OK;
+        KC_TRY(output_check_files(&path, 1, &input, 1, err));
+        if (text_out_makes_file(path))
+                KC_TRY(output_check(path, true, settings->force, err));
+out:
+        return status;
+}
+
+static void add_up(struct dumping *d, const uint32_t *counts, size_t n)
+{
+        const uint32_t min = d->format.min_count, max = d->format.max_count;
+        uint64_t nkmers = 0, sum = 0;
+        for (size_t i = 0; i < n; i++) {
+                const bool kept = counts[i] >= min && counts[i] <= max;
+                nkmers += kept;
+                sum += kept ? counts[i] : 0;
+        }
+        atomic_fetch_add(&d->nkmers, nkmers);
+        atomic_fetch_add(&d->sum, sum);
+}
+
+/* ctx of these three: a struct dumping. */
+
+static char *convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
+{
+        struct dumping *d = ctx;
+        add_up(d, counts, n);
+        return d->request->totals ? to : kc_kmer_text_lines(&d->format, kmers, counts, n, to);
+}
+
+static enum kc_status deliver(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+{
+        struct dumping *d = ctx;
+        text_out_write(d->out, data, nbytes);
+        d->nbytes += nbytes;
+        return text_out_status(d->out, err);
+}
+
+static enum kc_status print(void *ctx, struct kc_error *err)
+{
+        struct dumping *d = ctx;
+        const struct walking walking = { .store = d->request->store,
+                                         .from = d->request->from,
+                                         .to = d->request->to,
+                                         .nthreads = d->writing.nthreads,
+                                         .job = d->writing.job,
+                                         .pair_nbytes = kc_kmer_text_line_nbytes(d->format.k),
+                                         .ctx = d,
+                                         .convert = convert,
+                                         .deliver = deliver };
+        enum kc_status status = walking_run(&walking, err);
+        if (status == KC_OK && d->request->totals) {
+                char totals[64];
+                const int n = snprintf(totals, sizeof totals, "%" PRIuFAST64 "\t%" PRIuFAST64 "\n",
+                                       d->nkmers, d->sum);
+                status = deliver(d, totals, (size_t)n, err);
+        }
+        return status;
+}
+
+static enum kc_status fill_file(void *ctx, struct kc_error *err)
+{
+        struct dumping *d = ctx;
+        enum kc_status status = print(d, err);
+        return status == KC_OK ? text_out_finish(d->out, err) : status;
+}
+
+static void put_text(const void *ctx, struct text_out *out)
+{
+        const struct dumping *d = ctx;
+        char size[FORMATTED_NBYTES], nkmers[FORMATTED_NBYTES];
+        writing_put_names(out, &d->path, 1);
+        if (!d->request->totals)
+                text_out_printf(out, ", %s k-mers", format_number(d->nkmers, nkmers));
+        text_out_printf(out, ", %s\n", format_size(d->nbytes, size));
+}
+
+static enum kc_status print_to_file(struct dumping *d, bool force, struct kc_error *err)
+{
+        static const char *const label = "writing";
+        /* text that went to a device or pipe stays there: do not say that nothing was written */
+        const bool makes_file = text_out_makes_file(d->path);
+        const struct writing_work work = { .ctx = d,
+                                           .on_cpu = fill_file,
+                                           .progress = { &label, 1, PROGRESS_KMERS },
+                                           .hidden = !makes_file };
+        struct text_out file;
+        signals_install(makes_file ? d->writing.job : NULL);
+        enum kc_status status = text_out_open(&file, d->path, force, err);
+        if (status != KC_OK)
+                return status;
+        d->out = &file;
+        status = writing_run(&d->writing, &work, err);
+        if (status == KC_OK)
+                status = text_out_close(&file, err);
+        else
+                text_out_abort(&file);
+        if (text_out_pipe_closed(&file))
+                signals_die_by_pipe();
+        if (status == KC_OK)
+                writing_report(&d->writing,
+                               &(struct writing_report){ .ctx = d, .put_text = put_text });
+        return status;
+}
+
+enum kc_status dumping_run(const struct invocation *call, const struct dumping_settings *settings,
+                           const struct dumping_request *request, struct kc_error *err)
+{
+        struct kc_store_info info;
+        struct dumping d = { .request = request,
+                             .writing = writing_of(call, &settings->common),
+                             .format = request->format,
+                             .path = path_of(settings),
+                             .out = call->out };
+        kc_store_get_info(request->store, &info);
+        d.format.k = info.k;
+        return d.path != NULL ? print_to_file(&d, settings->force, err) : print(&d, err);
+}

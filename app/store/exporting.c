@@ -1,0 +1,228 @@
+#include "app/store/exporting.h"
+
+#include "app/cli/kmer_text.h"
+#include "app/cli/message.h"
+#include "app/cli/output_name.h"
+#include "app/cli/signals.h"
+#include "app/cli/suggest.h"
+#include "app/store/walking.h"
+#include "kmer/kmer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "; did you mean 'kmc'?", or "". */
+static const char *suggest_format(const char *typed, char text[SUGGESTION_NBYTES])
+{
+        static const char *const others[][2] = { { "jf", "jellyfish" },
+                                                 { "text", "tsv" },
+                                                 { "txt", "tsv" },
+                                                 { "fasta", "kcount dump --fasta" },
+                                                 { "fa", "kcount dump --fasta" } };
+        struct suggestion s = suggestion_begin(typed, strlen(typed));
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                suggestion_offer(&s, others[i][0], others[i][1]);
+        for (int i = 0; i < KC_NFILE_FORMATS; i++)
+                suggestion_offer(&s, kc_format_name(i), kc_format_name(i));
+        return suggestion_text(&s, text);
+}
+
+enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
+{
+        if (kc_format_find(name, format))
+                return KC_OK;
+        char suggestion[SUGGESTION_NBYTES], list[KC_NFILE_FORMATS * 16] = "", *end = list;
+        for (int i = 0; i < KC_NFILE_FORMATS; i++)
+                end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_format_name(i));
+        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s%s", name, list,
+                       suggest_format(name, suggestion));
+}
+
+char *exporting_name(const char *path, enum kc_file_format format)
+{
+        /* the other formats have several files, and add endings of their own */
+        static const char *const endings[KC_NFILE_FORMATS] = {
+                [KC_FILE_TSV] = ".tsv",
+                [KC_FILE_KFF] = ".kff",
+                [KC_FILE_JELLYFISH] = ".jf",
+                [KC_FILE_ARROW] = ".arrow",
+        };
+        char *name;
+        if (asprintf(&name, "%.*s%s", (int)output_stem_length(path), path,
+                     endings[format] != NULL ? endings[format] : "") < 0)
+                return NULL;
+        name[kc_format_stem_length(format, name)] = '\0';
+        return name;
+}
+
+char *exporting_stem(const char *name, enum kc_file_format format)
+{
+        return strndup(name, kc_format_stem_length(format, name));
+}
+
+enum kc_status exporting_name_files(const struct exporting *exporting,
+                                    struct exporting_files *files, struct kc_error *err)
+{
+        files->n = kc_format_paths(exporting->format, exporting->output, files->paths);
+        return files->n > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
+void exporting_free(struct exporting_files *files)
+{
+        while (files->n > 0)
+                free(files->paths[--files->n]);
+}
+
+static struct kc_format_options options_of(const struct exporting *exporting, int k, bool stranded,
+                                           uint64_t nkmers)
+{
+        return (struct kc_format_options){ .format = exporting->format,
+                                           .k = k,
+                                           .stranded = stranded,
+                                           .min_count = exporting->min_count,
+                                           .max_count = exporting->max_count,
+                                           .nkmers = nkmers,
+                                           .replace = exporting->force,
+                                           .guard = signals_guard };
+}
+
+enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
+                               struct kc_error *err)
+{
+        struct kc_format_writer *writer = NULL;
+        const struct kc_format_options options = options_of(exporting, k, stranded, 0);
+        enum kc_status status = kc_format_create(&writer, exporting->output, &options, err);
+        kc_format_close(writer);
+        return status;
+}
+
+/* ---- from the threads that read to the one that writes ---- */
+
+/* Pairs on their way: n k-mers, then n counts, then padding. */
+struct batch {
+        uint64_t n;
+        uint64_t kmers[];
+};
+
+enum { BATCH_ALIGNMENT = sizeof(uint64_t) };
+
+static size_t batch_nbytes(size_t nwords, size_t n)
+{
+        const size_t counts = n * sizeof(uint32_t) + BATCH_ALIGNMENT - 1;
+        return sizeof(struct batch) + n * nwords * sizeof(uint64_t) + counts -
+               counts % BATCH_ALIGNMENT;
+}
+
+struct copying {
+        const struct exporting *exporting;
+        struct kc_format_writer *writer;
+        size_t nwords;
+};
+
+/* ctx: a struct copying. Counts are lowered to the cap; a count above max_count stays, so that the
+ * writer leaves it out. */
+static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
+{
+        const struct copying *c = ctx;
+        const uint32_t cap = c->exporting->count_cap, max = c->exporting->max_count;
+        struct batch *batch = (struct batch *)to;
+        uint32_t *capped = (uint32_t *)(batch->kmers + n * c->nwords);
+        batch->n = n;
+        memcpy(batch->kmers, kmers, n * c->nwords * sizeof *kmers);
+        for (size_t i = 0; i < n; i++)
+                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
+        return to + batch_nbytes(c->nwords, n);
+}
+
+/* ctx: a struct copying. */
+static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+{
+        const struct copying *c = ctx;
+        const char *const end = data + nbytes;
+        enum kc_status status = KC_OK;
+        while (data < end && status == KC_OK) {
+                const struct batch *batch = (const struct batch *)data;
+                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
+                status = kc_format_put(c->writer, batch->kmers, counts, batch->n, err);
+                data += batch_nbytes(c->nwords, batch->n);
+        }
+        return status;
+}
+
+/* Pass the k-mers from..to to the writer. */
+static enum kc_status copy(const struct exporting *exporting, struct kc_store *store,
+                           const uint64_t *from, const uint64_t *to,
+                           struct kc_format_writer *writer, size_t nwords, struct kc_error *err)
+{
+        struct copying copying = { exporting, writer, nwords };
+        const bool is_whole = exporting->from == NULL && exporting->to == NULL;
+        const struct walking walking = { .store = store,
+                                         .from = is_whole ? NULL : from,
+                                         .to = is_whole ? NULL : to,
+                                         .nthreads =
+                                                 exporting->nthreads > 0 ? exporting->nthreads : 1,
+                                         .job = exporting->job,
+                                         .pair_nbytes = batch_nbytes(nwords, 1),
+                                         .ctx = &copying,
+                                         .convert = pack,
+                                         .deliver = put };
+        return walking_run(&walking, err);
+}
+
+static void warn(const struct exporting *exporting, const struct kc_format_written *written)
+{
+        if (written->nclipped > 0)
+                message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
+                              " were written as %" PRIu32
+                              ", the largest that the format can hold\n",
+                              exporting->output, written->nclipped, written->count_limit,
+                              written->count_limit);
+}
+
+enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
+                              struct kc_format_writer **writer, struct kc_error *err)
+{
+        struct kc_format_writer *w = NULL;
+        struct kc_store_info info;
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
+        enum kc_status status;
+        kc_store_get_info(store, &info);
+        const struct kc_format_options options =
+                options_of(exporting, info.k, info.stranded, info.ndistinct);
+        KC_TRY(kmer_text_range(exporting->from ? exporting->from : "",
+                               exporting->to ? exporting->to : "", info.k, from, to, err));
+        KC_TRY(kc_format_create(&w, exporting->output, &options, err));
+        KC_TRY(copy(exporting, store, from, to, w, (size_t)kc_kmer_nwords(info.k), err));
+        KC_TRY(kc_format_finish(w, err));
+out:
+        if (status != KC_OK) {
+                kc_format_close(w);
+                w = NULL;
+        }
+        *writer = w;
+        return status;
+}
+
+enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
+                                struct kc_new_file *other, struct kc_format_written *written,
+                                struct kc_error *err)
+{
+        enum kc_status status = kc_format_commit(writer, other, written, err);
+        if (status == KC_OK)
+                warn(exporting, written);
+        return status;
+}
+
+enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
+                               struct kc_error *err)
+{
+        struct kc_format_writer *writer;
+        struct kc_format_written written;
+        enum kc_status status = exporting_fill(exporting, store, &writer, err);
+        if (status == KC_OK)
+                status = exporting_commit(exporting, writer, NULL, &written, err);
+        kc_format_close(writer);
+        return status;
+}

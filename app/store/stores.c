@@ -1,0 +1,94 @@
+#include "app/store/stores.h"
+
+#include "app/cli/advice.h"
+#include "app/cli/message.h"
+#include "io/input/detect.h"
+#include "io/rescue.h"
+#include "kmer/remedy.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whether this is a file of reads. Otherwise, known: why it is not, if its kind is known. */
+static bool holds_reads(const char *path, struct kc_error *known)
+{
+        struct kc_detected found = { 0 };
+        struct kc_input in;
+        enum kc_status status = kc_input_open(&in, path, known);
+        if (status == KC_OK)
+                status = kc_detect(&in, KC_ACCEPT_EMPTY, &found, known);
+        kc_input_close(&in);
+        return status == KC_OK && (found.bam || found.container == KC_CONTAINER_ALIGNMENTS ||
+                                   found.bases_per_byte > 0);
+}
+
+/* Say what is there instead of a .kc file, if that is known. */
+static enum kc_status blame(const char *path, const struct kc_error *failure, struct kc_error *err)
+{
+        const bool is_standard = strcmp(path, "-") == 0;
+        struct kc_error known = { 0 };
+        struct stat st;
+        if (!is_standard && (!(failure->remedies & KC_REMEDY_COUNT) || stat(path, &st) != 0))
+                return kc_fail_as(err, failure);
+        if (!is_standard && S_ISDIR(st.st_mode))
+                return kc_input_is_folder(path, failure->status, err);
+        if (is_standard || !S_ISREG(st.st_mode))
+                return kc_fail_remedy(err, failure->status, KC_REMEDY_COUNT,
+                                      "%s: a .kc file cannot be read from a pipe; name the file",
+                                      kc_input_name(path));
+        if (holds_reads(path, &known))
+                return kc_fail_file(err, failure->status, KC_REMEDY_COUNT, path, "%s holds reads",
+                                    path);
+        if (known.status != KC_EINPUT || (known.remedies & KC_REMEDY_OTHER_INPUT))
+                return kc_fail_as(err, failure);
+        known.status = failure->status;
+        if (known.remedies & KC_REMEDY_FILTER)
+                known.remedies |= KC_REMEDY_COUNT;
+        return kc_fail_as(err, &known);
+}
+
+enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        return kc_store_open(store, path, &own) == KC_OK ? KC_OK : blame(path, &own, err);
+}
+
+enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        enum kc_status status = stores_open_checked(store, path, err);
+        if (status == KC_OK)
+                advice_warn(kc_store_warning(*store));
+        return status;
+}
+
+enum kc_status stores_open_rescue(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        if (kc_store_open_rescue(store, path, &own) != KC_OK)
+                return blame(path, &own, err);
+        advice_warn(kc_store_warning(*store));
+        return KC_OK;
+}
+
+bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
+{
+        const bool filtered =
+                info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0;
+        if (!filtered || info->ndropped_distinct == 0)
+                return false;
+        message_print(
+                "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
+                "be too low\n",
+                path);
+        return true;
+}
+
+enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
+                             int *k, bool *stranded, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        if (kc_store_append(writer, path, tombstones, k, stranded, &own) != KC_OK)
+                return blame(path, &own, err);
+        advice_warn(kc_store_writer_warning(*writer));
+        return KC_OK;
+}
