@@ -1,6 +1,6 @@
 /*
  * How the sorted runs of several files become one run: a tree of two-way joins, the same on the
- * host (io/store/merge.c) and on a device (gpu/combine.cu).
+ * host (io/store/merge.c) and on a device (gpu/engine/combine.cu).
  *
  * The leaves are runs. Below the node of a file, nodes join older runs with newer ones; above it,
  * they join files by a rule:

@@ -1,8 +1,8 @@
 #include "bench/gpu/stages.cuh"
 
 #include "base/parallel.h"
-#include "gpu/exchange.cuh"
-#include "gpu/plan.cuh"
+#include "gpu/engine/devices/exchange.cuh"
+#include "gpu/engine/plan.cuh"
 
 #include <cstdio>
 

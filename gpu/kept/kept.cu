@@ -1,7 +1,7 @@
 #include "gpu/kept/kept.cuh"
 
+#include "gpu/host/bytes.cuh"
 #include "gpu/kept/pack.cuh"
-#include "gpu/runs/host_bytes.cuh"
 
 #include <algorithm>
 #include <cstdlib>

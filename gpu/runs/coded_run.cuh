@@ -7,7 +7,7 @@
 #define KC_GPU_RUNS_CODED_RUN_CUH
 
 #include "gpu/blocks/encode.cuh"
-#include "gpu/runs/host_bytes.cuh"
+#include "gpu/host/bytes.cuh"
 
 /* Encodes runs, one at a time. A zeroed one may be closed. */
 template <class Key> struct kc_run_coder {

@@ -6,8 +6,8 @@
 #define KC_TESTS_GPU_COUNT_SUPPORT_CUH
 
 #include "gpu/count/count_internal.cuh"
+#include "gpu/engine/plan.cuh"
 #include "gpu/feed/spans.cuh"
-#include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
 #include "kmer/batch.h"
 #include "support.cuh"

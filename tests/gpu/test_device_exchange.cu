@@ -3,7 +3,7 @@
  * they take are the merge of all runs.
  */
 #include "copy_support.cuh"
-#include "gpu/exchange.cuh"
+#include "gpu/engine/devices/exchange.cuh"
 
 #include <map>
 #include <thread>

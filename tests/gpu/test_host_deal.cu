@@ -3,7 +3,7 @@
  * into ranges, what one range hands over to the next, and how the devices agree to begin.
  */
 #include "gpu/blocks/carry.cuh"
-#include "gpu/pact.cuh"
+#include "gpu/engine/devices/pact.cuh"
 #include "gpu/runs/deal.cuh"
 #include "lsm_support.cuh"
 

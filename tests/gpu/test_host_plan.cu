@@ -4,7 +4,7 @@
  */
 #include "tests/gpu/support.cuh"
 
-#include "gpu/plan.cuh"
+#include "gpu/engine/plan.cuh"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 /*
  * Who counts which share: each one is counted once, whatever devices leave.
  */
-#include "gpu/shares.cuh"
+#include "gpu/engine/devices/shares.cuh"
 #include "support.cuh"
 
 /* Three shares for the driver and two followers. */

@@ -24,7 +24,7 @@ def table():
     rows = {room: set(re.findall(r"`([\w/.]+)`", allowed))
             for room, allowed in ROW.findall(PAGE.read_text())}
     unknown = {name for name in set().union(*rows.values()) - set(rows)
-               if not (name.endswith(".h") and (SOURCE / name).is_file())}
+               if not (name.endswith((".h", ".cuh")) and (SOURCE / name).is_file())}
     if not rows or unknown:
         sys.exit(f"{PAGE}: the table of rooms is missing, or names rooms without a row, or headers "
                  f"that do not exist: {sorted(unknown)}")

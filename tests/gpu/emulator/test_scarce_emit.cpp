@@ -5,7 +5,7 @@
  */
 #include "scarcity.h"
 
-#include "gpu/blocks/emit.cuh"
+#include "gpu/output/emit.cuh"
 #include "kmer/block_codec.h"
 #include "tests/gpu/support.cuh"
 

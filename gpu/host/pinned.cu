@@ -2,7 +2,7 @@
  * Pinned memory for chunks: slabs of huge pages, touched by several threads before they are pinned.
  */
 #include "base/parallel.h"
-#include "gpu/runs/host_internal.cuh"
+#include "gpu/host/host_internal.cuh"
 
 #include <cstdlib>
 #include <sys/mman.h>

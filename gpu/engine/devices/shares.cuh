@@ -3,11 +3,11 @@
  * share of its own; if it has no memory to count it, another device does. So all occurrences of a
  * k-mer are counted on one device.
  */
-#ifndef KC_GPU_SHARES_CUH
-#define KC_GPU_SHARES_CUH
+#ifndef KC_GPU_ENGINE_DEVICES_SHARES_CUH
+#define KC_GPU_ENGINE_DEVICES_SHARES_CUH
 
 #include "gpu/device/gate.h"
-#include "gpu/plan.cuh"
+#include "gpu/engine/plan.cuh"
 
 /* Zero-initialise, and set gate, nfollowers and, before kc_gpu_shares_open, shares. Device 0 is the
  * first one, whose thread is the driver; the others are followers. */

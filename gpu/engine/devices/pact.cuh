@@ -3,8 +3,8 @@
  * driver makes the offer. Each follower that has runs tries to take the memory for its part, and
  * answers; then the driver decides. It takes over the runs of devices that cannot take part.
  */
-#ifndef KC_GPU_PACT_CUH
-#define KC_GPU_PACT_CUH
+#ifndef KC_GPU_ENGINE_DEVICES_PACT_CUH
+#define KC_GPU_ENGINE_DEVICES_PACT_CUH
 
 #include "gpu/device/gate.h"
 

@@ -9,11 +9,11 @@
  * driver has announced how the reads arrive, if the device has the memory for it. If the intakes give
  * up, all that they have read is dropped, and the input is read once more, in batches.
  */
-#ifndef KC_GPU_READING_CUH
-#define KC_GPU_READING_CUH
+#ifndef KC_GPU_ENGINE_READING_CUH
+#define KC_GPU_ENGINE_READING_CUH
 
-#include "gpu/engine_memory.cuh"
-#include "gpu/merging.cuh"
+#include "gpu/engine/engine_memory.cuh"
+#include "gpu/engine/merging.cuh"
 
 /* ---- on any device ---- */
 

@@ -4,11 +4,11 @@
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh
- *      driver:   buffer ──▶ reads that are kept                       gpu/reading.cuh, gpu/kept
+ *      driver:   buffer ──▶ reads that are kept                       gpu/engine/reading.cuh, gpu/kept
  *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
- *      workers:  pinned ──▶ sink                                      gpu/blocks/emit.cuh
+ *      workers:  pinned ──▶ sink                                      gpu/output/emit.cuh
  *
  * The driver sleeps while it waits for the device, so all cores are left to reading, the slowest
  * stage.
@@ -17,9 +17,9 @@
  * input for all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
-#include "gpu/engine_memory.cuh"
-#include "gpu/followers.cuh"
-#include "gpu/reading.cuh"
+#include "gpu/engine/engine_memory.cuh"
+#include "gpu/engine/followers.cuh"
+#include "gpu/engine/reading.cuh"
 #include "kmer/remedy.h"
 
 #include <cinttypes>

@@ -1,7 +1,7 @@
 /*
  * The storage of chunks, in pinned memory or the file, and the stages between device and file.
  */
-#include "gpu/runs/host_internal.cuh"
+#include "gpu/host/host_internal.cuh"
 
 #include <cerrno>
 #include <cstdlib>

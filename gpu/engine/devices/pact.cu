@@ -1,4 +1,4 @@
-#include "gpu/pact.cuh"
+#include "gpu/engine/devices/pact.cuh"
 
 void kc_gpu_pact_offer(struct kc_gpu_pact *pact, size_t max_pairs)
 {

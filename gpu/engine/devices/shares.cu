@@ -1,4 +1,4 @@
-#include "gpu/shares.cuh"
+#include "gpu/engine/devices/shares.cuh"
 
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n)
 {

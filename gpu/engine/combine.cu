@@ -6,13 +6,13 @@
  *      driver:   blocks ──▶ pairs                               gpu/blocks/decode.cuh
  *                pairs  ──▶ joined, two by two ──▶ a range      gpu/runs/join.cuh
  *                of the result ──▶ blocks ──▶ pinned            gpu/blocks/encode.cuh
- *      workers:  pinned ──▶ sink                                gpu/blocks/emit.cuh
+ *      workers:  pinned ──▶ sink                                gpu/output/emit.cuh
  *
  * Blocks cross the bus encoded as in the files, a third of the size of their pairs. The host only
  * reads, writes, and computes and verifies checksums.
  */
-#include "gpu/crew.cuh"
-#include "gpu/plan.cuh"
+#include "gpu/engine/crew.cuh"
+#include "gpu/engine/plan.cuh"
 #include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
 #include "kmer/block_codec.h"

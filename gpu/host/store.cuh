@@ -6,8 +6,8 @@
  * time goes into clearing pages, so the store uses huge pages, and several threads touch them
  * before they are pinned; cudaHostAlloc took ten times as long.
  */
-#ifndef KC_GPU_RUNS_HOST_STORE_CUH
-#define KC_GPU_RUNS_HOST_STORE_CUH
+#ifndef KC_GPU_HOST_STORE_CUH
+#define KC_GPU_HOST_STORE_CUH
 
 #include "base/temp_file.h"
 #include "gpu/device/context.cuh"

@@ -7,8 +7,8 @@
  * uploaded, and up to seven tenths for the reads that are kept. What is left when the input has
  * ended is for the passes and their runs; runs move off the device if it is not enough.
  */
-#ifndef KC_GPU_PLAN_CUH
-#define KC_GPU_PLAN_CUH
+#ifndef KC_GPU_ENGINE_PLAN_CUH
+#define KC_GPU_ENGINE_PLAN_CUH
 
 #include "gpu/blocks/encode.cuh"
 #include "gpu/count/count.cuh"

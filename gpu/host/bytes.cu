@@ -1,6 +1,6 @@
-#include "gpu/runs/host_bytes.cuh"
+#include "gpu/host/bytes.cuh"
 
-#include "gpu/runs/host_internal.cuh"
+#include "gpu/host/host_internal.cuh"
 
 #include <cstdlib>
 

@@ -11,8 +11,8 @@
  * one arrive. So devices send one round ahead. Each device sends its pairs in the order of the
  * ranges, so the lowest incomplete range never waits for a higher one.
  */
-#ifndef KC_GPU_EXCHANGE_CUH
-#define KC_GPU_EXCHANGE_CUH
+#ifndef KC_GPU_ENGINE_DEVICES_EXCHANGE_CUH
+#define KC_GPU_ENGINE_DEVICES_EXCHANGE_CUH
 
 #include "gpu/device/gate.h"
 #include "gpu/device/link.cuh"

@@ -1,4 +1,4 @@
-#include "gpu/plan.cuh"
+#include "gpu/engine/plan.cuh"
 #include "kmer/remedy.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "gpu/exchange.cuh"
+#include "gpu/engine/devices/exchange.cuh"
 
 #include "gpu/runs/merge.cuh"
 

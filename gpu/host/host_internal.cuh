@@ -2,10 +2,10 @@
  * Shared by the source files of a host store: pinned memory (host_pinned.cu), chunks in it or in
  * the file (host_store.cu), bytes in chunks (host_bytes.cu). Private to host_*.cu.
  */
-#ifndef KC_GPU_RUNS_HOST_INTERNAL_CUH
-#define KC_GPU_RUNS_HOST_INTERNAL_CUH
+#ifndef KC_GPU_HOST_HOST_INTERNAL_CUH
+#define KC_GPU_HOST_HOST_INTERNAL_CUH
 
-#include "gpu/runs/host_bytes.cuh"
+#include "gpu/host/bytes.cuh"
 
 /* Each chunk begins at a page boundary, in memory or in the file. */
 enum { HOST_PAGE_NBYTES = 4096 };

@@ -2,16 +2,16 @@
  * Private to engine.cu: from the runs of all devices to the output.
  *
  *      one device:       its LSM ──▶ ranges ──▶ blocks
- *      several devices:  LSMs ──▶ ranges, taken in turn (gpu/exchange.cuh) ──▶ blocks, encoded by the
- *                        device that took them (gpu/blocks/emit.cuh)
+ *      several devices:  LSMs ──▶ ranges, taken in turn (gpu/engine/devices/exchange.cuh) ──▶ blocks, encoded by the
+ *                        device that took them (gpu/output/emit.cuh)
  *
  * The first device takes the runs of devices that lack the memory for this into its own LSM. It
  * merges alone if all other devices lack it, or if there are few pairs.
  */
-#ifndef KC_GPU_MERGING_CUH
-#define KC_GPU_MERGING_CUH
+#ifndef KC_GPU_ENGINE_MERGING_CUH
+#define KC_GPU_ENGINE_MERGING_CUH
 
-#include "gpu/engine_memory.cuh"
+#include "gpu/engine/engine_memory.cuh"
 #include "gpu/runs/gather.cuh"
 
 static_assert((int)KC_EMIT_MAX_LANES == (int)KC_GPU_MAX_DEVICES, "a lane for each device");

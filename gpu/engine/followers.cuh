@@ -2,20 +2,20 @@
  * Private to engine.cu: counting shares, on the first device and on further ones.
  *
  *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──┐
- *                   ▲                                              ├─▶ merging (gpu/merging.cuh)
+ *                   ▲                                              ├─▶ merging (gpu/engine/merging.cuh)
  *                   ▼ over links (gpu/device/link.cuh)             │
  *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──┘
  *
  * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
  * counted by one device, and its count is final there. Every device needs all reads, but packed
  * reads are much smaller than anything that is made of them. Each device keeps those that it has
- * received (gpu/reading.cuh).
+ * received (gpu/engine/reading.cuh).
  */
-#ifndef KC_GPU_FOLLOWERS_CUH
-#define KC_GPU_FOLLOWERS_CUH
+#ifndef KC_GPU_ENGINE_FOLLOWERS_CUH
+#define KC_GPU_ENGINE_FOLLOWERS_CUH
 
-#include "gpu/engine_memory.cuh"
-#include "gpu/merging.cuh"
+#include "gpu/engine/engine_memory.cuh"
+#include "gpu/engine/merging.cuh"
 
 /* ---- shares, on any device ---- */
 

@@ -6,8 +6,8 @@
  * thread fills with parts. To encode a range, a lane must know the number of the range's first part
  * and the earlier pairs that did not fill a block; lanes hand these on (gpu/blocks/carry.cuh).
  */
-#ifndef KC_GPU_BLOCKS_EMIT_CUH
-#define KC_GPU_BLOCKS_EMIT_CUH
+#ifndef KC_GPU_OUTPUT_EMIT_CUH
+#define KC_GPU_OUTPUT_EMIT_CUH
 
 #include "base/job.h"
 #include "gpu/blocks/encode.cuh"

@@ -7,14 +7,14 @@
  * devices do; all tasks share the rest: opening the device, writing, failing, the timeline and the
  * report.
  */
-#ifndef KC_GPU_CREW_CUH
-#define KC_GPU_CREW_CUH
+#ifndef KC_GPU_ENGINE_CREW_CUH
+#define KC_GPU_ENGINE_CREW_CUH
 
 #include "base/parallel.h"
-#include "gpu/blocks/emit.cuh"
 #include "gpu/device/gate.h"
 #include "gpu/device/trace.cuh"
 #include "gpu/gpu.h"
+#include "gpu/output/emit.cuh"
 
 struct kc_gpu_crew_task {
         void *ctx; /* for the calls */

@@ -1,4 +1,4 @@
-#include "gpu/blocks/emit.cuh"
+#include "gpu/output/emit.cuh"
 #include "kmer/remedy.h"
 
 #include <cstdlib>

@@ -2,10 +2,10 @@
  * A sequence of bytes from device memory, kept in the chunks of a host store: appended at the end,
  * and read back in any order.
  */
-#ifndef KC_GPU_RUNS_HOST_BYTES_CUH
-#define KC_GPU_RUNS_HOST_BYTES_CUH
+#ifndef KC_GPU_HOST_BYTES_CUH
+#define KC_GPU_HOST_BYTES_CUH
 
-#include "gpu/runs/host_store.cuh"
+#include "gpu/host/store.cuh"
 
 struct kc_host_chunk {
         uint8_t *memory; /* NULL: the chunk is in the file */

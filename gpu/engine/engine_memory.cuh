@@ -1,18 +1,18 @@
 /*
  * Private to engine.cu: what an engine holds, and the memory for its stages.
  */
-#ifndef KC_GPU_ENGINE_MEMORY_CUH
-#define KC_GPU_ENGINE_MEMORY_CUH
+#ifndef KC_GPU_ENGINE_ENGINE_MEMORY_CUH
+#define KC_GPU_ENGINE_ENGINE_MEMORY_CUH
 
 #include "gpu/count/count.cuh"
-#include "gpu/crew.cuh"
-#include "gpu/exchange.cuh"
+#include "gpu/engine/crew.cuh"
+#include "gpu/engine/devices/exchange.cuh"
+#include "gpu/engine/devices/pact.cuh"
+#include "gpu/engine/devices/shares.cuh"
+#include "gpu/engine/plan.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/intake/intake.cuh"
-#include "gpu/pact.cuh"
-#include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
-#include "gpu/shares.cuh"
 
 #include <algorithm>
 
