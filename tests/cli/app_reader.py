@@ -91,7 +91,7 @@ MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuNRYn", 60) + reads(N // 40, 5000,
 
 
 # Every start of the program on a device takes long, so several files share a run; one by one, and
-# with every kind of damage, tests/gpu/test_device_intake.cu reads them.
+# with every kind of damage, tests/gpu/intake/test_device_intake.cu reads them.
 
 def test_clean_files():
     """Records and blocks across rounds and portions, in every kind of file that the device reads."""

@@ -5,7 +5,7 @@
 #define KC_TESTS_GPU_COPY_SUPPORT_CUH
 
 #include "gpu/device/run.cuh"
-#include "lsm_support.cuh"
+#include "tests/gpu/runs/lsm_support.cuh"
 
 static void check(cudaError_t code)
 {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/gpu/work.h"
+#include "tests/gpu/engine/work.h"
 #include "tests/sampling.h"
 
 enum { NREADS = 200, NMANY = 3000, NDEVICES = 3 };

@@ -4,7 +4,7 @@
  */
 #include "scarcity.h"
 
-#include "tests/gpu/gpu_sets.h"
+#include "tests/gpu/engine/gpu_sets.h"
 
 /* Two files of several runs, with tombstones. */
 static struct pair_set models[MAX_FILES];

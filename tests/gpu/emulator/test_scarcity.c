@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tests/gpu/work.h"
+#include "tests/gpu/engine/work.h"
 #include "tests/sampling.h"
 
 enum { NREADS = 200, BATCH_NKMERS = 6000 };

@@ -4,7 +4,7 @@
 #ifndef KC_TESTS_GPU_MAPS_MAP_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_MAP_SUPPORT_CUH
 
-#include "tests/gpu/table_support.cuh"
+#include "tests/gpu/tables/table_support.cuh"
 
 #include <map>
 

@@ -3,7 +3,7 @@
  * with a map on the host: all ways of transposing, distributions of keys, and shares of members;
  * with and without combining equal keys.
  */
-#include "tests/gpu/links_support.cuh"
+#include "tests/gpu/links/links_support.cuh"
 #include "tests/gpu/maps/warpdrive_support.cuh"
 
 #include "gpu/maps/warpdrive/cascade.cuh"

@@ -1,0 +1,178 @@
+/*
+ * Copies between several members, which are on several devices if there are any: in order with the
+ * work on the members' streams, directly and through the host.
+ */
+#include "tests/gpu/links/links_support.cuh"
+#include "tests/gpu/maps/map_support.cuh"
+
+enum { NMEMBERS_MOST = 8 };
+
+static struct kc_error error, *err = &error;
+
+/* What a member holds at first: for each member a part of `n` bytes, which tells the two apart. */
+static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
+{
+        std::vector<uint8_t> parts;
+        for (int to = 0; to < nmembers; to++)
+                for (size_t i = 0; i < n; i++)
+                        parts.push_back((uint8_t)(16 * from + to + i / 251));
+        return parts;
+}
+
+/* All-to-all: parts [from][to] become parts [to][from]. The sources are overwritten right after the
+ * copies are enqueued, which must not affect them. */
+static void transpose(int nmembers, bool staged, size_t n)
+{
+        struct kc_links links;
+        uint8_t *sources[NMEMBERS_MOST], *targets[NMEMBERS_MOST];
+        std::vector<struct kc_links_copy> copies;
+        const size_t all = nmembers * n;
+        open_links(&links, nmembers, staged);
+        for (int i = 0; i < nmembers; i++) {
+                expect_ok(kc_links_use(&links, i, err), err);
+                sources[i] = up(&links.gpus[i], parts_of(i, nmembers, n));
+                targets[i] = up(&links.gpus[i], std::vector<uint8_t>(all, 0xff));
+        }
+        for (int i = 0; i < nmembers; i++)
+                for (int j = 0; j < nmembers; j++)
+                        copies.push_back({ i, j, sources[i] + j * n, targets[j] + i * n, n });
+        expect_ok(kc_links_exchange(&links, copies.data(), (int)copies.size(), err), err);
+        for (int i = 0; i < nmembers; i++) {
+                expect_ok(kc_links_use(&links, i, err), err);
+                expect_ok(KC_CUDA(cudaMemsetAsync(sources[i], 0, all, links.gpus[i].stream)), err);
+        }
+        for (int j = 0; j < nmembers; j++) {
+                std::vector<uint8_t> want, got;
+                for (int i = 0; i < nmembers; i++) {
+                        std::vector<uint8_t> parts = parts_of(i, nmembers, n);
+                        want.insert(want.end(), parts.begin() + j * n, parts.begin() + (j + 1) * n);
+                }
+                expect_ok(kc_links_use(&links, j, err), err);
+                got = down(&links.gpus[j], targets[j], all, all);
+                assert_true(got == want);
+                kc_gpu_delete(&links.gpus[j], sources[j], all);
+        }
+        close_links(&links);
+}
+
+static void transpositions(void **state)
+{
+        (void)state;
+        for (int nmembers : { 1, 2, 3, (int)NMEMBERS_MOST })
+                for (bool staged : { false, true })
+                        for (size_t n : { (size_t)0, (size_t)1, (size_t)1000 })
+                                transpose(nmembers, staged, n);
+        for (bool staged : { false, true })
+                transpose(2, staged, (size_t)7 << 20); /* several pieces of pinned memory */
+}
+
+static void members_of_one_device(void **state)
+{
+        struct kc_links links;
+        const struct kc_links_options limited = { 1 << 20, false };
+        const int devices[] = { 0, 0, 0 };
+        struct kc_gpu alone;
+        (void)state;
+        expect_ok(kc_gpu_open(&alone, 0, 0, err), err);
+        expect_ok(kc_links_open(&links, devices, 3, NULL, err), err);
+        for (int i = 0; i < 3; i++) {
+                assert_true(kc_gpu_room(&links.gpus[i]) <= kc_gpu_room(&alone) / 3);
+                assert_true(kc_gpu_room(&links.gpus[i]) > kc_gpu_room(&alone) / 4);
+                for (int j = 0; j < 3; j++)
+                        assert_true(links.reach[i][j]);
+        }
+        kc_links_close(&links);
+        expect_ok(kc_links_open(&links, devices, 3, &limited, err), err);
+        assert_int_equal(kc_gpu_room(&links.gpus[2]), 1 << 20);
+        kc_links_close(&links);
+        kc_gpu_close(&alone);
+}
+
+static void refusals(void **state)
+{
+        struct kc_links links;
+        const int devices[KC_LINKS_MAX + 1] = { 0, 1000 };
+        (void)state;
+        assert_int_equal(kc_links_open(&links, devices, 0, NULL, err), KC_EUSAGE);
+        kc_links_close(&links);
+        assert_int_equal(kc_links_open(&links, devices, KC_LINKS_MAX + 1, NULL, err), KC_EUSAGE);
+        kc_links_close(&links);
+        assert_int_equal(kc_links_open(&links, devices, 2, NULL, err), KC_EDEVICE);
+        kc_links_close(&links);
+        links = {};
+        kc_links_close(&links);
+        error = {}; /* the first error stays */
+}
+
+static enum kc_status fill(void *ctx, int member, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_links *links = (struct kc_links *)ctx;
+        int device;
+        KC_TRY(KC_CUDA(cudaGetDevice(&device)));
+        if (device != links->gpus[member].device)
+                return kc_fail(err, KC_EDEVICE, "device %d is current", device);
+        if (member == 2)
+                return kc_fail(err, KC_EINPUT, "member 2");
+out:
+        return status;
+}
+
+static void threads(void **state)
+{
+        struct kc_links links;
+        (void)state;
+        open_links(&links, 2, false);
+        expect_ok(kc_links_parallel(&links, fill, &links, err), err);
+        kc_links_close(&links);
+        open_links(&links, 3, false);
+        assert_int_equal(kc_links_parallel(&links, fill, &links, err), KC_EINPUT);
+        assert_string_equal(err->message, "member 2");
+        kc_links_close(&links);
+        error = {}; /* the first error stays */
+}
+
+struct visits {
+        struct kc_links *links;
+        std::vector<int> members;
+        int failing;
+};
+
+static enum kc_status visit(void *ctx, int member, struct kc_error *err)
+{
+        struct visits *visits = (struct visits *)ctx;
+        int device;
+        expect_ok(KC_CUDA(cudaGetDevice(&device)), err);
+        assert_int_equal(device, visits->links->gpus[member].device);
+        visits->members.push_back(member);
+        return member == visits->failing ? kc_fail(err, KC_EINPUT, "member %d", member) : KC_OK;
+}
+
+static void in_turn(void **state)
+{
+        struct kc_links links;
+        struct visits all = { &links, {}, -1 }, some = { &links, {}, 1 };
+        int device;
+        (void)state;
+        open_links(&links, 4, false);
+        expect_ok(kc_links_in_turn(&links, visit, &all, err), err);
+        assert_true((all.members == std::vector<int>{ 0, 1, 2, 3 }));
+        assert_int_equal(kc_links_in_turn(&links, visit, &some, err), KC_EINPUT);
+        assert_true((some.members == std::vector<int>{ 0, 1 }));
+        error = {}; /* the first error stays */
+        expect_ok(KC_CUDA(cudaGetDevice(&device)), err);
+        assert_int_equal(device, links.gpus[0].device);
+        kc_links_close(&links);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(transpositions), cmocka_unit_test(members_of_one_device),
+                cmocka_unit_test(refusals),       cmocka_unit_test(threads),
+                cmocka_unit_test(in_turn),
+        };
+        need_device();
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
