@@ -22,7 +22,7 @@ trap 'rm -rf "$work"' EXIT
 npassed=0 nfailed=0 nskipped=0
 
 # Read the output of a program as it appears, and print which of its tests took a second or more.
-# cmocka says when a test begins and ends, and tests/cli/tools.py how long it took.
+# cmocka says when a test begins and ends, and tests/cli/lib/tools.py how long it took.
 long_tests() {
         local line begin=0 ms
         while IFS= read -r line; do

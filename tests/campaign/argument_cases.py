@@ -10,7 +10,7 @@ import threading
 import inputs
 import options
 import outcome
-from tools import Failure, fasta, same_file
+from lib.tools import Failure, fasta, same_file
 
 COMMANDS = {"count": ["reads-0", "-k", 5, "-o", "out.kc"], "add": ["db.kc", "reads-0"],
             "remove": ["db.kc", "-f", "reads-0"], "query": ["db.kc", "-f", "reads-0"],

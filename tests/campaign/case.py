@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from tools import Failure
+from lib.tools import Failure
 
 SAYS = ("kcount: ", "[E::", "[W::")  # messages of kcount, or of htslib before them
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

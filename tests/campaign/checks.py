@@ -1,7 +1,7 @@
 """Read a sound .kc file in every way and compare with the counts that it must hold."""
-import model
+from lib import model
 import options
-from tools import same_text
+from lib.tools import same_text
 
 
 def check_dump(case, name, lines):

@@ -9,7 +9,7 @@ import containers
 import outcome
 import reading
 import text_cases
-from tools import bam_text, bgzf, bgzf_block, fasta, sam
+from lib.tools import bam_text, bgzf, bgzf_block, fasta, sam
 
 END = bgzf_block(b"")
 MARK = "end-of-file block"

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import zlib
 
-from tools import bam_text, bgzf, bgzf_block, sam, wrapped
+from lib.tools import bam_text, bgzf, bgzf_block, sam, wrapped
 
 # ---- text ----
 

@@ -6,7 +6,7 @@ import containers
 import inputs
 import options
 import reference
-from tools import Failure, same_file, same_text
+from lib.tools import Failure, same_file, same_text
 
 LARGE = 500000  # k-mers
 

@@ -2,10 +2,10 @@
 import json
 
 import checks
-import model
+from lib import model
 import mutations
 import store_cases
-from tools import Failure
+from lib.tools import Failure
 
 BYTES = (mutations.flip_bit, mutations.set_byte)
 KINDS = (*BYTES, *BYTES, mutations.truncate, mutations.truncate, mutations.zero, mutations.noise,

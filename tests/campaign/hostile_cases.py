@@ -4,12 +4,12 @@ file holds; no crash, no hang, no partial count.
 """
 import containers
 import inputs
-import model
+from lib import model
 import mutations
 import options
 import outcome
 import reading
-from tools import Failure, bam_text, same_text
+from lib.tools import Failure, bam_text, same_text
 
 
 def draw_file(case, k):

@@ -1,10 +1,10 @@
 """Exports of kcount that lost their ends, given to import."""
 import checks
-import model
+from lib import model
 import options
 import outcome
 import store_cases
-from tools import Failure
+from lib.tools import Failure
 
 WARNING = "may be truncated: its last line has no line end"
 

@@ -38,7 +38,7 @@ import stopping_cases  # noqa: E402
 import store_cases  # noqa: E402
 import sweeps  # noqa: E402
 import text_cases  # noqa: E402
-from tools import Failure  # noqa: E402
+from lib.tools import Failure  # noqa: E402
 
 RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,

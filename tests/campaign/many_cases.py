@@ -2,7 +2,7 @@
 import resource
 
 import checks
-import model
+from lib import model
 import options
 import outcome
 import store_cases

@@ -1,8 +1,8 @@
 """Count files of which it is known whether kcount must refuse them, and what it must say."""
-import model
+from lib import model
 import options
 import reference
-from tools import Failure, same_text
+from lib.tools import Failure, same_text
 
 
 def draw_counting(rng):

@@ -5,10 +5,10 @@ that a terminal would obey, files that are replaced.
 import os
 import stat
 
-import model
+from lib import model
 import store_cases
 from case import check_printable
-from tools import Failure
+from lib.tools import Failure
 
 MODES = (0o600, 0o640, 0o400, 0o660, 0o644, 0o755)
 ODD = ("\x1b[31m", "\x1b]0;title\x07", "\nkcount: forged", "\r", "\x9b", "\u202e", "\u2028",

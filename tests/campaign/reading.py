@@ -8,7 +8,7 @@ import struct
 import subprocess
 import zlib
 
-from tools import Failure
+from lib.tools import Failure
 
 SAM_HEADERS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t")
 COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")

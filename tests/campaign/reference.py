@@ -1,7 +1,7 @@
 """The right counts of reads, from the naive counter or Python, and from other counters."""
-import counters
-import model
-from tools import Failure, fastq, run, same_text
+from lib import counters
+from lib import model
+from lib.tools import Failure, fastq, run, same_text
 
 BASES = dict(zip(b"ACGTUacgtu", b"ACGTTACGTT"))
 NORMAL = bytes(BASES.get(letter, ord("N")) for letter in range(256))

@@ -46,6 +46,6 @@ class Setting:
 
     def counters(self):
         """The counters that counts are compared with, by name and version."""
-        ours = "tests/naive.c" if self.naive else "tests/cli/model.py"
+        ours = "tests/naive.c" if self.naive else "tests/cli/lib/model.py"
         peers = {name: self.versions[name] for name in ("jellyfish", "kmc") if self.has(name)}
         return {ours: "", **peers}

@@ -10,10 +10,10 @@ import subprocess
 import time
 
 import inputs
-import model
+from lib import model
 import store_cases
 from case import check_end
-from tools import Failure, fasta
+from lib.tools import Failure, fasta
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU",
           "SIGVTALRM")

@@ -1,10 +1,10 @@
 """Random changes and combinations of .kc files, compared with a dictionary after every step."""
 import checks
 import inputs
-import model
+from lib import model
 import options
 import reference
-from tools import Failure, fasta, same_file
+from lib.tools import Failure, fasta, same_file
 
 MOST_FILES = 4
 

@@ -9,7 +9,7 @@ import inputs
 import outcome
 import reading
 import reference
-from tools import same_text
+from lib.tools import same_text
 
 PRINTABLE = bytes(set(range(33, 127)) - set(b"@+>;"))
 OTHER = bytes(set(range(256)) - set(range(32, 127)) - set(b"\t\n"))

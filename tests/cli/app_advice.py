@@ -12,8 +12,8 @@ import shlex
 import shutil
 import subprocess
 
-from session import KCOUNT, SOURCE, Session, expect
-from tools import main
+from lib.session import KCOUNT, SOURCE, Session, expect
+from lib.tools import main
 
 FASTQ = b"".join(b"@%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n" % i for i in range(9))
 FASTA = b">a\nACGTTGCAACGGATCCATTAGCAT\n"

@@ -7,8 +7,8 @@ import gzip
 import json
 import re
 
-from session import READS, Session, expect, expect_file
-from tools import main
+from lib.session import READS, Session, expect, expect_file
+from lib.tools import main
 
 
 def counted(*options):

@@ -9,8 +9,8 @@ import re
 import shutil
 import subprocess
 
-from session import Session, expect
-from tools import main
+from lib.session import Session, expect
+from lib.tools import main
 
 COMMAND = re.compile(r"^(?:\w+)? +(\w+) {2,}[A-Z]", re.M)
 ENTRY = re.compile(r"\n  (?=-\w, --|    --)")

@@ -7,8 +7,8 @@ import json
 import random
 import re
 
-from session import Session, expect
-from tools import main
+from lib.session import Session, expect
+from lib.tools import main
 
 OPTIONS = ("-k", 31, "--device", "cuda", "-o", "x.kc", "--force")
 PASSES = (r"\ncounted in (\d+) passes; reads kept: (\d[^,]*) on the device, 0 bytes in memory, "

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 
-from session import SOURCE, Session, expect
-from tools import SKIPPED, bgzf, fasta, fastq, main
+from lib.session import SOURCE, Session, expect
+from lib.tools import SKIPPED, bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
 

@@ -12,8 +12,8 @@ import shutil
 import subprocess
 import tempfile
 
-from session import READS, SOURCE, Session, expect
-from tools import Failure, main
+from lib.session import READS, SOURCE, Session, expect
+from lib.tools import Failure, main
 
 
 def fails(s, *arguments, message, **how):

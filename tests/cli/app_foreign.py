@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 
-from session import SOURCE, Session, expect
-from tools import main
+from lib.session import SOURCE, Session, expect
+from lib.tools import main
 
 ANY_COUNT = "leave it out; counts go up to 4,294,967,295"
 BY_DEFAULT = "leave it out; it is the default"

@@ -13,8 +13,8 @@ import sys
 import threading
 import time
 
-from session import Session, expect, wait_for_output
-from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main, sam
+from lib.session import Session, expect, wait_for_output
+from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main, sam
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:

@@ -8,8 +8,8 @@ CUDA and MPI are 1 in a build with them, otherwise 0.
 import re
 import sys
 
-from session import Session, expect
-from tools import Failure, main
+from lib.session import Session, expect
+from lib.tools import Failure, main
 
 CUDA, MPI = (word == "1" for word in sys.argv[3:5])
 GROUPS = {

@@ -12,9 +12,9 @@ import re
 import shlex
 import subprocess
 
-from session import READS, SOURCE, Session, expect
-from terminal import Terminal, plain_environment
-from tools import main
+from lib.session import READS, SOURCE, Session, expect
+from lib.terminal import Terminal, plain_environment
+from lib.tools import main
 
 DATA = SOURCE / "data"
 SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part

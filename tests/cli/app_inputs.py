@@ -18,8 +18,8 @@ import tarfile
 import threading
 import zipfile
 
-from session import READS, SOURCE, Session, expect
-from tools import bam_text, bgzf, bgzf_block, main
+from lib.session import READS, SOURCE, Session, expect
+from lib.tools import bam_text, bgzf, bgzf_block, main
 
 READ = b"@read%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n"
 FASTQ = b"".join(READ % i for i in range(40))

@@ -13,8 +13,8 @@ import subprocess
 import threading
 import time
 
-from session import READS, Session, expect, wait_for_output
-from tools import Failure, main
+from lib.session import READS, Session, expect, wait_for_output
+from lib.tools import Failure, main
 
 LOCKED = "db.kc is being changed by another process; try again when it is done"
 OTHER = ">x\nTTTTTGGGGGCCCCC\n"

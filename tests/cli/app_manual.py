@@ -7,8 +7,8 @@ options that others rely on. app_help.py compares the manual with --help.
 import re
 import shutil
 
-from session import SOURCE, Session, expect
-from tools import Failure, main, run
+from lib.session import SOURCE, Session, expect
+from lib.tools import Failure, main, run
 
 COMMANDS = ("count", "hist", "dump", "query", "range", "info", "check", "merge", "union",
             "intersect", "subtract", "add", "remove", "compact", "export", "import", "help")

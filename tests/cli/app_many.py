@@ -10,8 +10,8 @@ import random
 import resource
 import shutil
 
-from session import Session, expect
-from tools import main
+from lib.session import Session, expect
+from lib.tools import main
 
 OPERATIONS = [("merge", None), ("union", "min"), ("union", "max"), ("union", "difference"),
               ("union", "left"), ("union", "right"), ("intersect", "min"), ("intersect", "sum"),

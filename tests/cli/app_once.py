@@ -9,8 +9,8 @@ import os
 import subprocess
 import threading
 
-from session import KCOUNT, READS, Session, expect
-from tools import main
+from lib.session import KCOUNT, READS, Session, expect
+from lib.tools import main
 
 K = ("-k", 5)
 MORE = "@m1\nTTGACCATGGCATCGATTACG\n+\nIIIIIIIIIIIIIIIIIIIII\n"

@@ -10,9 +10,9 @@ import stat
 import subprocess
 import time
 
-from session import KCOUNT, READS, Session, expect
-from terminal import Terminal
-from tools import main
+from lib.session import KCOUNT, READS, Session, expect
+from lib.terminal import Terminal
+from lib.tools import main
 
 
 def big():

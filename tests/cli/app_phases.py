@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-from faults import run_faulty
-from session import Session, expect
-from tools import SKIPPED, Failure, main
+from lib.faults import run_faulty
+from lib.session import Session, expect
+from lib.tools import SKIPPED, Failure, main
 
 DEVICE = sys.argv[4] if len(sys.argv) > 4 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:

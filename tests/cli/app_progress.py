@@ -5,9 +5,9 @@ The progress line on a terminal: it fits, never goes back, and leaves nothing be
 """
 import re
 
-from session import SOURCE, READS, Session, expect
-from terminal import Terminal, shown
-from tools import Failure, main
+from lib.session import SOURCE, READS, Session, expect
+from lib.terminal import Terminal, shown
+from lib.tools import Failure, main
 
 PHAGE = SOURCE / "data/phage.fq.gz"
 OFTEN = {"KC_REDRAW_MS": "1"}

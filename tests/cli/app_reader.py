@@ -12,8 +12,8 @@ import struct
 import subprocess
 import sys
 
-from session import Session, expect
-from tools import (SKIPPED, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta, fastq,
+from lib.session import Session, expect
+from lib.tools import (SKIPPED, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta, fastq,
                    gzip_members, main)
 
 if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:

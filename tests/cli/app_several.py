@@ -12,8 +12,8 @@ import resource
 import signal
 import subprocess
 
-from session import KCOUNT, READS, SOURCE, Session, expect, wait_for_output
-from tools import bgzf, fasta, fastq, main
+from lib.session import KCOUNT, READS, SOURCE, Session, expect, wait_for_output
+from lib.tools import bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
 SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, only a part

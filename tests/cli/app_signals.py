@@ -17,8 +17,8 @@ import sys
 import threading
 import time
 
-from session import KCOUNT, READS, Session, expect, wait_for_output
-from tools import SKIPPED, main
+from lib.session import KCOUNT, READS, Session, expect, wait_for_output
+from lib.tools import SKIPPED, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:

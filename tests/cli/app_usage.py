@@ -8,8 +8,8 @@ import struct
 import subprocess
 import zlib
 
-from session import KCOUNT, Session, expect
-from tools import main
+from lib.session import KCOUNT, Session, expect
+from lib.tools import main
 
 WRONG = [
     (["a.fq"], "which k? Try 'kcount a.fq -k 31' (21 for GenomeScope, 31 is common)\n"),

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-from tools import Failure, main, same_text
+from lib.tools import Failure, main, same_text
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools import Failure, main, same_text
+from lib.tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-from tools import Failure, main, same_text
+from lib.tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))

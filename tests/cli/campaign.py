@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools import Failure, main
+from lib.tools import Failure, main
 
 KCOUNT, SOURCE, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 HOURS = 0.004

@@ -10,8 +10,8 @@ import random
 import re
 import subprocess
 
-from session import KCOUNT, SOURCE, Session, expect
-from tools import Failure, main, same_text
+from lib.session import KCOUNT, SOURCE, Session, expect
+from lib.tools import Failure, main, same_text
 
 PAGE = (SOURCE / "docs/other-programs.md").read_text()
 # What a workflow puts in place of the names in its command.

@@ -11,9 +11,9 @@ import signal
 import subprocess
 import sys
 
-from faults import FAULT, run_faulty
-from session import Session, expect
-from tools import SKIPPED, Failure, main
+from lib.faults import FAULT, run_faulty
+from lib.session import Session, expect
+from lib.tools import SKIPPED, Failure, main
 
 
 def faulty(s, at, kind, *arguments):

@@ -7,8 +7,8 @@ import json
 import shutil
 import struct
 
-from session import SOURCE, Session, expect
-from tools import Failure, main
+from lib.session import SOURCE, Session, expect
+from lib.tools import Failure, main
 
 K = 21
 READS = ["ACGTTGCAACGGATCCATTAGCAT" + "A" * (30 + i) for i in (1, 2, 3)]

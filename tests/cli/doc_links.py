@@ -6,8 +6,8 @@ CONTRIBUTING.md has the environment variables that the tests read.
 """
 import re
 
-from session import SOURCE, expect
-from tools import Failure, main
+from lib.session import SOURCE, expect
+from lib.tools import Failure, main
 
 PAGES = [*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md"), SOURCE / "data/README.md"]
 FILE = re.compile(r"\b(?:app|base|bench|cpu|gpu|io|kmer|scripts|tests)"

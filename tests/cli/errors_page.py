@@ -8,8 +8,8 @@ import itertools
 import re
 import sys
 
-from session import SOURCE, Session, expect
-from tools import Failure, main
+from lib.session import SOURCE, Session, expect
+from lib.tools import Failure, main
 
 sys.path.append(str(SOURCE / "tests/house"))
 import sources  # noqa: E402

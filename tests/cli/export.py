@@ -10,10 +10,10 @@ import random
 import re
 import sys
 
-import foreign
-from exported import Exports
-from session import expect
-from tools import main, same_file, same_text
+from lib import foreign
+from lib.exported import Exports
+from lib.session import expect
+from lib.tools import main, same_file, same_text
 
 KMERS = (1, 2, 3, 4, 5, 7, 8, 15, 16, 21, 29, 31, 32, 33, 41, 55, 64, 101, 255)
 

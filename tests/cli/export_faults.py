@@ -9,9 +9,9 @@ import pathlib
 import random
 import tempfile
 
-from faults import run_faulty
-from session import KCOUNT, Session, expect
-from tools import main
+from lib.faults import run_faulty
+from lib.session import KCOUNT, Session, expect
+from lib.tools import main
 
 EXPORTS = {"kmc": {"out.kmc_pre", "out.kmc_suf"}, "fastk": {"out.ktab", "out.hist", ".out.ktab.1"}}
 

@@ -13,7 +13,7 @@ import struct
 import sys
 import tempfile
 
-from tools import Failure, main, run, same_text
+from lib.tools import Failure, main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 GOLDEN = DATA.parent / "tests/golden"

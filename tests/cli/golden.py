@@ -8,8 +8,8 @@ import json
 import shutil
 import subprocess
 
-from session import KCOUNT, SOURCE, Session, expect
-from tools import Failure, main
+from lib.session import KCOUNT, SOURCE, Session, expect
+from lib.tools import Failure, main
 
 GOLDEN = SOURCE / "tests/golden"
 NEWEST = "footer3"

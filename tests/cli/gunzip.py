@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import zlib
 
-from session import Session, expect
-from tools import main
+from lib.session import Session, expect
+from lib.tools import main
 
 SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 

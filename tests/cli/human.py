@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from tools import SKIPPED, Failure, main
+from lib.tools import SKIPPED, Failure, main
 
 KCOUNT, SIMULATE, SOURCE = (pathlib.Path(part).resolve() for part in sys.argv[1:4])
 sys.path.insert(0, str(SOURCE / "bench"))

@@ -11,8 +11,8 @@ import random
 import subprocess
 import tarfile
 
-from session import KCOUNT, SOURCE, Session, expect
-from tools import Failure, main, same_text
+from lib.session import KCOUNT, SOURCE, Session, expect
+from lib.tools import Failure, main, same_text
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 KINDS = {"kmc": "a KMC database", "kmcsorted": "a KMC database", "kff": "a KFF file",

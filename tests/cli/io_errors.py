@@ -19,10 +19,10 @@ import sys
 import tempfile
 import traceback
 
-from faults import FAULT, Looker, run_faulty
-from scenes import QUIET, dumped, one_run, reads, three_runs, two_files
-from session import SOURCE, Session
-from tools import SKIPPED, Failure
+from lib.faults import FAULT, Looker, run_faulty
+from lib.scenes import QUIET, dumped, one_run, reads, three_runs, two_files
+from lib.session import SOURCE, Session
+from lib.tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]

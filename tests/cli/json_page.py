@@ -8,8 +8,8 @@ import fcntl
 import json
 import re
 
-from session import SOURCE, Session, expect
-from tools import Failure, main
+from lib.session import SOURCE, Session, expect
+from lib.tools import Failure, main
 
 PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,

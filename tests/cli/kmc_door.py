@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, main, run, same_text
+from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, main, run, same_text
 
 KCOUNT, SOURCE = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 VG = ("-k29", "-m128", "-okff", "-t16", "-hp")  # vg's documentation, and pipelines around it

@@ -12,10 +12,10 @@ import random
 import subprocess
 import sys
 
-import session
-from model import COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram, lines
-from session import expect
-from tools import SKIPPED, main
+from lib import session
+from lib.model import COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram, lines
+from lib.session import expect
+from lib.tools import SKIPPED, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else None
 if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
+from lib.tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
 
 KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 97, 101, 127, 128, 129, 200,
          255)

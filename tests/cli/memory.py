@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import Failure, bam_text, bgzf, main, run
+from lib.tools import Failure, bam_text, bgzf, main, run
 
 KCOUNT, SIMULATE, LIBRARY = (Path(path).resolve() for path in sys.argv[1:4])
 LONG = os.environ.get("KC_TEST_LONG") == "1"

@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 
-from session import KCOUNT, SOURCE, Session, expect
-from tools import Failure, main, same_text
+from lib.session import KCOUNT, SOURCE, Session, expect
+from lib.tools import Failure, main, same_text
 
 INDENT = "    "
 PROMPT = INDENT + "$ "

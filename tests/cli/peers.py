@@ -9,8 +9,8 @@ import shutil
 import sys
 import tempfile
 
-from counters import PEERS, in_order
-from tools import SKIPPED, Failure, main, run, same_text
+from lib.counters import PEERS, in_order
+from lib.tools import SKIPPED, Failure, main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[3])
 KMERS = (15, 21, 31, 33, 55, 77)

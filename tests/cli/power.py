@@ -18,11 +18,11 @@ import sys
 import tempfile
 import traceback
 
-import disk
-from faults import FAULT, Looker, run_faulty, run_killed
-from scenes import QUIET, dumped, one_run, reads, three_runs, two_files
-from session import SOURCE, Session
-from tools import SKIPPED, Failure
+from lib import disk
+from lib.faults import FAULT, Looker, run_faulty, run_killed
+from lib.scenes import QUIET, dumped, one_run, reads, three_runs, two_files
+from lib.session import SOURCE, Session
+from lib.tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]

@@ -13,10 +13,10 @@ import signal
 import subprocess
 import time
 
-from mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each, make_inputs, processes, reads,
+from lib.mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each, make_inputs, processes, reads,
                  wait_for_end, wait_for_ranks, with_faults)
-from session import KCOUNT, Session, expect
-from tools import Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
+from lib.session import KCOUNT, Session, expect
+from lib.tools import Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
 
 
 def compare(s, what, names, *options, nranks=(2, 3, 4)):

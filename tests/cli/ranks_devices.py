@@ -10,9 +10,9 @@ import json
 import subprocess
 import sys
 
-from mpi import ENVIRONMENT, LAUNCH, fails, kill_a_rank, launch, make_inputs, reads
-from session import KCOUNT, Session, expect
-from tools import SKIPPED, Failure, fasta, fastq, main
+from lib.mpi import ENVIRONMENT, LAUNCH, fails, kill_a_rank, launch, make_inputs, reads
+from lib.session import KCOUNT, Session, expect
+from lib.tools import SKIPPED, Failure, fasta, fastq, main
 
 ENVIRONMENT["KC_EMULATOR_DEVICES"] = "2"
 LISTED = subprocess.run([KCOUNT, "info", "--devices", "--json"], env=ENVIRONMENT, stdout=subprocess.PIPE,

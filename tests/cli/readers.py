@@ -15,10 +15,10 @@ import shutil
 import subprocess
 import sys
 
-import foreign
-from exported import Exports
-from session import expect
-from tools import SKIPPED, main, run, same_text
+from lib import foreign
+from lib.exported import Exports
+from lib.session import expect
+from lib.tools import SKIPPED, main, run, same_text
 
 KMERS = (1, 4, 7, 15, 21, 29, 31, 32, 41, 55, 101, 255)
 COMPLEMENT = str.maketrans("ACGT", "TGCA")

@@ -7,7 +7,7 @@ makes from the results; its sums are right, and the tests that it names exist.
 import pathlib
 import sys
 
-from tools import Failure, main, same_text
+from lib.tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools import Failure, main, run
+from lib.tools import Failure, main, run
 
 SIMULATE = pathlib.Path(sys.argv[1]).resolve()
 MOST_TEXT = 1 << 16  # bytes of text in a block of BGZF

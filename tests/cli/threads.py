@@ -10,9 +10,9 @@ import random
 import subprocess
 import sys
 
-import tools
-from session import Session, expect
-from tools import SKIPPED, Failure, main
+from lib import tools
+from lib.session import Session, expect
+from lib.tools import SKIPPED, Failure, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 THREADS = (*range(1, 34), 64, 128)

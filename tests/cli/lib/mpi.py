@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 
-from session import KCOUNT, expect
-from tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members
+from lib.session import KCOUNT, expect
+from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members
 
 MPIRUN = sys.argv[3]
 FAULT = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None

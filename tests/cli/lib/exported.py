@@ -4,8 +4,8 @@
 import collections
 import random
 
-import foreign
-from session import SOURCE, Session
+from lib import foreign
+from lib.session import SOURCE, Session
 
 LARGEST = 2**32 - 1
 

@@ -9,8 +9,8 @@ import struct
 import subprocess
 import termios
 
-from session import KCOUNT, expect
-from tools import Failure
+from lib.session import KCOUNT, expect
+from lib.tools import Failure
 
 
 def plain_environment(**changes):

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from tools import Failure
+from lib.tools import Failure
 
 KCOUNT = pathlib.Path(sys.argv[1]).resolve()
 SOURCE = pathlib.Path(sys.argv[2]).resolve()

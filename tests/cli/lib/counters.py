@@ -1,5 +1,5 @@
 """Other k-mer counters: the counts of a file of reads, as lines KMER <TAB> COUNT in any order."""
-from tools import run
+from lib.tools import run
 
 
 def jellyfish(reads, k, folder, stranded=False):

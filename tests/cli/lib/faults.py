@@ -5,8 +5,8 @@ import subprocess
 import sys
 import tempfile
 
-from session import KCOUNT
-from tools import Failure
+from lib.session import KCOUNT
+from lib.tools import Failure
 
 FAULT = pathlib.Path(sys.argv[3]).resolve()
 

@@ -7,7 +7,7 @@ import itertools
 import json
 import struct
 
-from tools import Failure
+from lib.tools import Failure
 
 FOUR = ["".join(letters) for letters in itertools.product("ACGT", repeat=4)]  # of each byte
 
