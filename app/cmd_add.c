@@ -7,8 +7,8 @@
 #define BOUND_ON_COUNTS(text) \
         { \
                 .type = OPTION_ELSEWHERE, .name = (text), .hidden = true, \
-                .help = "bounds apply to the sum of all runs; give them to 'kcount compact', which " \
-                        "changes the file, or to 'kcount dump', 'export' or 'hist'" \
+                .help = "bounds apply to the sum of all runs; give them to 'kcount compact', " \
+                        "which changes the file, or to 'kcount dump', 'export' or 'hist'" \
         }
 
 static const struct option_spec add_options[] = {

@@ -313,7 +313,8 @@ static const struct option_spec hist_options[] = {
           .offset = offsetof(struct hist_settings, jellyfish),
           .help = "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates "
                   "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
-                  "MultiQC's Jellyfish module draws files of this form whose names end with _jf.hist." },
+                  "MultiQC's Jellyfish module draws files of this form whose names end with "
+                  "_jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
         COUNTING_KMER("; required for reads. Only one k is possible, but -k may be repeated "

@@ -30,8 +30,8 @@ struct kc_job {
 /* All of these may be called from any thread, with job NULL too. */
 bool kc_job_is_canceled(const struct kc_job *job);
 
-/* Reset the count of units of the current stage, which is stage 0 in a new job. total: how many there
- * will be; 0 if unknown. */
+/* Reset the count of units of the current stage, which is stage 0 in a new job. total: how many
+ * there will be; 0 if unknown. */
 void kc_job_expect(struct kc_job *job, uint64_t total);
 void kc_job_advance(struct kc_job *job, uint64_t n);
 

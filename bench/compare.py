@@ -147,7 +147,8 @@ def gpu():
     """The devices' names, or {} if there is none."""
     if not shutil.which("nvidia-smi"):
         return {}
-    done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version",
+                           "--format=csv,noheader"],
                           capture_output=True, text=True)
     return {"gpu": done.stdout.strip().replace("\n", "; ")} if done.returncode == 0 else {}
 
@@ -217,7 +218,8 @@ def timed(command, work):
         child.returncode = os.waitstatus_to_exitcode(status)
         stdout.seek(0), stderr.seek(0)
         said, complained = stdout.read(), stderr.read()
-    output = sum(path.stat().st_size for pattern in ("out*", ".out*") for path in work.glob(pattern))
+    output = sum(path.stat().st_size for pattern in ("out*", ".out*")
+                 for path in work.glob(pattern))
     return {"exit": child.returncode, "wall": round(wall, 3), "user": round(usage.ru_utime, 3),
             "system": round(usage.ru_stime, 3), "peak_bytes": usage.ru_maxrss * 1024,
             "output_bytes": output}, said, complained
@@ -281,7 +283,8 @@ def take_turns(runs, work, log, common, arguments):
                 if time.monotonic() > deadline:
                     print(f"the budget was spent in turn {turn}", flush=True)
                     return
-                record = measure(tool, run, work, {**common, "turn": turn, "version": version(tool)})
+                record = measure(tool, run, work,
+                                 {**common, "turn": turn, "version": version(tool)})
                 log.write(json.dumps(record) + "\n")
                 log.flush()
 
@@ -313,15 +316,16 @@ def main():
     os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
     tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
     tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first, as jellyfish needs its number
-    common = {"label": arguments.label, "date": datetime.date.today().isoformat(), "commit": commit(),
-              "machine": machine()}
+    common = {"label": arguments.label, "date": datetime.date.today().isoformat(),
+              "commit": commit(), "machine": machine()}
     with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
             open_log(arguments.results / f"{arguments.label}.jsonl", arguments.record,
                      arguments.kcount if ON_DEVICE & set(tools) else None) as log:
         work = pathlib.Path(work)
         for reads in arguments.reads:
             (work / reads.name).symlink_to(reads.resolve())
-            subprocess.run(f"cat {shlex.quote(reads.name)} > /dev/null", shell=True, cwd=work, check=True)
+            subprocess.run(f"cat {shlex.quote(reads.name)} > /dev/null", shell=True, cwd=work,
+                           check=True)
         runs = [Run(reads.name, k, arguments.threads, arguments.memory, tools)
                 for reads in arguments.reads for k in map(int, arguments.kmers.split(","))]
         take_turns(runs, work, log, common, arguments)

@@ -24,8 +24,8 @@ from compare import ROOT, add_no_record, commit, machine, open_log, timed
 
 
 def count(device):
-    return f"kcount count {{file}} -k 31 -t {{threads}} -m 64G --tmp tmp --device {device} --quiet " \
-           f"--json -o out.kc"
+    return f"kcount count {{file}} -k 31 -t {{threads}} -m 64G --tmp tmp --device {device} " \
+           f"--quiet --json -o out.kc"
 
 
 # way: (program, command, whether it takes threads, whether it wants reads)
@@ -45,7 +45,8 @@ def measure(way, threads, path, work, common):
     result, said, complained = timed(command, work)
     failed = result.pop("exit") != 0
     print(f"{way:10} {threads:3} threads {path.name}: {result['wall']:.2f} s, "
-          f"CPU {result['user'] + result['system']:.2f} s{', failed' if failed else ''}", flush=True)
+          f"CPU {result['user'] + result['system']:.2f} s{', failed' if failed else ''}",
+          flush=True)
     if failed:
         print(complained.strip()[-500:], file=sys.stderr)
         return None

@@ -21,9 +21,11 @@ from compare import ROOT, add_no_record, commit, machine, open_log
 
 
 def show(record):
-    share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
-    print(f"{record['stage']:26} {record['table']:9} k={record['k']:<3} {record['median_ms']:9.3f} ms "
-          f"{record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
+    share = ""
+    if "bandwidth_share" in record:
+        share = f", {100 * record['bandwidth_share']:.0f}% of a copy"
+    print(f"{record['stage']:26} {record['table']:9} k={record['k']:<3} {record['median_ms']:9.3f} "
+          f"ms {record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
 
 
 def keep(words, path, show, limit=None, record=True):

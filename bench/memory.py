@@ -72,8 +72,10 @@ def main():
         for device in arguments.devices.split(","):
             for bound in arguments.bounds.split(","):
                 line = {**common, **measure(arguments, work, bound, device)}
-                print(f"{arguments.name} {device} -m {bound}: peak {line['peak_bytes'] / 2**20:.0f} MiB, "
-                      f"{line['peak_bytes'] / line['bound_bytes']:.3f} of it, {line['wall']} s", flush=True)
+                print(f"{arguments.name} {device} -m {bound}: peak "
+                      f"{line['peak_bytes'] / 2**20:.0f} MiB, "
+                      f"{line['peak_bytes'] / line['bound_bytes']:.3f} of it, {line['wall']} s",
+                      flush=True)
                 with open_log(RESULTS, arguments.record) as log:
                     log.write(json.dumps(line) + "\n")
 

@@ -29,7 +29,8 @@ def command(arguments, reads, ranks):
     gather = " --gather" if arguments.gather else ""
     return f"{launch}kcount count {shlex.quote(str(reads.resolve()))} -k {arguments.k} " \
            f"--min {arguments.min} -t {arguments.threads // ranks} " \
-           f"-m {arguments.memory * 1024 // ranks}M --device cpu --tmp tmp --quiet --json -o out.kc{gather}"
+           f"-m {arguments.memory * 1024 // ranks}M --device cpu --tmp tmp --quiet --json " \
+           f"-o out.kc{gather}"
 
 
 def digest(path):
@@ -50,7 +51,8 @@ def count(arguments, work, reads, ranks):
           f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB",
           flush=True)
     return {"file": reads.name, "ranks": ranks, "threads": arguments.threads, "k": arguments.k,
-            "min": arguments.min, "gather": arguments.gather, "command": words.replace(str(reads.resolve()), reads.name),
+            "min": arguments.min, "gather": arguments.gather,
+            "command": words.replace(str(reads.resolve()), reads.name),
             **result, "summary": {name: summary[name] for name in KEPT if name in summary}}
 
 

@@ -74,8 +74,8 @@ def points(records, x_field, y_field, factor):
 
 def band(records, x_field, y_field, factor):
     """[(x, least, greatest)] for each x that has rows for both."""
-    low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
-                             factor)) for stat in ("min", "max"))
+    low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field,
+                             y_field, factor)) for stat in ("min", "max"))
     return [(x, low[x], high[x]) for x in sorted(low) if x in high]
 
 
@@ -104,10 +104,12 @@ def part_curves(records, part, colours):
             continue
         colour = colours.setdefault(name, len(colours))
         first, field = not found, f"paper_{part.y_field}"
-        found.append(Curve(own, colour, False, band(rows, part.x_field, part.y_field, factor) if first else ()))
+        found.append(Curve(own, colour, False, band(rows, part.x_field, part.y_field, factor)
+                           if first else ()))
         theirs = points(middle, part.x_field, field, factor)
         if theirs:
-            papers.setdefault(tuple(theirs), (colour, band(rows, part.x_field, field, factor) if first else ()))
+            papers.setdefault(tuple(theirs),
+                              (colour, band(rows, part.x_field, field, factor) if first else ()))
     for theirs, (colour, about) in papers.items():
         found.append(Curve(list(theirs), colour if len(papers) > 1 else None, True, about))
     return found
@@ -127,6 +129,7 @@ def picture(records, spec):
     theirs = {curve.colour for panel in panels for curve in panel.curves if curve.paper}
     if theirs:
         gpu = next((f", {record['paper_gpu']}" for record in mine if "paper_gpu" in record), "")
-        legend.append((f"the paper's{gpu}", Curve([], None if len(theirs) == 1 else NCOLOURS - 1, True)))
+        legend.append((f"the paper's{gpu}", Curve([], None if len(theirs) == 1 else NCOLOURS - 1,
+                                                  True)))
     note = "; ".join(part for part in (mine[0].get("gpu", ""), spec.note) if part)
     return page(spec.title, note, panels, legend)

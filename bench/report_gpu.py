@@ -1,4 +1,5 @@
-"""The CUDA engine's part of docs/dev/measurements.md: stages on the device, and timelines of counts."""
+"""The CUDA engine's part of docs/dev/measurements.md: stages on the device, and timelines of
+counts."""
 import html
 import json
 import statistics
@@ -29,8 +30,8 @@ def stage_cells(record):
     moved = record.get("bytes", 0)
     share = record.get("bandwidth_share")
     name = record["stage"] if not record["table"] else f"{record['stage']} ({record['table']})"
-    return [name, str(record["k"] or ""), f"{record['n'] * 1e-6:.0f} M {record['unit']}", f"{ms:.2f}",
-            f"{record['n'] / ms * 1e-6:.1f}", f"{moved * 1e-9:.2f}" if moved else "",
+    return [name, str(record["k"] or ""), f"{record['n'] * 1e-6:.0f} M {record['unit']}",
+            f"{ms:.2f}", f"{record['n'] / ms * 1e-6:.1f}", f"{moved * 1e-9:.2f}" if moved else "",
             f"{moved / ms * 1e-6:.0f}" if moved else "", f"{100 * share:.0f}%" if share else "",
             str(len(record["ms"])), record["commit"]]
 
@@ -43,7 +44,8 @@ def stages_lines(records):
         mine = [record for record in records if (record["gpu"], record["genome"], record["reads"])
                 == (gpu, genome, nreads)]
         mine = latest(mine, "stage", "table", "k")
-        lines += [f"### {gpu}: {genome / 2**20:.0f} Mi bases of genome, {nreads * 1e-6:.1f} M reads", "",
+        lines += [f"### {gpu}: {genome / 2**20:.0f} Mi bases of genome, "
+                  f"{nreads * 1e-6:.1f} M reads", "",
                   "| stage | k | of | ms | G/s | GB | GB/s | of a copy | runs | commit |",
                   "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|"]
         lines += [f"| {' | '.join(stage_cells(record))} |" for record in mine]
@@ -56,13 +58,14 @@ def stages_section(records):
     if not records:
         return []
     return ["## Stages on the device", "",
-            "By `bench/gpu_stages.py`: CUDA events, medians of the runs given, after a warm-up. The",
-            "reads (150 bases, 0.5 % substitutions) are packed in device memory; `count` ends with one",
-            "sorted, summed run there, and `count: ...` are its parts, as the engine times them. GB is",
-            "the least that must move: inputs read once and results written once. GB/s is that over the",
-            "time, and the next column is its share of a copy within the device in the same run (bytes",
-            "read and written). `up` and `down` cross the bus from and to pinned memory, in pieces of",
-            "the size given; `encode` writes blocks of a .kc file to pinned host memory.", "",
+            "By `bench/gpu_stages.py`: CUDA events, medians of the runs given, after a warm-up.",
+            "The reads (150 bases, 0.5 % substitutions) are packed in device memory; `count`",
+            "ends with one sorted, summed run there, and `count: ...` are its parts, as the",
+            "engine times them. GB is the least that must move: inputs read once and results",
+            "written once. GB/s is that over the time, and the next column is its share of a",
+            "copy within the device in the same run (bytes read and written). `up` and `down`",
+            "cross the bus from and to pinned memory, in pieces of the size given; `encode`",
+            "writes blocks of a .kc file to pinned host memory.", "",
             "![rates](gpu-stages.svg)", "", *stages_lines(records)]
 
 
@@ -100,8 +103,8 @@ def timeline_lines(record):
              "| stage | intervals | busy ms | of the time | first starts at ms |",
              "|---|---:|---:|---:|---:|"]
     for stage, spans in found.items():
-        lines.append(f"| {stage} | {len(spans)} | {busy(spans):.1f} | {100 * busy(spans) / end:.0f}% "
-                     f"| {spans[0][0]:.1f} |")
+        lines.append(f"| {stage} | {len(spans)} | {busy(spans):.1f} | "
+                     f"{100 * busy(spans) / end:.0f}% | {spans[0][0]:.1f} |")
     about = record["machine"]
     return [*lines, "", f"{about.get('gpu', 'no device')}, {about['cores']} cores; commit "
             f"{record['commit']}, {record['date']}.", ""]
@@ -111,9 +114,10 @@ def timeline_section(records):
     if not records:
         return []
     lines = ["## What overlaps", "",
-             "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of a single count,",
-             "from CUDA events and, for the host's stages, its clock. Where intervals of a stage overlap,",
-             "as those of several threads do, the time counts once.", "", "![timeline](gpu-timeline.svg)", ""]
+             "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of a single",
+             "count, from CUDA events and, for the host's stages, its clock. Where intervals of a",
+             "stage overlap, as those of several threads do, the time counts once.", "",
+             "![timeline](gpu-timeline.svg)", ""]
     for record in latest(records, "label"):
         lines += timeline_lines(record)
     return lines
@@ -135,9 +139,12 @@ def draw_timeline(record, top, left, width):
     y = top + LANE
     for lane, (stage, spans) in enumerate(found.items()):
         colour = COLOURS[lane % len(COLOURS)]
-        body.append(f'<text x="{left - 6}" y="{y + 14}" text-anchor="end">{html.escape(stage)}</text>')
-        body += [f'<rect x="{left + start * scale:.2f}" y="{y}" width="{max((stop - start) * scale, 0.3):.2f}" '
-                 f'height="{LANE - 6}" fill="{colour}"/>' for start, stop in joined(spans, 0.5 / scale)]
+        body.append(f'<text x="{left - 6}" y="{y + 14}" '
+                    f'text-anchor="end">{html.escape(stage)}</text>')
+        body += [f'<rect x="{left + start * scale:.2f}" y="{y}" '
+                 f'width="{max((stop - start) * scale, 0.3):.2f}" '
+                 f'height="{LANE - 6}" fill="{colour}"/>'
+                 for start, stop in joined(spans, 0.5 / scale)]
         y += LANE
     for tick in ticks(end):
         x = left + tick * scale
@@ -162,8 +169,11 @@ def plot_stages(records):
     left, width, y = 230, 480, 34
     body = [heading(6, f"{shown[-1]['gpu']}: 10^9 k-mers or pairs a second")]
     for record in shown:
-        name = f"{record['stage']}{', ' + record['table'] if record['table'] else ''}, k = {record['k']}"
-        share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
+        table = f", {record['table']}" if record["table"] else ""
+        name = f"{record['stage']}{table}, k = {record['k']}"
+        share = ""
+        if "bandwidth_share" in record:
+            share = f", {100 * record['bandwidth_share']:.0f}% of a copy"
         body += bar(left, y, record["g_per_s"] / fastest * width, name,
                     COLOURS[0] if record["stage"] == "count" else COLOURS[1],
                     f"{record['g_per_s']:.1f}{share}")

@@ -15,8 +15,10 @@ def file_table(records):
     packed = records[0]["packed_bytes"]
     counts = sorted({record["threads"] for record in records})
     single = [record for record in records if record["way"] == "isa-l"]
-    lines = [f"{records[0]['file']}: {text * 1e-9:.2f} GB of text, packed {text / packed:.1f} to 1.",
-             "", "| way | " + " | ".join(f"{threads} thread{'s' * (threads > 1)}" for threads in counts)
+    lines = [f"{records[0]['file']}: {text * 1e-9:.2f} GB of text, packed "
+             f"{text / packed:.1f} to 1.",
+             "", "| way | " + " | ".join(f"{threads} thread{'s' * (threads > 1)}"
+                                         for threads in counts)
              + " | best over isa-l | CPU s | memory MiB | runs |",
              "|---|" + "---:|" * (len(counts) + 4)]
     for (way,), mine in of_each(records, "way").items():

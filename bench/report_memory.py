@@ -1,4 +1,5 @@
-"""Peak memory beside the bound of -m, by bench/memory.py: a short section for users and a long one."""
+"""Peak memory beside the bound of -m, by bench/memory.py: a short section for users and a long
+one."""
 from report_counts import bases_text, machine_line, median, of_each
 from report_prose import MEMORY, MEMORY_SHORT
 

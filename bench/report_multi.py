@@ -48,7 +48,8 @@ def scaling_lines(records):
     stages = list(records[0]["stages_ms"])
     lines = [SCALING,
              "| operation | devices | M keys | way | G keys/s | of one device, same keys "
-             f"| of one device, same keys a device | {' | '.join(f'{name}, ms' for name in stages)} "
+             f"| of one device, same keys a device | "
+             f"{' | '.join(f'{name}, ms' for name in stages)} "
              "| runs |", "|---|---:|---:|---|" + "---:|" * (len(stages) + 4)]
     for row in records:
         what, n, members = row["what"], row["n"], row["members"]

@@ -8,10 +8,10 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 22, 34, 46  # around them
 LINE = 18                           # of text
 
 # Page, ink, softer ink and grid of light and of dark pages, then the curves' colours.
-LIGHT = ("#ffffff", "#1f2328", "#59636e", "#e3e6ea", "#0b62b8", "#c8501e", "#1a7f4b", "#a03b8f", "#9a6b00",
-         "#2b8ca3", "#d0344b", "#6e7781")
-DARK = ("#0d1117", "#e6edf3", "#9198a1", "#2a3038", "#58a6ff", "#f0883e", "#56d364", "#db8fd0", "#e3b341",
-        "#5fd0e6", "#ff7b86", "#a5adb6")
+LIGHT = ("#ffffff", "#1f2328", "#59636e", "#e3e6ea", "#0b62b8", "#c8501e", "#1a7f4b", "#a03b8f",
+         "#9a6b00", "#2b8ca3", "#d0344b", "#6e7781")
+DARK = ("#0d1117", "#e6edf3", "#9198a1", "#2a3038", "#58a6ff", "#f0883e", "#56d364", "#db8fd0",
+        "#e3b341", "#5fd0e6", "#ff7b86", "#a5adb6")
 NCOLOURS = len(LIGHT) - 4
 
 
@@ -21,8 +21,10 @@ def colours_of(theme):
     rules = [f".page {{ fill: {page_colour}; }} text {{ fill: {text}; }} .soft {{ fill: {soft}; }}",
              f".grid {{ stroke: {grid}; }} .axis {{ stroke: {soft}; }}"]
     for name, colour in (("ink", text), *enumerate(curves)):
-        rules.append(f".s{name} {{ stroke: {colour}; }} .f{name} {{ stroke: {colour}; fill: {colour}; }} "
-                     f".h{name} {{ stroke: {colour}; fill: {page_colour}; }} .b{name} {{ fill: {colour}; }}")
+        rules.append(f".s{name} {{ stroke: {colour}; }} "
+                     f".f{name} {{ stroke: {colour}; fill: {colour}; }} "
+                     f".h{name} {{ stroke: {colour}; fill: {page_colour}; }} "
+                     f".b{name} {{ fill: {colour}; }}")
     return "\n".join(rules)
 
 
@@ -98,19 +100,25 @@ class Scale:
 
 
 def axes(panel, x, y):
-    body = [f'<text x="{x.begin}" y="{y.end - 14}" font-weight="bold">{html.escape(panel.title)}</text>']
+    body = [f'<text x="{x.begin}" y="{y.end - 14}" '
+            f'font-weight="bold">{html.escape(panel.title)}</text>']
     for tick in y.ticks():
-        body += [f'<line class="grid" x1="{x.begin}" x2="{x.end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>',
-                 f'<text class="soft" x="{x.begin - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>']
+        body += [f'<line class="grid" x1="{x.begin}" x2="{x.end}" y1="{y(tick):.1f}" '
+                 f'y2="{y(tick):.1f}"/>',
+                 f'<text class="soft" x="{x.begin - 6}" y="{y(tick) + 4:.1f}" '
+                 f'text-anchor="end">{short(tick)}</text>']
     for tick in x.ticks():
-        body += [f'<line class="grid" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{y.begin}" y2="{y.end}"/>',
-                 f'<text class="soft" x="{x(tick):.1f}" y="{y.begin + 16}" text-anchor="middle">{short(tick)}</text>']
+        body += [f'<line class="grid" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{y.begin}" '
+                 f'y2="{y.end}"/>',
+                 f'<text class="soft" x="{x(tick):.1f}" y="{y.begin + 16}" '
+                 f'text-anchor="middle">{short(tick)}</text>']
     middle = (y.begin + y.end) / 2
-    return [*body, f'<rect class="axis" x="{x.begin}" y="{y.end}" width="{WIDTH}" height="{HEIGHT}"/>',
+    return [*body,
+            f'<rect class="axis" x="{x.begin}" y="{y.end}" width="{WIDTH}" height="{HEIGHT}"/>',
             f'<text x="{(x.begin + x.end) / 2}" y="{y.begin + 34}" text-anchor="middle">'
             f'{html.escape(panel.x.title)}</text>',
-            f'<text transform="translate({x.begin - 54} {middle}) rotate(-90)" text-anchor="middle">'
-            f'{html.escape(panel.y.title)}</text>']
+            f'<text transform="translate({x.begin - 54} {middle}) rotate(-90)" '
+            f'text-anchor="middle">{html.escape(panel.y.title)}</text>']
 
 
 def ink(colour):
@@ -119,7 +127,8 @@ def ink(colour):
 
 def mark(x, y, curve):
     kind, radius = ("h", 3.4) if curve.paper else ("f", 2.8)
-    return f'<circle class="mark {kind}{ink(curve.colour)}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
+    name = f"mark {kind}{ink(curve.colour)}"
+    return f'<circle class="{name}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
 def path(spots):
@@ -127,7 +136,8 @@ def path(spots):
 
 
 def line(spots, curve):
-    return f'<path class="{"paper" if curve.paper else "curve"} s{ink(curve.colour)}" d="{path(spots)}"/>'
+    name = "paper" if curve.paper else "curve"
+    return f'<path class="{name} s{ink(curve.colour)}" d="{path(spots)}"/>'
 
 
 def draw_curve(curve, x, y):
@@ -145,7 +155,8 @@ def draw_curve(curve, x, y):
 
 def draw_panel(panel, left, top):
     points = [point for curve in panel.curves for point in curve.points]
-    heights = [b for _, b in points] + [b for curve in panel.curves for _, *both in curve.band for b in both]
+    heights = [b for _, b in points] + [b for curve in panel.curves for _, *both in curve.band
+                                        for b in both]
     x = Scale(panel.x, [a for a, _ in points], left + LEFT, left + LEFT + WIDTH)
     y = Scale(panel.y, heights, top + TOP + HEIGHT, top + TOP, from_zero=True)
     body = axes(panel, x, y)
@@ -167,7 +178,8 @@ def draw_legend(entries, top, width):
 
 def svg(width, height, body):
     """A whole picture, whose page and ink follow the reader's light or dark theme."""
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+                      f'width="{width}" '
                       f'height="{height}" font-family="sans-serif" font-size="12">', STYLE,
                       '<rect class="page" width="100%" height="100%"/>', *body, "</svg>", ""])
 

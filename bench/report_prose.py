@@ -172,12 +172,13 @@ in one thread.
 READER = """\
 ## The device's reader
 
-By `bench/gpu_reader.py`. Stages: GB of text in a second, medians, by CUDA events. *inflate* and *parse
-and pack* find their input in device memory. *the bus* is a copy of the text from pinned memory, in the
-same run and in the same rounds; *text streamed* also parses and packs it, and *BGZF streamed* copies
-the file as BGZF, and inflates, parses and packs it. *nvCOMP*, if the program was built with it, inflates
-the same blocks without checking their checksums. Counts: medians of whole runs to a .kc file, wall
-time, by the same program on the same cores, with `--reader host` and `--reader device`.
+By `bench/gpu_reader.py`. Stages: GB of text in a second, medians, by CUDA events. *inflate* and
+*parse and pack* find their input in device memory. *the bus* is a copy of the text from pinned
+memory, in the same run and in the same rounds; *text streamed* also parses and packs it, and *BGZF
+streamed* copies the file as BGZF, and inflates, parses and packs it. *nvCOMP*, if the program was
+built with it, inflates the same blocks without checking their checksums. Counts: medians of whole
+runs to a .kc file, wall time, by the same program on the same cores, with `--reader host` and
+`--reader device`.
 """
 
 STAGES = """\

@@ -18,12 +18,12 @@ rank 0 writes the file alone. [cluster.md](../cluster.md) says how the processes
 MODEL = """\
 ### A model of more machines
 
-This is computed, not measured: {tbases:.0f} Tbases like the reads above, with --min 2, and one process
-on each node of {cores} cores. Its numbers come from the runs above. Reading a Gbase takes
-{core_seconds:.1f} core-seconds and counting it {count:.1f}. A base makes {bytes:.2f} bytes of super-k-mers,
-of which a process sends {pump:.2f} GB/s, in one thread, while it receives as much; a network is faster.
-A base makes {parts:.2f} bytes of output, and rank 0, which writes all of it, receives {write:.2f} GB/s of it.
-Reading and the exchange overlap. Rates of disks are left out.
+This is computed, not measured: {tbases:.0f} Tbases like the reads above, with --min 2, and one
+process on each node of {cores} cores. Its numbers come from the runs above. Reading a Gbase takes
+{core_seconds:.1f} core-seconds and counting it {count:.1f}. A base makes {bytes:.2f} bytes of
+super-k-mers, of which a process sends {pump:.2f} GB/s, in one thread, while it receives as much; a
+network is faster. A base makes {parts:.2f} bytes of output, and rank 0, which writes all of it,
+receives {write:.2f} GB/s of it. Reading and the exchange overlap. Rates of disks are left out.
 """
 
 
@@ -81,7 +81,8 @@ def times(rate, nodes):
 
 
 def model_lines(records):
-    """The model, from the last commit that has what it needs: runs in which rank 0 receives all parts."""
+    """The model, from the last commit that has what it needs: runs in which rank 0 receives all
+    parts."""
     gathered = [run for run in records if run.get("gather", True)]
     mine = [run for run in gathered if run["commit"] == gathered[-1]["commit"]]
     for (_, _), runs in of_each(mine, "file", "threads").items():
@@ -113,9 +114,10 @@ def section(records):
     for (_, threads, file, k, least, gather), runs in of_each(of_cpu, "cpu", "threads", "file", "k",
                                                               "min", "gather").items():
         bases = runs[-1]["summary"]["bases"]
-        lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, --min {least}"
-                  f"{', --gather' if gather else ''}",
-                  "", "| processes | threads of each | wall s | ratio | CPU s | a process GiB | all GiB "
-                  "| runs | commit |", "|" + "---:|" * 8 + "---|", *rows(runs), "",
+        lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, "
+                  f"--min {least}{', --gather' if gather else ''}", "",
+                  "| processes | threads of each | wall s | ratio | CPU s "
+                  "| a process GiB | all GiB | runs | commit |",
+                  "|" + "---:|" * 8 + "---|", *rows(runs), "",
                   machine_line(runs, with_commit=False), ""]
     return lines + model_lines(records)

@@ -1,4 +1,5 @@
-"""The readers of FASTQ and FASTA, by bench/gpu_reader.py: their section of docs/dev/measurements.md."""
+"""The readers of FASTQ and FASTA, by bench/gpu_reader.py: their section of
+docs/dev/measurements.md."""
 from report_counts import machine_line, median, of_each
 from report_prose import READER
 
@@ -29,12 +30,14 @@ def stage_lines(records):
     for (gpu,), mine in of_each(map(split, records), "gpu").items():
         with_nvcomp = any(row["stage"] == "nvcomp" for row in mine)
         lines += [f"### {gpu}: stages of the device's reader", "",
-                  f"| file | inflate |{' nvCOMP |' if with_nvcomp else ''} parse and pack | the bus "
-                  "| text streamed | of the bus | BGZF streamed | its GB/s over the bus | runs | commit |",
+                  f"| file | inflate |{' nvCOMP |' if with_nvcomp else ''} parse and pack "
+                  "| the bus | text streamed | of the bus | BGZF streamed "
+                  "| its GB/s over the bus | runs | commit |",
                   "|---|" + "---:|" * (8 + with_nvcomp) + "---|"]
         for (file,), rows in of_each(mine, "file").items():
             stages = {row["stage"]: row for row in rows}
-            cells = [file, *stage_cells(stages, with_nvcomp), str(len(rows[-1]["ms"])), rows[-1]["commit"]]
+            cells = [file, *stage_cells(stages, with_nvcomp), str(len(rows[-1]["ms"])),
+                     rows[-1]["commit"]]
             lines.append(f"| {' | '.join(cells)} |")
         lines += ["", machine_line(mine, with_commit=False), ""]
     return lines
@@ -63,10 +66,10 @@ def count_lines(records):
               for record in records]
     for (_, _, file, k, least), mine in of_each(of_cpu, "cpu", "gpu", "file", "k", "min").items():
         about = mine[-1]["summary"]
-        lines += [f"### {file}, {about['bases'] * 1e-9:.2f} Gbases: counted on a few cores, k = {k}, "
-                  f"--min {least}", "",
-                  "| cores | host's reader, s | device's, s | ratio | CPU s, host's | CPU s, device's "
-                  "| runs | commit |", "|" + "---:|" * 7 + "---|"]
+        lines += [f"### {file}, {about['bases'] * 1e-9:.2f} Gbases: counted on a few cores, "
+                  f"k = {k}, --min {least}", "",
+                  "| cores | host's reader, s | device's, s | ratio "
+                  "| CPU s, host's | CPU s, device's | runs | commit |", "|" + "---:|" * 7 + "---|"]
         for (cores,), runs in sorted(of_each(mine, "cores").items()):
             lines.append(row(cores, [run for run in runs if run["commit"] == runs[-1]["commit"]]))
         lines += ["", machine_line(mine, with_commit=False), ""]

@@ -125,11 +125,13 @@ def harmonic_means(records):
 
 def claims(records):
     """One row of ours for each number of the paper, without baselines."""
-    stated = [record for record in at_best(records) if has_paper(record) and not is_baseline(record)]
+    stated = [record for record in at_best(records) if has_paper(record)
+              and not is_baseline(record)]
     several = {*HARMONIC, *ONCE}
     rows = [record for record in stated if (record["paper"], record["figure"]) not in several]
     for (paper, figure), variant in ONCE.items():
-        mine = [record for record in stated if (record["paper"], record["figure"]) == (paper, figure)
+        mine = [record for record in stated if (record["paper"], record["figure"]) == (paper,
+                                                                                       figure)
                 and variant in (None, structure_of(record))]
         rows += [min(mine, key=ratio)] if mine else []
     return rows + harmonic_means(records)

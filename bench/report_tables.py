@@ -206,7 +206,8 @@ def listed_tables(records, paper):
 # ---- of single papers ----
 
 def bulk_table(records, stated):
-    """WarpDrive's published numbers next to our bulk operations, at the paper's load or the next higher."""
+    """WarpDrive's published numbers next to our bulk operations, at the paper's load or the next
+    higher."""
     rows = []
     for theirs in stated:
         what = theirs["figure"].rpartition(": ")[2]

@@ -337,9 +337,9 @@ static void desk_close(struct desk *desk)
         free(desk->scratch);
 }
 
-/* Make a block of reads. The first byte of a block's reads, which is the same for all reads, goes with
- * the block before: if BGZF is cut between blocks, the cut is then within a record, and is noticed.
- * Returns the bytes of the text, or 0 after the last read. */
+/* Make a block of reads. The first byte of a block's reads, which is the same for all reads, goes
+ * with the block before: if BGZF is cut between blocks, the cut is then within a record, and is
+ * noticed. Returns the bytes of the text, or 0 after the last read. */
 static size_t put_block(const struct simulation *sim, uint64_t block, struct desk *desk,
                         const char **text)
 {

@@ -19,8 +19,8 @@ from compare import ROOT, commit, machine
 
 
 def run(*command, cwd=None):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True,
-                          cwd=cwd, stdin=subprocess.DEVNULL).stdout
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True,
+                          text=True, cwd=cwd, stdin=subprocess.DEVNULL).stdout
 
 
 def reading(build, reads):
@@ -32,21 +32,23 @@ def reading(build, reads):
 
 def storing(build, k, work):
     """Nanoseconds of CPU to encode and write a k-mer with its count."""
-    said = run(build / "bench" / "bench_store", "-n", 50_000_000, "-k", k, "-t", 1, "-o", work / "store.kc")
+    said = run(build / "bench" / "bench_store", "-n", 50_000_000, "-k", k, "-t", 1, "-o",
+               work / "store.kc")
     alone, both = (float(re.search(rf"^{name} .* ([\d.]+) ns CPU each", said, re.M).group(1))
                    for name in ("generator alone", "generator, store"))
     return both - alone
 
 
 def measure(build, reads, k, work):
-    summary = json.loads(run(build / "kcount", "count", reads, "-k", k, "-t", 1, "--quiet", "--json",
-                             "--force", "-o", work / "out.kc"))
+    summary = json.loads(run(build / "kcount", "count", reads, "-k", k, "-t", 1, "--quiet",
+                             "--json", "--force", "-o", work / "out.kc"))
     bases = summary["bases"]
     stages = reading(build, reads)
-    seconds = {name: summary["seconds"][name] * 1e9 / bases for name in ("partition", "count", "order")}
+    seconds = {name: summary["seconds"][name] * 1e9 / bases
+               for name in ("partition", "count", "order")}
     write = storing(build, k, work) * summary["distinct"] / bases
-    stages.update({"super-k-mers": seconds["partition"] - sum(stages.values()), "count": seconds["count"],
-                   "sort": seconds["order"] - write, "write": write})
+    stages.update({"super-k-mers": seconds["partition"] - sum(stages.values()),
+                   "count": seconds["count"], "sort": seconds["order"] - write, "write": write})
     return {"reads": reads.name, "k": k, "bases": bases, "distinct": summary["distinct"],
             "ns_per_base": {name: round(ns, 3) for name, ns in stages.items()}}
 

@@ -7,8 +7,8 @@ Each paper is a run of its own, so that a paper that fails does not stop the oth
 -- are passed to bench_tables (bench/tables/main.cu lists them). Each line that it prints is
 appended, with machine, commit, date and command, to bench/results/tables.jsonl; bench/report.py
 makes docs/dev/papers-results.md and its plots from these lines. Without a device the exit code is
-77. A program without machine code for the device is refused with exit code 3, because the driver would
-compile its kernels at the start; --no-record runs it all the same and keeps nothing.
+77. A program without machine code for the device is refused with exit code 3, because the driver
+would compile its kernels at the start; --no-record runs it all the same and keeps nothing.
 """
 import argparse
 import pathlib

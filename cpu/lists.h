@@ -17,8 +17,8 @@
  * another's list when they are full, instead of keeping them, and takes what the others send as one
  * worker more.
  *
- * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of a
- * group have been dropped, the disk space of the group is given back. So if lists are
+ * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of
+ * a group have been dropped, the disk space of the group is given back. So if lists are
  * dropped in about the order of their numbers, disk space is freed while they are read.
  */
 #ifndef KC_LISTS_H
@@ -84,8 +84,8 @@ void kc_lists_free(struct kc_lists *lists);
 /* Send the lists of other ranks instead of keeping them. Call it before anything is appended. */
 void kc_lists_connect(struct kc_lists *lists, const struct kc_lists_outlet *outlet);
 
-/* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary; or
- * send the chunk. KC_ENOMEM, KC_EIO, and failures of the exchange. */
+/* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary;
+ * or send the chunk. KC_ENOMEM, KC_EIO, and failures of the exchange. */
 enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
                              struct kc_error *err);
 

@@ -6,10 +6,10 @@
  * minimum quality; a sequence too long for a batch is cut into pieces that share k-1 bases, so that
  * every k-mer of the input lies in exactly one segment of one batch.
  *
- * If several k are counted together, segments are at least as long as the smallest, and pieces share
- * one base less than the largest. A smaller k then finds some k-mers in two pieces; each segment says
- * which of its bases are in another one as well, and kc_segment_kmers leaves those k-mers out. With
- * a single k there are none.
+ * If several k are counted together, segments are at least as long as the smallest, and pieces
+ * share one base less than the largest. A smaller k then finds some k-mers in two pieces; each
+ * segment says which of its bases are in another one as well, and kc_segment_kmers leaves those
+ * k-mers out. With a single k there are none.
  *
  * Packing: base i of a segment lies in bits 2(i mod 32) .. +1 of word i/32 counted from the
  * segment's first word, least significant bits first. Read as a little-endian byte stream, base i

@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /* Stages, in the order in which they run; each is timed and shown by the progress bar. A job's
- * units are input bytes in the first, which the reader counts, and parts in the others. If several k
- * are counted, the second and the third run for each of them in turn; see kc_stage_of. */
+ * units are input bytes in the first, which the reader counts, and parts in the others. If several
+ * k are counted, the second and the third run for each of them in turn; see kc_stage_of. */
 enum kc_stage {
         KC_STAGE_PARTITION, /* read, parse, pack, cut into super-k-mers */
         KC_STAGE_COUNT,     /* count each partition */

@@ -66,8 +66,8 @@ struct kc_stored_source {
         const struct kc_stored_part *parts; /* [nparts] every record is in one of them */
         size_t nparts;
         int min_quality;
-        /* Read n bytes of a file, in any thread. *got < n only if the file has become shorter, or if
-         * it has grown so that its end may be missing. KC_EINPUT, KC_EIO. */
+        /* Read n bytes of a file, in any thread. *got < n only if the file has become shorter, or
+         * if it has grown so that its end may be missing. KC_EINPUT, KC_EIO. */
         enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                size_t *got, struct kc_error *err);
         /* Called, in any thread, when a part of the file has been parsed.

@@ -73,7 +73,8 @@ struct kc_exchange {
         /* KC_ECANCELED if any rank has failed; from any thread. */
         enum kc_status (*check)(void *ctx, struct kc_error *err);
 
-        /* This rank has failed: wake the others. May be called by any thread, and more than once. */
+        /* This rank has failed: wake the others. May be called by any thread, and more than
+         * once. */
         void (*fail)(void *ctx);
 };
 

@@ -57,7 +57,8 @@ static struct message *take_free(struct kc_ranks_exchange *x)
         return message;
 }
 
-/* The caller then wakes the pump if it has to, as do callers of kc_ranks_send_to_others and flush. */
+/* The caller then wakes the pump if it has to, as do callers of kc_ranks_send_to_others and
+ * flush. */
 static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
 {
         message->rank = to;

@@ -171,8 +171,8 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
 
 /* ---- the pump ---- */
 
-/* The pump takes the lock as soon as it wakes. So frequent callers release the lock first; otherwise
- * the pump would have to wait again. */
+/* The pump takes the lock as soon as it wakes. So frequent callers release the lock first;
+ * otherwise the pump would have to wait again. */
 static inline void kc_ranks_wake_pump(struct kc_ranks_exchange *x)
 {
         pthread_cond_signal(&x->work);

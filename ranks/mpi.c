@@ -15,8 +15,8 @@ bool kc_ranks_in_build(void)
 
 int kc_ranks_nlaunched(void)
 {
-        /* Set by Open MPI's mpirun; by MPICH's, and srun --mpi=pmi2; and by srun. SLURM_NTASKS is also
-         * set in a batch script, outside of srun. */
+        /* Set by Open MPI's mpirun; by MPICH's, and srun --mpi=pmi2; and by srun. SLURM_NTASKS is
+         * also set in a batch script, outside of srun. */
         static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                              "SLURM_STEP_NUM_TASKS" };
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -10,8 +10,8 @@ enum {
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
         LONG_NAP_NS = 2000 * 1000,      /* when no message is on its way */
         MOVING_NAP_NS = 1000 * 1000,    /* when a message is on its way */
-        /* While something is urgent, and for a while after that: the first nap and the longest. Each
-         * nap is twice as long as the one before, until something happens. */
+        /* While something is urgent, and for a while after that: the first nap and the longest.
+         * Each nap is twice as long as the one before, until something happens. */
         SHORT_NAP_NS = 50 * 1000,
         URGENT_NAP_NS = 400 * 1000,
 };
@@ -126,8 +126,8 @@ static bool has_message_from(const struct message_queue *queue, int rank)
         return message != NULL;
 }
 
-/* Handle the messages that are there. A message waits for earlier ones of the same rank, but not for
- * those of other ranks: one of these may be lost. */
+/* Handle the messages that are there. A message waits for earlier ones of the same rank, but not
+ * for those of other ranks: one of these may be lost. */
 static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         const struct kc_transport *t = x->transport;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Do what the Dockerfile says, in folders instead of a container, and run kcount in the result. Needs
-# root, debootstrap and the network; ctest does not run this.
+# Do what the Dockerfile says, in folders instead of a container, and run kcount in the result.
+# Needs root, debootstrap and the network; ctest does not run this.
 #
 #       scripts/check_container.sh [MIRROR]     MIRROR: of Debian; debootstrap's own if not given
 set -euo pipefail

@@ -15,19 +15,21 @@ for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libx
                 install -D -m 644 "$header" "$prefix/include/${header#/usr/include/}"
         done
         dpkg -L "$package" | grep '\.so$' | while read -r library; do
-                cp -L "$library" "$prefix/lib/$(objdump -p "$library" | awk '/SONAME/ { print $2 }')"
-                ln -s "$(objdump -p "$library" | awk '/SONAME/ { print $2 }')" \
-                        "$prefix/lib/$(basename "$library")"
+                soname=$(objdump -p "$library" | awk '/SONAME/ { print $2 }')
+                cp -L "$library" "$prefix/lib/$soname"
+                ln -s "$soname" "$prefix/lib/$(basename "$library")"
         done
 done
 
 # A folder without package descriptions, because those that pkg-config finds are the system's.
-PKG_CONFIG_LIBDIR=$work cmake -S . -B "$work/build" -G Ninja -DBUILD_TESTING=OFF -DKCOUNT_BENCH=OFF \
-        -DKCOUNT_CUDA=OFF -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_INSTALL_PREFIX="$prefix" > "$work/log"
+PKG_CONFIG_LIBDIR=$work cmake -S . -B "$work/build" -G Ninja -DBUILD_TESTING=OFF \
+        -DKCOUNT_BENCH=OFF -DKCOUNT_CUDA=OFF -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_INSTALL_PREFIX="$prefix" > "$work/log"
 cmake --build "$work/build" > "$work/log"
 cmake --install "$work/build" > "$work/log"
 
-ldd "$prefix/bin/kcount" | grep -E 'libhts\.|libdeflate|libisal|libzstd|libxxhash|libz' | tee "$work/found"
+ldd "$prefix/bin/kcount" | grep -E 'libhts\.|libdeflate|libisal|libzstd|libxxhash|libz' |
+        tee "$work/found"
 if grep -v "=> $prefix/lib/" "$work/found" > /dev/null; then
         echo "some libraries come from elsewhere" >&2
         exit 1

@@ -9,5 +9,6 @@ what=(-i)
 if [ "${1:-}" = --check ]; then
         what=(--dry-run --Werror)
 fi
-find app base bench cpu gpu io kmer ranks tests -type f \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" \) -print0 |
+find app base bench cpu gpu io kmer ranks tests -type f \
+        \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" \) -print0 |
         xargs -0 clang-format-14 "${what[@]}"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Install what is missing, build in build/, count the 31-mers of data/phage.fq.gz, show the histogram.
-# For a fresh Debian or Ubuntu, as root or with sudo. May be run again at any time.
+# Install what is missing, build in build/, count the 31-mers of data/phage.fq.gz, show the
+# histogram. For a fresh Debian or Ubuntu, as root or with sudo. May be run again at any time.
 #
 #       scripts/quickstart.sh [--mpi] [CMAKE OPTION]...
 #
-# --mpi: a kcount that also runs as several processes. -DKCOUNT_CUDA=OFF: without the GPU engine, which
-# takes most of the time to build where nvcc is installed.
+# --mpi: a kcount that also runs as several processes. -DKCOUNT_CUDA=OFF: without the GPU engine,
+# which takes most of the time to build where nvcc is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh

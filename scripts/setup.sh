@@ -34,9 +34,10 @@ missing_packages() {
 install_packages() {
         local missing
         if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
-                echo "No apt-get here. If the build fails, install a C compiler, cmake 3.18 or later," \
-                        "ninja, pkg-config and the development files of zlib, htslib, libdeflate," \
-                        "ISA-L, zstd and xxHash; for the tests also cmocka and python3." >&2
+                echo "No apt-get here. If the build fails, install a C compiler, cmake 3.18 or" \
+                        "later, ninja, pkg-config and the development files of zlib, htslib," \
+                        "libdeflate, ISA-L, zstd and xxHash; for the tests also cmocka and" \
+                        "python3." >&2
                 return
         fi
         mapfile -t missing < <(missing_packages "$@")
@@ -61,7 +62,8 @@ install_packages() {
 install_if_possible() {
         local package
         for package in "$@"; do
-                install_packages "$package" || echo "$package cannot be installed; going on without it"
+                install_packages "$package" ||
+                        echo "$package cannot be installed; going on without it"
         done
 }
 

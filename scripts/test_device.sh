@@ -6,7 +6,7 @@
 #       scripts/test_device.sh BUILD --several [N]      the tests that concern several devices, the
 #                                                       short ones N times (20), the others N / 4
 #       scripts/test_device.sh BUILD --tool TOOL        the tests of kernels, on small inputs, under
-#                                                       compute-sanitizer's TOOL: memcheck, racecheck
+#                                                       compute-sanitizer's memcheck or racecheck
 #
 # Prints a line for each program and, below it, the tests that took a second or more. If a program
 # fails, prints the end of its output. A program that runs longer than KC_TEST_LIMIT seconds

@@ -83,7 +83,8 @@ static const char bash_title[] =
 static const char bash_head[] =
         "'\n"
         "\n"
-        "# Set options, operands and value: what the command $1 takes, and what follows its option $2.\n"
+        "# Set options, operands and value: what the command $1 takes, and what follows its option"
+        " $2.\n"
         "_kcount_lists()\n"
         "{\n"
         "        case $1 in\n";
@@ -123,7 +124,8 @@ static const char bash_tail[] =
         "        elif [[ $prev == = ]]; then\n"
         "                prev=${COMP_WORDS[COMP_CWORD-2]}\n"
         "        fi\n"
-        "        if ((COMP_CWORD > 1)) && [[ \" $_kcount_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
+        "        if ((COMP_CWORD > 1)) &&"
+        " [[ \" $_kcount_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
         "                command=${COMP_WORDS[1]}\n"
         "        fi\n"
         "        _kcount_lists \"$command\" \"$prev\"\n"

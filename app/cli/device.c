@@ -54,8 +54,8 @@ static const struct table *find_table(const char *name)
         return NULL;
 }
 
-/* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there are,
- * which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
+/* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there
+ * are, which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
 static int read_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
 {
         int n = 0;

@@ -55,8 +55,8 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
                                  struct kc_error *err);
 
 /*
- * Whether the CPU may do the work that the device failed to start. A device that is missing or in use
- * by others is an error only if the user asked for it. If true, sets choice->cuda to false, and
+ * Whether the CPU may do the work that the device failed to start. A device that is missing or in
+ * use by others is an error only if the user asked for it. If true, sets choice->cuda to false, and
  * prints a line on stderr, unless quiet or if the machine has no device: then nothing is wrong.
  */
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,

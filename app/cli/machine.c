@@ -160,7 +160,8 @@ uint64_t machine_available_nbytes(void)
 
 uint64_t machine_peak_nbytes(void)
 {
-        /* getrusage() is the fallback: after fork and exec, its value starts at the parent's size. */
+        /* getrusage() is the fallback: after fork and exec, its value starts at the parent's
+         * size. */
         uint64_t nbytes = read_kib("/proc/self/status", "VmHWM:");
         struct rusage usage;
         if (nbytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0)

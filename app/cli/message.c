@@ -75,8 +75,8 @@ char *message_format(const char *format, va_list args)
 
 /* ---- standard error ---- */
 
-/* Guards `end` and what is written with it. The stream's own lock would do, but thread sanitizers do
- * not know it. */
+/* Guards `end` and what is written with it. The stream's own lock would do, but thread sanitizers
+ * do not know it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What is at the end of what was written. */

@@ -19,7 +19,8 @@ struct writing_settings {
         bool json, quiet, no_progress;
 };
 
-/* Their options, without --threads, which comes earlier in the help. field: offset of the settings. */
+/* Their options, without --threads, which comes earlier in the help. field: offset of the
+ * settings. */
 /* clang-format off */
 #define WRITING_OPTIONS(field) \
         OPTION_JSON((field) + offsetof(struct writing_settings, json)), \

@@ -1,6 +1,6 @@
 /*
- * A count in progress, and its parts, each of which has a source file of its own. app/count/counting.c
- * drives them and shows their order. Only these files include this header.
+ * A count in progress, and its parts, each of which has a source file of its own.
+ * app/count/counting.c drives them and shows their order. Only these files include this header.
  */
 #ifndef APP_COUNT_COUNT_H
 #define APP_COUNT_COUNT_H
@@ -32,8 +32,8 @@ struct count_output {
         char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
 };
 
-/* A count in progress: what was opened, and what will be reported. app/count/counting.c frees what the
- * pointers own. */
+/* A count in progress: what was opened, and what will be reported. app/count/counting.c frees what
+ * the pointers own. */
 struct count {
         const struct count_settings *settings;
         struct writing writing;

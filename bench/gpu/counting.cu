@@ -138,7 +138,8 @@ static enum kc_status check_count(struct counting<Key> *c, int k, struct kc_erro
         c->totals = &found;
         KC_TRY(run_count<Key>(bench, c, err));
         fprintf(stderr,
-                "check k=%d: %llu k-mers, %llu distinct; truth %llu, %llu; %d runs, disorder %llu\n",
+                "check k=%d: %llu k-mers, %llu distinct; truth %llu, %llu; %d runs, "
+                "disorder %llu\n",
                 k, (unsigned long long)found.nkmers, (unsigned long long)found.ndistinct,
                 (unsigned long long)truth.nkmers, (unsigned long long)truth.ndistinct, c->nruns,
                 (unsigned long long)found.ndisordered);

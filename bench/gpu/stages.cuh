@@ -26,8 +26,8 @@ enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
 /*
  * The reads of the first device, counted by one device and by all: each counts its share, as in the
- * engine. Times what it takes until each has its sorted runs, copies of the reads included, and until
- * the first one has gathered and merged them.
+ * engine. Times what it takes until each has its sorted runs, copies of the reads included, and
+ * until the first one has gathered and merged them.
  *   devices  [ndevices], at least 2; the first one is open
  */
 template <class Key>

@@ -1,5 +1,6 @@
 /*
- * Figure 9, and the upper half of figure 10: keys in the members' memory, put and looked up in bulk.
+ * Figure 9, and the upper half of figure 10: keys in the members' memory, put and looked up in
+ * bulk.
  */
 #include "bench/multi/map.cuh"
 

@@ -11,12 +11,12 @@
  *      host           keys on the host, with the time of each stage (figure 11)
  *      host-capacity  2^28 to 2^32 keys on the host (figure 10, lower half)
  *
- * A measurement is timed by the wall clock, with all devices idle before and after it: the median of
- * REPEAT runs (5) after a warm-up run, as a line of JSON. What does not fit in memory is skipped,
- * with a line on stderr. -d: the devices, by default all; one that is named several times stands for
- * several (virtual devices). -s divides all sizes by 2^SHIFT. -m bounds the pinned memory of the
- * host: by default half of the physical memory. Exit status 77 without a device, and 3, unless -J is
- * given, if the build has no machine code for it.
+ * A measurement is timed by the wall clock, with all devices idle before and after it: the median
+ * of REPEAT runs (5) after a warm-up run, as a line of JSON. What does not fit in memory is
+ * skipped, with a line on stderr. -d: the devices, by default all; one that is named several times
+ * stands for several (virtual devices). -s divides all sizes by 2^SHIFT. -m bounds the pinned
+ * memory of the host: by default half of the physical memory. Exit status 77 without a device, and
+ * 3, unless -J is given, if the build has no machine code for it.
  */
 #include "bench/multi/multi.cuh"
 #include "gpu/gpu.h"

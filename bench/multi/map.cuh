@@ -1,7 +1,8 @@
 /*
  * The WarpDrive map over several members as it is measured: keys of 64 bits and values of 32, at a
- * load of 0.95. The paper has keys and values of 32 bits on P100s; its text says 4 to 7e9 insertions
- * and 6 to 9e9 retrievals per second on four of them, and from the host 2.5 to 2.7e9 and 2e9.
+ * load of 0.95. The paper has keys and values of 32 bits on P100s; its text says 4 to 7e9
+ * insertions and 6 to 9e9 retrievals per second on four of them, and from the host 2.5 to 2.7e9 and
+ * 2e9.
  */
 #ifndef KC_BENCH_MULTI_MAP_CUH
 #define KC_BENCH_MULTI_MAP_CUH

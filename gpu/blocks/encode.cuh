@@ -53,8 +53,8 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder,
                                   const struct kc_gpu_run<Key> *range, bool last, size_t *nparts,
                                   struct kc_error *err);
 
-/* Between two puts: what the encoder would carry on to the next one, and a replacement for it, if the
- * range before that one was put into another encoder. Both wait for gpu->stream. KC_EDEVICE. */
+/* Between two puts: what the encoder would carry on to the next one, and a replacement for it, if
+ * the range before that one was put into another encoder. Both wait for gpu->stream. KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_encoder_get_carry(const struct kc_gpu_encoder<Key> *encoder,
                                         struct kc_gpu_carry<Key> *carry, struct kc_error *err);

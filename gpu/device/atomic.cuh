@@ -17,7 +17,8 @@ enum kc_scope { KC_SCOPE_BLOCK, KC_SCOPE_DEVICE };
 #define KC_ATOMIC_STEP() ((void)0)
 #endif
 
-/* Call while waiting for another thread of the block. On a device, the scheduler runs that thread. */
+/* Call while waiting for another thread of the block. On a device, the scheduler runs that
+ * thread. */
 KC_HD void kc_spin(void)
 {
 #ifndef __CUDA_ARCH__

@@ -208,8 +208,8 @@ using kc_key128 = unsigned __int128;
 using kc_key192 = kc_key_wide<3>;
 using kc_key256 = kc_key_wide<4>;
 
-/* The only list of key widths, ascending: KC_GPU_KEYS(MACRO) instantiates templates. The maps of the
- * papers (gpu/maps) support only built-in integers as keys. */
+/* The only list of key widths, ascending: KC_GPU_KEYS(MACRO) instantiates templates. The maps of
+ * the papers (gpu/maps) support only built-in integers as keys. */
 #define KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
 #define KC_GPU_KEYS(instantiate) \
         KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key192) instantiate(kc_key256)

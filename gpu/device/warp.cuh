@@ -27,8 +27,8 @@ static __device__ inline uint32_t kc_warp_scan(uint32_t x)
         return x;
 }
 
-/* Add the number of lanes that have an element to *n, with one atomic addition for the warp. Returns
- * the index of this lane's element, from the old *n on; undefined for lanes without one. */
+/* Add the number of lanes that have an element to *n, with one atomic addition for the warp.
+ * Returns the index of this lane's element, from the old *n on; undefined for lanes without one. */
 static __device__ inline unsigned long long kc_warp_append(unsigned long long *n, bool has)
 {
         const uint32_t ballot = __ballot_sync(UINT32_MAX, has);

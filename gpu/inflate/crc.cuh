@@ -1,10 +1,10 @@
 /*
  * CRC32 of a text, computed by a warp.
  *
- * The text is read in rows of 32 words. Lane j takes word j of each row, and its state advances by a
- * whole row from one to the next; multiplying by powers of x then brings the states of all lanes to
- * the end of the text. All sums and products are those of polynomials over GF(2), modulo CRC32's;
- * bit 31 is the coefficient of x^0.
+ * The text is read in rows of 32 words. Lane j takes word j of each row, and its state advances by
+ * a whole row from one to the next; multiplying by powers of x then brings the states of all lanes
+ * to the end of the text. All sums and products are those of polynomials over GF(2), modulo
+ * CRC32's; bit 31 is the coefficient of x^0.
  */
 #ifndef KC_GPU_INFLATE_CRC_CUH
 #define KC_GPU_INFLATE_CRC_CUH

@@ -185,8 +185,8 @@ static __device__ inline bool kc_inflate_make_lot(const struct kc_inflate_text *
         return !__any_sync(UINT32_MAX, copies && distance > text->at + lot->start);
 }
 
-/* Write the text of a window: n tokens of each lane. The text has room for all their bytes. False if
- * a distance reaches back before the text. */
+/* Write the text of a window: n tokens of each lane. The text has room for all their bytes. False
+ * if a distance reaches back before the text. */
 static __device__ inline bool kc_inflate_expand(struct kc_inflate_text *text,
                                                 const uint32_t *tokens, uint32_t n)
 {

@@ -620,7 +620,8 @@ out:
         return status;
 }
 
-/* The chunk given out before this call is no longer in use once the work enqueued so far is done. */
+/* The chunk given out before this call is no longer in use once the work enqueued so far is
+ * done. */
 enum kc_status kc_gpu_kept_next(struct kc_gpu_kept *kept, struct kc_gpu_chunks *one,
                                 struct kc_error *err)
 {

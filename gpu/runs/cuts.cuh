@@ -19,8 +19,8 @@ template <class Key> struct kc_fences {
         size_t at; /* the pairs before it have been consumed */
 };
 
-/* Where ranges end, if that is not left to kc_ranges_next: range i < n has the k-mers below at[i], and
- * range n the rest. */
+/* Where ranges end, if that is not left to kc_ranges_next: range i < n has the k-mers below at[i],
+ * and range n the rest. */
 template <class Key> struct kc_range_cuts {
         bool are_given;
         const Key *at; /* [n] ascending */

@@ -363,8 +363,8 @@ out:
         return status;
 }
 
-/* Decide how long ranges are. Runs move to the host while ranges would be short; while there are too
- * many runs even for ranges of that length, the shortest are merged. */
+/* Decide how long ranges are. Runs move to the host while ranges would be short; while there are
+ * too many runs even for ranges of that length, the shortest are merged. */
 template <class Key>
 static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
                                   struct kc_error *err)

@@ -53,8 +53,8 @@ enum kc_status kc_ranges_new(struct kc_ranges<Key> **ranges, struct kc_host_stor
                              const struct kc_range_cuts<Key> *cuts, uint64_t *nsaturated,
                              struct kc_error *err);
 
-/* The next range, complete in the order of gpu->stream; n = 0 at the end and, with cuts, where there is
- * nothing between two of them. Valid until the next call. KC_ENOMEM, KC_EIO, KC_EDEVICE,
+/* The next range, complete in the order of gpu->stream; n = 0 at the end and, with cuts, where
+ * there is nothing between two of them. Valid until the next call. KC_ENOMEM, KC_EIO, KC_EDEVICE,
  * KC_ECANCELED. */
 template <class Key>
 enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<Key> *range,

@@ -47,8 +47,8 @@ static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
 }
 
-/* The point of a minimizer in the space of 2^32 points that passes and bins divide among themselves.
- * Hashed again, because minima cluster at the low end. */
+/* The point of a minimizer in the space of 2^32 points that passes and bins divide among
+ * themselves. Hashed again, because minima cluster at the low end. */
 static KC_HD uint32_t kc_minimizer_point(uint32_t hash)
 {
         hash ^= hash >> 15;

@@ -116,8 +116,8 @@ struct open_record {
 };
 
 /*
- * A lane's records so far, one per row in the lane's column. A record ends where the next one begins.
- * PACKED: | high bits of the minimizer's hash | start: START_BITS |; `starts` is not used.
+ * A lane's records so far, one per row in the lane's column. A record ends where the next one
+ * begins. PACKED: | high bits of the minimizer's hash | start: START_BITS |; `starts` is not used.
  */
 template <bool PACKED> struct lane_list {
         uint32_t *minimizers; /* [rows][WARP] shared: their hashes */
@@ -186,8 +186,8 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
 static_assert(block_most_nbytes(false) + WARPS * sizeof(warp_board) <= KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
-/* The record whose entry is at `at`, in any lane's list. position: of the span's first base; end: of
- * the lane's last record. */
+/* The record whose entry is at `at`, in any lane's list. position: of the span's first base; end:
+ * of the lane's last record. */
 template <bool PACKED>
 __device__ static found_record record_at(const lane_list<PACKED> &list, uint32_t at, bool last,
                                          uint64_t position, uint32_t end)
@@ -446,8 +446,8 @@ struct group_span {
 
 } // namespace
 
-/* How many k-mers begin in span `number` of the chunk. Of the span's own, those for which the rest of
- * the segment is too short are missing, so look ahead as far as that matters. */
+/* How many k-mers begin in span `number` of the chunk. Of the span's own, those for which the rest
+ * of the segment is too short are missing, so look ahead as far as that matters. */
 __device__ static uint32_t span_nkmers(const kc_superkmer_setup &setup,
                                        const struct kc_gpu_chunk *chunk, uint32_t number)
 {
@@ -581,7 +581,8 @@ static enum kc_status launch_as(cudaStream_t stream, const kc_superkmer_setup *s
         const unsigned nwarps = block_warps(setup->window);
         const size_t shared = block_nbytes(setup->window, PACKED);
         auto *kernel = find_superkmers_kernel<MODE, PACKED>;
-        /* A limit for any k: threads that share a device may launch this for different k at a time. */
+        /* A limit for any k: threads that share a device may launch this for different k at a
+         * time. */
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)block_most_nbytes(PACKED))));
         kernel<<<kc_ceil_div(ngroups, nwarps * out->stride), nwarps * WARP, shared, stream>>>(

@@ -54,8 +54,8 @@ struct visit_put {
 
 } // namespace
 
-/* Follow the records from `at` on to the end of the part, unless it begins after that; visit(i, at):
- * record i begins at `at`. */
+/* Follow the records from `at` on to the end of the part, unless it begins after that; visit(i,
+ * at): record i begins at `at`. */
 template <class Visit>
 static __device__ struct text_bam_part follow(const struct text_view &t, uint32_t number,
                                               uint32_t at, Visit visit)
@@ -116,9 +116,9 @@ static __device__ uint32_t max_scan(uint32_t x)
 }
 
 /*
- * Check the guesses for 32 parts, one for each lane, where `at` is the beginning of the first record
- * that is not in earlier parts. If the guesses of all lower lanes are right, so is `entry`. So each
- * round corrects at least the first wrong guess.
+ * Check the guesses for 32 parts, one for each lane, where `at` is the beginning of the first
+ * record that is not in earlier parts. If the guesses of all lower lanes are right, so is `entry`.
+ * So each round corrects at least the first wrong guess.
  */
 static __device__ struct text_bam_part check_parts(const struct text_view &t, uint32_t number,
                                                    uint32_t at)

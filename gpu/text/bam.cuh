@@ -90,8 +90,8 @@ KC_HD bool text_bam_is_sound(const struct text_bam_record &r, uint32_t nrefs)
                r.nbases <= INT32_MAX && (uint64_t)text_bam_qualities(r) + r.nbases <= r.nbytes;
 }
 
-/* Whether the name is one or more printable letters and a NUL, and ends before `end`. Arrays of small
- * numbers, as in tags, can look like the other fields, but not like this. */
+/* Whether the name is one or more printable letters and a NUL, and ends before `end`. Arrays of
+ * small numbers, as in tags, can look like the other fields, but not like this. */
 KC_HD bool text_bam_has_usual_name(const uint8_t *bytes, uint32_t at, uint32_t end,
                                    const struct text_bam_record &r)
 {

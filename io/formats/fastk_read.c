@@ -5,7 +5,7 @@
  *      DIR/BASE.ktab     k, number of parts, lowest count, bytes in a prefix: u32 each
  *                        | for each prefix, how many k-mers have it or a lower one: u64
  *      DIR/.BASE.ktab.N  k: u32 | number of k-mers: u64
- *                        | for each: the bytes after the prefix, 4 bases a byte, left-aligned; count: u16
+ *                        | for each: bytes after the prefix, 4 bases each, left-aligned; count: u16
  *
  * All k-mers are canonical. FastK stops counting at 32767.
  */

@@ -323,7 +323,8 @@ static void check_end(struct kc_import *import, uint64_t nrecords)
                 return;
         kc_fail(&import->warning, KC_EINPUT,
                 "%s is probably truncated: its %" PRIu64
-                " records end at %.4g%% of its hash table, and those of a whole file end near 100%%",
+                " records end at %.4g%% of its hash table, and those of a whole file end near "
+                "100%%",
                 import->name, nrecords, 100 * place);
 }
 

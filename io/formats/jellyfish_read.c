@@ -1,8 +1,9 @@
 /*
  * Jellyfish's files: nine digits with the length of the header, the header (JSON, then zeros), and
- * then records of a key and a count (binary/sorted) or lines of a k-mer and its count (text/sorted).
- * Layout: Jellyfish's file_header.hpp, generic_file_header.hpp, binary_dumper.hpp. A key is the k-mer
- * as kmer.h lays it out in memory, without its unused bytes; the count is little endian.
+ * then records of a key and a count (binary/sorted) or lines of a k-mer and its count
+ * (text/sorted). Layout: Jellyfish's file_header.hpp, generic_file_header.hpp, binary_dumper.hpp. A
+ * key is the k-mer as kmer.h lays it out in memory, without its unused bytes; the count is little
+ * endian.
  */
 #include "io/formats/jellyfish_header.h"
 #include "io/formats/text_read.h"

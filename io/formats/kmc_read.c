@@ -211,10 +211,10 @@ static enum kc_status set_up(struct kc_import *import, struct kmc *kmc, const st
         KC_TRY(kc_prefixed_begin(import, p, err));
         KC_TRY(kc_import_read_at(&kmc->pre, &first, sizeof first, MARK_NBYTES, err));
         if (first != 0)
-                status = kc_fail(
-                        err, KC_EINPUT,
-                        "%s is damaged: its table of prefixes does not begin with 0" KC_DAMAGE_REMEDY,
-                        kmc->pre_path);
+                status = kc_fail(err, KC_EINPUT,
+                                 "%s is damaged: its table of prefixes does not begin with "
+                                 "0" KC_DAMAGE_REMEDY,
+                                 kmc->pre_path);
 out:
         return status;
 }

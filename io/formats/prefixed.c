@@ -204,10 +204,10 @@ enum kc_status kc_prefixed_begin(const struct kc_import *import, struct kc_prefi
         const int bits = p->prefix_bits + 8 * p->suffix_bytes - p->unused_bits;
         uint64_t nrecords = 0;
         if (bits != 2 * import->info.k)
-                return kc_fail(
-                        err, KC_EINPUT,
-                        "%s is damaged: its records have %d bits for k-mers of %d bases" KC_DAMAGE_REMEDY,
-                        import->name, bits, import->info.k);
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: its records have %d bits for k-mers of %d "
+                               "bases" KC_DAMAGE_REMEDY,
+                               import->name, bits, import->info.k);
         for (size_t i = 0; i < p->nparts; i++)
                 nrecords += p->parts[i].nrecords;
         if (nrecords != p->nrecords)

@@ -32,7 +32,8 @@ struct kc_source {
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;
-        bool must_not_grow; /* plain text that does not show where its last record ends: FASTA, BAM */
+        bool must_not_grow; /* plain text that does not show where its last record ends: FASTA,
+                             * BAM */
         bool bam;           /* the text is BAM, so nothing but BGZF may follow BGZF */
         bool inflates;      /* it is not plain text */
         bool serial;        /* all the work is done under the lock: better not to wait for it */

@@ -161,8 +161,8 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
                             chunk->packed + chunk->packed_nbytes, taken, err);
 }
 
-/* The part that is read ends with the beginning of the next block's text. That block's bytes count as
- * input of the part that follows. */
+/* The part that is read ends with the beginning of the next block's text. That block's bytes count
+ * as input of the part that follows. */
 static enum kc_status end_part(struct bgzf_source *bgzf, struct kc_chunk *chunk,
                                struct kc_error *err)
 {

@@ -288,8 +288,8 @@ out:
         return status;
 }
 
-/* Bytes of the input that htslib has consumed: not a->size, because the file may have grown since it
- * was opened. CRAM's are known at the end only: its decoding runs ahead. */
+/* Bytes of the input that htslib has consumed: not a->size, because the file may have grown since
+ * it was opened. CRAM's are known at the end only: its decoding runs ahead. */
 static uint64_t consumed(const struct kc_alignments *a, bool at_end)
 {
         if (is_cram(a))

@@ -1,5 +1,6 @@
 /*
- * Where a file of text can be cut so that its parts, read one by one, give the records of the whole.
+ * Where a file of text can be cut so that its parts, read one by one, give the records of the
+ * whole.
  */
 #ifndef KC_IO_PARSE_CUT_H
 #define KC_IO_PARSE_CUT_H
@@ -19,12 +20,12 @@ struct kc_cut {
  * `from` increases, unless four FASTQ records together are longer than 64 MiB: a search may then
  * return the end of the file although one from further on finds a cut.
  *
- * The place is certain in FASTA, and in FASTQ with four lines a record: a line of qualities can look
- * like a header, but the second line after it is then a sequence, which does not begin with '+'.
- * FASTQ with longer records is usually not cut. If it is cut in the wrong place, the part before
- * ends within a record, which is an error when it is read. A BGZF block is recognized by the headers
- * of several blocks in a row. If these are not blocks of the file, the reader of the part before,
- * which goes from block to block, does not arrive at the cut, which is an error, too.
+ * The place is certain in FASTA, and in FASTQ with four lines a record: a line of qualities can
+ * look like a header, but the second line after it is then a sequence, which does not begin with
+ * '+'. FASTQ with longer records is usually not cut. If it is cut in the wrong place, the part
+ * before ends within a record, which is an error when it is read. A BGZF block is recognized by the
+ * headers of several blocks in a row. If these are not blocks of the file, the reader of the part
+ * before, which goes from block to block, does not arrive at the cut, which is an error, too.
  *   first  the first letter of the file's text: '@' or '>'
  * KC_EIO, KC_ENOMEM.
  */

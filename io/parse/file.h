@@ -33,8 +33,8 @@ struct kc_file_options {
         size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the default */
 };
 
-/* Open the file at this path, or a piece of it. *empty: there is no record in the piece, and nothing
- * to fill a chunk from. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+/* Open the file at this path, or a piece of it. *empty: there is no record in the piece, and
+ * nothing to fill a chunk from. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_input_piece *piece,
                             const struct kc_file_options *options, bool *empty,

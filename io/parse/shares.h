@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a rank reads of an input: bytes from .. to; to = UINT64_MAX: whatever comes from there on. */
+/* What a rank reads of an input: bytes from .. to; to = UINT64_MAX: whatever comes from there
+ * on. */
 struct kc_input_piece {
         size_t input;
         uint64_t from, to;

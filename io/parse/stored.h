@@ -42,9 +42,9 @@ void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
 /* Whether some input is of a format that has qualities. */
 bool kc_stored_has_qualities(const struct kc_stored *stored);
 
-/* The source, its files cut into parts of about part_nbytes where that is possible (io/parse/cut.h);
- * UINT64_MAX: a part for each file. Returns false if not all inputs are fit for it. Valid until the
- * next call, or kc_stored_free. */
+/* The source, its files cut into parts of about part_nbytes where that is possible
+ * (io/parse/cut.h); UINT64_MAX: a part for each file. Returns false if not all inputs are fit for
+ * it. Valid until the next call, or kc_stored_free. */
 bool kc_stored_source(struct kc_stored *stored, uint64_t part_nbytes,
                       struct kc_stored_source *source);
 

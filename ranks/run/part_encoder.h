@@ -22,7 +22,8 @@ struct kc_part_taker {
         /* n < KC_BLOCK_NKMERS pairs */
         enum kc_status (*take_pairs)(void *ctx, const uint64_t *kmers, const uint32_t *counts,
                                      size_t n, struct kc_error *err);
-        /* Whole blocks, without their checksums, and all their counts. part and dropped are not set. */
+        /* Whole blocks, without their checksums, and all their counts. part and dropped are not
+         * set. */
         enum kc_status (*take_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                       struct kc_error *err);
 };

@@ -36,10 +36,10 @@ static void test_widths(void **state)
                 int width;
                 const char *line;
         } cases[] = {
-                { 200,
-                  "1/3 reading   [==============                ]  48%  152 MB/s  0:05, 0:05 left" },
-                { 80,
-                  "1/3 reading   [==============                ]  48%  152 MB/s  0:05, 0:05 left" },
+                { 200, "1/3 reading   [==============                ]  48%  152 MB/s  0:05, "
+                       "0:05 left" },
+                { 80, "1/3 reading   [==============                ]  48%  152 MB/s  0:05, "
+                      "0:05 left" },
                 { 78,
                   "1/3 reading   [=============                ]  48%  152 MB/s  0:05, 0:05 left" },
                 { 59, "1/3 reading   [====      ]  48%  152 MB/s  0:05, 0:05 left" },

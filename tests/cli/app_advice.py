@@ -15,7 +15,8 @@ import subprocess
 from lib.session import KCOUNT, SOURCE, Session, expect
 from lib.tools import main
 
-FASTQ = b"".join(b"@%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n" % i for i in range(9))
+FASTQ = b"".join(b"@%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n" % i
+                 for i in range(9))
 FASTA = b">a\nACGTTGCAACGGATCCATTAGCAT\n"
 XZ = "is compressed with xz, which kcount cannot read; try: "
 FOLDER = "is a folder, not a file; "
@@ -56,7 +57,8 @@ def scene():
 
 
 # commands that read a .kc file, with words after it
-READERS = (["dump"], ["info"], ["check"], ["compact"], ["hist"], ["query", "ACGTACGTA"], ["range", "A", "C"],
+READERS = (["dump"], ["info"], ["check"], ["compact"], ["hist"], ["query", "ACGTACGTA"],
+           ["range", "A", "C"],
            ["export", "--to", "kff", "-o", "new"], ["merge", "reads.kc", "-o", "new.kc"],
            ["union", "reads.kc", "-o", "new.kc"], ["remove", "ACGTACGTA"], ["add", "reads.fq.gz"],
            ["check", "--repair", "new.kc"])
@@ -111,8 +113,8 @@ CALLS = [
                                               "--canonical -o old.kc"),
     ("query reads.kc -f folder", "folder " + FOLDER + "name a file in it"),
     ("text -k 9", "text is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with "
-                  "'@' or '>', but with \"neither\"; name a file of reads: FASTQ, FASTA, SAM, BAM or "
-                  "CRAM"),
+                  "'@' or '>', but with \"neither\"; name a file of reads: FASTQ, FASTA, SAM, BAM "
+                  "or CRAM"),
     ("list -k 9", "list is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with "
                   "'@' or '>', but with \"x.fq.xz\"; name a file of reads: FASTQ, FASTA, SAM, BAM "
                   "or CRAM; if it is a list of files, write @list"),
@@ -133,7 +135,8 @@ CALLS = [
      "--stranded, or all without it; if one was imported, import it again with --canonical"),
     ("dump bad.kc", "bad.kc is truncated: it has BAD bytes, but its footer ends at WHOLE, and it "
                     "has no other; count the reads again"),
-    ("reads.fq.gz empty.fq -k 9 -o x.kc", "empty.fq is empty; find out why, or skip it with --skip-empty"),
+    ("reads.fq.gz empty.fq -k 9 -o x.kc",
+     "empty.fq is empty; find out why, or skip it with --skip-empty"),
     ("dump empty", "cannot open empty: No such file or directory"),
     ("https://a.org/x.fq.gz -k 9",
      "cannot open https://a.org/x.fq.gz: kcount reads files, not URLs; try: curl -fL "

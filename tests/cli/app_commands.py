@@ -25,7 +25,8 @@ def test_dump():
     expect_file(s.kcount("dump", "a.kc", "--fasta"), "dump.fa")
     tabs = s.kcount("dump", "a.kc")
     expect(s.kcount("dump", "a.kc", "--columns", "tab"), tabs, "dump --columns tab")
-    expect(s.kcount("dump", "a.kc", "--columns", "space"), tabs.replace("\t", " "), "dump --columns space")
+    expect(s.kcount("dump", "a.kc", "--columns", "space"), tabs.replace("\t", " "),
+           "dump --columns space")
     expect(s.kcount("dump", "a.kc", "--min", 3), "ACG\t6\nGTA\t3\n", "dump --min")
     expect(s.kcount("dump", "a.kc", "--min", 2, "--max", 3), "AAA\t2\nGTA\t3\n", "dump --min --max")
     s.kcount("dump", "a.kc", "-o", "dump.txt")
@@ -48,7 +49,8 @@ def test_hist():
     expect(s.kcount("hist", "a.kc"), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist")
     expect(s.kcount("hist", "a.kc", "--max-count", 2), "1\t4\n2\t3\n", "hist --max-count 2")
     expect(s.kcount("hist", "a.kc", "--max-count", 4), "1\t4\n2\t1\n3\t1\n4\t1\n", "hist, no row 4")
-    expect(s.kcount("hist", "a.kc", "--max-count", 6), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist at the top")
+    expect(s.kcount("hist", "a.kc", "--max-count", 6), "1\t4\n2\t1\n3\t1\n6\t1\n",
+           "hist at the top")
     below = "1\t4\n2\t1\n3\t1\n"
     for most, wanted in ((1, "1\t15\n"), (2, "1\t4\n2\t5\n"), (4, below + "4\t1\n"),
                          (5, below + "5\t1\n"), (6, below + "6\t1\n"), (7, below + "6\t1\n")):
@@ -74,7 +76,8 @@ def test_query():
     for name in ("plain.txt", "q.fa", "q.fq", "q.fa.gz"):
         expect(s.kcount("query", "a.kc", "-f", name), wanted, f"query -f {name}")
     expect(s.kcount("query", "a.kc", "-f", "-", text="TAC\nGGG\nTTT\n"), wanted, "query -f -")
-    expect(s.kcount("query", "a.kc", "AAA", "--file=plain.txt"), "AAA\t2\n" + wanted, "query of both")
+    expect(s.kcount("query", "a.kc", "AAA", "--file=plain.txt"), "AAA\t2\n" + wanted,
+           "query of both")
     s.write("odd.fa", ">n\nTTTNACGNN\n>short\nAC\n")
     expect(s.kcount("query", "a.kc", "-f", "odd.fa", message="3 letters outside ACGTU"),
            "TTT\t2\nACG\t6\n", "query over N")
@@ -84,7 +87,8 @@ def test_query():
     s.write("empty", "")
     expect(s.kcount("query", "a.kc", "-f", "empty", message="warning: empty has no sequences"), "",
            "query of nothing")
-    expect(s.kcount("dump", "a.kc"), s.kcount("query", "a.kc", "-f", "-", text=s.kcount("dump", "a.kc")),
+    expect(s.kcount("dump", "a.kc"), s.kcount("query", "a.kc", "-f", "-",
+                                              text=s.kcount("dump", "a.kc")),
            "query of a dump")
 
 
@@ -124,7 +128,8 @@ def test_query_in_order_with_threads():
 def test_range():
     s = counted()
     expect(s.kcount("range", "a.kc", "A", "AC"), "AAA\t2\nACA\t1\nACG\t6\n", "range A AC")
-    expect(s.kcount("range", "a.kc", "aca", "CAA"), "ACA\t1\nACG\t6\nCAA\t1\n", "range, both included")
+    expect(s.kcount("range", "a.kc", "aca", "CAA"), "ACA\t1\nACG\t6\nCAA\t1\n",
+           "range, both included")
     expect(s.kcount("range", "a.kc", "A", "AC", "--count"), "3\t9\n", "range --count")
     expect(s.kcount("range", "a.kc", "", ""), s.kcount("dump", "a.kc"), "range of all")
     expect(s.kcount("range", "a.kc", "TG", "U"), "", "range of nothing")
@@ -135,8 +140,8 @@ def test_info_and_check():
     s = counted()
     report = json.loads(s.kcount("info", "a.kc", "--json"))
     for key, value in {"k": 3, "stranded": False, "distinct": 7, "unique": 4, "largest_count": 6,
-                       "sum": 15, "counted_kmers": 15, "reads": 2, "bases": 22, "skipped_letters": 1,
-                       "inputs": ["a.fq"], "file": "a.kc", "runs": 1}.items():
+                       "sum": 15, "counted_kmers": 15, "reads": 2, "bases": 22,
+                       "skipped_letters": 1, "inputs": ["a.fq"], "file": "a.kc", "runs": 1}.items():
         expect(report[key], value, f"info --json, {key}")
     expect("distinct k-mers        7\n" in s.kcount("info", "a.kc"), True, "info")
     expect(s.kcount("check", "a.kc"),
@@ -221,17 +226,23 @@ def test_summary():
 wrote a.kc, """
     expect(s.said[:len(wanted)], wanted, "all but the size and the last line")
     s.kcount("a.fq", "-k", 3, "--force", "-t", 1, "--device", "cpu")
-    expect(re.search(r", [\d.]+ (bytes|KiB)\n\d\.\d\d s on 1 thread, [\d.]+ MiB of memory\n$", s.said)
+    expect(re.search(r", [\d.]+ (bytes|KiB)\n\d\.\d\d s on 1 thread, [\d.]+ MiB of memory\n$",
+                     s.said)
            is not None, True, f"the last lines of {s.said!r}")
     s.write("clean.fa", ">c\nACGT\n")
     s.kcount("clean.fa", "-k", 3)
-    expect("  bases                                   4\n" in s.said, True, f"nothing skipped in {s.said!r}")
-    report = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
+    expect("  bases                                   4\n" in s.said, True,
+           f"nothing skipped in {s.said!r}")
+    report = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q",
+                                 20,
                                "--no-progress"))
-    for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1, "low_quality_bases": 1,
-                       "distinct": 4, "dropped_distinct": 1, "output": "a.kc", "inputs": ["a.fq"]}.items():
+    for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1,
+                       "low_quality_bases": 1,
+                       "distinct": 4, "dropped_distinct": 1, "output": "a.kc",
+                       "inputs": ["a.fq"]}.items():
         expect(report[key], value, f"count --json, {key}")
-    expect(report["device"] == "cpu" or report["device"].startswith("cuda:"), True, "count --json, device")
+    expect(report["device"] == "cpu" or report["device"].startswith("cuda:"), True,
+           "count --json, device")
     report = json.loads(s.kcount("a.fq", "-k", 3, "--force", "--json", "--device", "cpu"))
     expect(report["device"], "cpu", "count --json --device cpu, device")
     s.write("odd \"name\"\\\n.fq", READS)
@@ -243,7 +254,8 @@ def test_filtered_summary():
     """The summary says what is in the file, as info does."""
     s = Session()
     for options, words in ((["--min", 2], "2 or more"), (["--max", 3], "3 or fewer"),
-                           (["--min", 2, "--max", 4], "2 to 4"), (["--min", 2, "--max", 2], "exactly 2"),
+                           (["--min", 2, "--max", 4], "2 to 4"),
+                           (["--min", 2, "--max", 2], "exactly 2"),
                            (["--max", 1], "1 or fewer"), (["--min", 1], None)):
         s.kcount("a.fq", "-k", 3, "-q", 1, "--force", *options)
         found = re.findall(r"\n    kept \((.*)\) +([\d,]+)   [\d.]+%\n", s.said)
@@ -260,7 +272,8 @@ def test_info():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     labels = [line[:22].strip() for line in s.kcount("info", "a.kc").splitlines()]
-    expect(labels, ["file", "size", "format version", "k", "strands", "distinct k-mers", "seen once",
+    expect(labels, ["file", "size", "format version", "k", "strands", "distinct k-mers",
+                    "seen once",
                     "largest count", "sum of counts", "k-mers counted", "reads", "bases",
                     "letters skipped", "inputs"], "lines of info")
     s.kcount("compact", "a.kc", "--min", 2)
@@ -293,7 +306,8 @@ def test_combining_summary():
 def test_reader_only():
     s = Session()
     report = json.loads(s.kcount("a.fq", "-k", 3, "--reader-only", "--json"))
-    expect((report["reads"], report["bases"], "distinct" in report), (2, 22, False), "--reader-only --json")
+    expect((report["reads"], report["bases"], "distinct" in report), (2, 22, False),
+           "--reader-only --json")
     expect("3-mers" in s.said or "wrote" in s.said, False, "--reader-only")
     expect(s.names(), ["a.fq"], "what --reader-only leaves behind")
 
@@ -302,7 +316,8 @@ def test_names_of_the_output():
     s = Session()
     s.write("count", READS)
     s.write("list.txt", "a.fq\ncount\n")
-    for arguments, output in ((["./count"], "count.kc"), (["@list.txt"], "list.kc"), (["-"], "stdin.kc"),
+    for arguments, output in ((["./count"], "count.kc"), (["@list.txt"], "list.kc"),
+                              (["-"], "stdin.kc"),
                               (["a.fq", "-o", "x y"], "x y"), (["--", "a.fq"], "a.kc")):
         s.kcount("-k", 3, *arguments, text=READS)
         s.kcount("check", output)

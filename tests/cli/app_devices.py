@@ -50,8 +50,8 @@ def unless_given(words, *option):
 def check(s, n, *options, on_device=(), counts=True):
     """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON."""
     s.kcount("count", *options, "--device", "cpu", "-o", "cpu.kc", "--force", "--quiet")
-    report = json.loads(s.kcount("count", *options, *on_device, "--device", devices(n), "-o", "cuda.kc",
-                                 "--gpu-memory", "1G", "--force", "--quiet", "--json"))
+    report = json.loads(s.kcount("count", *options, *on_device, "--device", devices(n), "-o",
+                                 "cuda.kc", "--gpu-memory", "1G", "--force", "--quiet", "--json"))
     expect((s.path / "cuda.kc").read_bytes() == (s.path / "cpu.kc").read_bytes(), True,
            f"same file from {n} devices with {options}")
     expect(report["device"], devices(n), "device")
@@ -74,8 +74,8 @@ def check_reads(parts):
 
 def check_together(s, n, *options, on_device=()):
     """With the emulator, several devices receive reads.
-    A first device may have received everything before the others are open. This is common with real devices;
-    with emulated ones, it happens on a busy machine, so this tries again."""
+    A first device may have received everything before the others are open. This is common with real
+    devices; with emulated ones, it happens on a busy machine, so this tries again."""
     for _ in range(5):
         report = check(s, n, *options, on_device=on_device)
         parts = report["devices"]
@@ -108,8 +108,8 @@ def test_same_file():
 
 
 def test_merging():
-    """Short ranges, which the devices merge and encode in turn: filters, several k, some k-mers far more
-    frequent than others, key widths. Each device merges some."""
+    """Short ranges, which the devices merge and encode in turn: filters, several k, some k-mers far
+    more frequent than others, key widths. Each device merges some."""
     s = Session()
     reads = sequences(8, 60000)
     s.write("x.fq", fastq(reads))
@@ -121,7 +121,8 @@ def test_merging():
             (8, "x.fq", ["-k", 21], ["--gpu-batch", 4096], False),
             (2, "skewed.fq", ["-k", 77, "--max", 9], ["--gpu-batch", 4096], True),
             (3, "skewed.fq", ["-k", 31, "--min", 2, "--max", 1000], ["--gpu-batch", 20000], False),
-            (3, "skewed.fq", ["-k", 101, "-t", 1], ["--gpu-batch", 6000, "--engine-memory", "1M"], True),
+            (3, "skewed.fq", ["-k", 101, "-t", 1], ["--gpu-batch", 6000, "--engine-memory", "1M"],
+             True),
             (1, "skewed.fq", ["-k", 31], ["--gpu-batch", 4096], True)):
         report = check(s, n, name, *options, on_device=on_device, counts=False)
         merged = [part["merged_kmers"] for part in report["devices"]]
@@ -149,7 +150,8 @@ def test_another_beginning():
 
 
 def test_reading_together():
-    """Each device reads some parts of the files, keeps their reads, and receives those of the others."""
+    """Each device reads some parts of the files, keeps their reads, and receives those of the
+    others."""
     s = Session()
     reads = sequences(9, 300000)
     s.write("x.fq", fastq(reads))
@@ -162,26 +164,29 @@ def test_reading_together():
             (5, ["x.fq.gz", "-k", 31, "--min", 2], []),
             (6, ["x.fq", "y.fa", "-k", 77], ["--gpu-batch", 100000])):
         batch = unless_given(on_device, "--gpu-batch", 30000)
-        report = check_together(s, n, *options, on_device=["--reader", "device", *batch, *on_device])
+        report = check_together(s, n, *options,
+                                on_device=["--reader", "device", *batch, *on_device])
         texts = [part["text_bytes"] for part in report["devices"]]
         expect(sum(texts), report["text_bytes"], "text that the devices parsed")
-        expect([part["kept_reads_bytes"] > 0 for part in report["devices"]], [text > 0 for text in texts],
-               f"devices that keep what they have read: {texts}")
+        expect([part["kept_reads_bytes"] > 0 for part in report["devices"]],
+               [text > 0 for text in texts], f"devices that keep what they have read: {texts}")
     s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", "cpu.kc", "--device", "cpu")
     for n in (3, 5):
         s.kcount("count", "x.fq.gz", "-k", "21,55", "-o", f"gpu{n}.kc", "--device", devices(n),
                  "--reader", "device", "--gpu-batch", 30000, "--gpu-memory", "1G")
         for k in (21, 55):
-            expect((s.path / f"cpu.k{k}.kc").read_bytes() == (s.path / f"gpu{n}.k{k}.kc").read_bytes(),
-                   True, f"same file for k = {k} of several from {n} devices")
+            of_cpu, of_gpu = (s.path / f"{name}.k{k}.kc" for name in ("cpu", f"gpu{n}"))
+            expect(of_cpu.read_bytes() == of_gpu.read_bytes(), True,
+                   f"same file for k = {k} of several from {n} devices")
     call = ["hist", "x.fq", "-k", 31]
     expect(s.kcount(*call, "--device", devices(5), "--reader", "device", "--gpu-batch", 30000,
-                    "--gpu-memory", "1G"), s.kcount(*call, "--device", "cpu"), "hist from 5 devices")
+                    "--gpu-memory", "1G"), s.kcount(*call, "--device", "cpu"),
+           "hist from 5 devices")
 
 
 def test_batches():
-    """The CPU's cores parse, and each device receives some of the batches; also after the devices have
-    given up."""
+    """The CPU's cores parse, and each device receives some of the batches; also after the devices
+    have given up."""
     s = Session()
     reads = sequences(10, 300000)
     s.write("x.fq", fastq(reads))
@@ -253,4 +258,5 @@ def test_interrupted():
 
 
 main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
-      test_few_and_skewed, test_several_k_and_histogram, test_summary, test_wrong_device, test_interrupted])
+      test_few_and_skewed, test_several_k_and_histogram, test_summary, test_wrong_device,
+      test_interrupted])

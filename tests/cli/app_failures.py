@@ -104,7 +104,8 @@ def test_links():
     os.symlink("two", s.path / "to" / "one")
     os.symlink("../three", s.path / "to" / "two")
     os.symlink(s.path / "to" / "one", s.path / "link")
-    for call in (["a.fq", "-k", 3, "--force"], ["merge", "a.kc", "--force"], ["dump", "a.kc", "--force"]):
+    for call in (["a.fq", "-k", 3, "--force"], ["merge", "a.kc", "--force"],
+                 ["dump", "a.kc", "--force"]):
         s.kcount("a.fq", "-k", 3, "--force")
         for state in ("dangling", "replaced"):
             s.kcount(*call, "-o", "link")
@@ -167,8 +168,8 @@ def test_file_limit():
 
 
 def test_no_device():
-    """A device that is named must exist; auto also works without one. If there is a device that cannot
-    be used, auto says why."""
+    """A device that is named must exist; auto also works without one. If there is a device that
+    cannot be used, auto says why."""
     s = Session()
     s.kcount("info", "--devices", code=None)
     if s.code == 0:
@@ -181,9 +182,11 @@ def test_no_device():
         fails(s, "a.fq", "-k", 3, *choice, message=reason)
     s.kcount("a.fq", "-k", 3, "--device", "auto", "--gpu-memory", "1G")
     report = [line for line in s.said.splitlines() if line.endswith(": counting on the CPU")]
-    absent = any(what in reason for what in ("no CUDA engine", "no NVIDIA driver", "no CUDA device"))
+    absent = any(what in reason for what in ("no CUDA engine", "no NVIDIA driver",
+                                             "no CUDA device"))
     expect(report, [] if absent else [f"{reason}: counting on the CPU"], "auto")
-    expect(" on the CPU, " in s.said.splitlines()[-1], "no CUDA engine" not in reason, "the last line")
+    expect(" on the CPU, " in s.said.splitlines()[-1], "no CUDA engine" not in reason,
+           "the last line")
     s.kcount("a.fq", "-k", 3, "--force", "--quiet")
     expect(s.said, "", "auto with --quiet")
     for call in (["compact", "a.kc", "--min", 2], ["merge", "a.kc", "-o", "b.kc"],
@@ -195,7 +198,8 @@ def test_no_device():
     # htslib moves the offset of the shared open file: a second reading would not begin at 0
     for _ in range(5):
         with open(SOURCE / "data" / "human.bam", "rb") as bam:
-            report = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
+            report = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json",
+                                         stdin=bam))
         expect(report["reads"], 569, "auto, a BAM file on standard input")
 
 
@@ -209,9 +213,11 @@ def test_large_k_on_the_cpu():
                                      message=notice and notice + "counting on the CPU"))
         expect("kcount: " in s.said, bool(notice), f"a notice for --device {device}")
         expect((report["device"], report["kmers"]), ("cpu", 32), f"k = 129 with --device {device}")
-        report = json.loads(s.kcount("merge", "long.kc", "-o", "m.kc", "--device", device, "--force", "--json",
+        report = json.loads(s.kcount("merge", "long.kc", "-o", "m.kc", "--device", device,
+                                     "--force", "--json",
                                      message=notice and notice + "merging on the CPU"))
-        expect((report["device"], report["sum"]), ("cpu", 32), f"merge of k = 129 with --device {device}")
+        expect((report["device"], report["sum"]), ("cpu", 32),
+               f"merge of k = 129 with --device {device}")
     s.kcount("add", "long.kc", "long.fa", "--table", "linear", code=2,
              message="--table linear supports k up to 128")
     expect(json.loads(s.kcount("info", "long.kc", "--json"))["runs"], 1, "runs after that")
@@ -225,11 +231,12 @@ def test_bad_databases():
     s.write("none.kc", "")
     s.write("other.kc", READS * 100)
     for name in ("cut.kc", "none.kc", "other.kc", "nowhere.kc"):
-        for call in (["dump", name], ["hist", name], ["query", name, "ACG"], ["range", name, "A", "C"],
-                     ["info", name], ["check", name]):
+        for call in (["dump", name], ["hist", name], ["query", name, "ACG"],
+                     ["range", name, "A", "C"], ["info", name], ["check", name]):
             fails(s, *call, message=name)
     report = json.loads(s.kcount("check", "cut.kc", "--json", code=1))
-    expect((report["ok"], "cut.kc" in report["error"]), (False, True), "check --json of a damaged file")
+    expect((report["ok"], "cut.kc" in report["error"]), (False, True),
+           "check --json of a damaged file")
     missed = []
     for i in range(len(good)):
         s.write("bit.kc", good[:i] + bytes([good[i] ^ 4]) + good[i + 1:])
@@ -278,7 +285,8 @@ def test_open_files():
     s = Session()
     few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))}
     for force in ([], ["--force"]):
-        fails(s, "a.fq", "-k", 3, "-o", "b.kc", *force, message="cannot create b.kc: Too many open", **few)
+        fails(s, "a.fq", "-k", 3, "-o", "b.kc", *force, message="cannot create b.kc: Too many open",
+              **few)
 
 
 def test_full_disk():
@@ -286,14 +294,16 @@ def test_full_disk():
         random = os.urandom(100000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
         s.write("big.fa", ">r\n" + random + "\n")
         s.kcount("big.fa", "-k", 31, "--force")
-        s.kcount("big.fa", "-k", 31, "-o", folder + "/big.kc", code=1, message="No space left on device")
+        s.kcount("big.fa", "-k", 31, "-o", folder + "/big.kc", code=1,
+                 message="No space left on device")
         expect(os.listdir(folder), [], "a full disk after count")
-        for call in (["dump", "big.kc"], ["range", "big.kc", "A", "T"], ["export", "big.kc", "--to", "tsv"]):
+        for call in (["dump", "big.kc"], ["range", "big.kc", "A", "T"],
+                     ["export", "big.kc", "--to", "tsv"]):
             s.kcount(*call, "-o", folder + "/dump", code=1, message="No space left on device")
             expect(os.listdir(folder), [], f"a full disk after {call}")
     full_disk(work)
 
 
 main([test_bad_inputs, test_bad_outputs, test_tmp, test_long_names, test_links, test_failed_export,
-      test_file_limit, test_no_device, test_large_k_on_the_cpu, test_bad_databases, test_bad_queries,
-      test_open_files, test_full_disk])
+      test_file_limit, test_no_device, test_large_k_on_the_cpu, test_bad_databases,
+      test_bad_queries, test_open_files, test_full_disk])

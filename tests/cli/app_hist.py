@@ -263,7 +263,8 @@ def test_failures():
         expect(s.kcount("hist", *arguments, code=1, message=message), "", f"hist {arguments}")
     fails("a.fq", message="a.fq holds reads; count them: kcount hist a.fq -k 31\n")
     s.write("odd", "neither\n")
-    fails("odd", message="odd is not a .kc file: it does not begin like one; to count the k-mers of "
+    fails("odd",
+          message="odd is not a .kc file: it does not begin like one; to count the k-mers of "
                          "reads, add -k K\n")
     os.remove(s.path / "odd")
     fails("nowhere", message="cannot open nowhere")

@@ -238,7 +238,8 @@ def test_large_joined():
 
 
 def test_no_end_block():
-    """FASTQ in BGZF without the end-of-file block is counted, with a warning, however it is joined."""
+    """FASTQ in BGZF without the end-of-file block is counted, with a warning, however it is
+    joined."""
     s = Session()
     warning = ("kcount: warning: {} ends without BGZF's end-of-file block: it was counted, but "
                "whole records may be missing at its end\n")
@@ -327,8 +328,8 @@ def test_proteins():
     s = Session()
     fasta = b">p\n" + PROTEIN + b"\n"
     fastq = b"@p\n" + PROTEIN + b"\n+\n" + b"I" * len(PROTEIN) + b"\n"
-    warning = ("kcount: warning: {}% of the first letters in {} are not A, C, G, T, U or N; is this "
-               "protein?\n")
+    warning = ("kcount: warning: {}% of the first letters in {} are not A, C, G, T, U or N; is "
+               "this protein?\n")
     dna = b"ACGTTGCAACGGATCCATTAGCAT"
     noted = {
         fasta: round(OTHER), fastq: round(OTHER), gzip.compress(fasta): round(OTHER),
@@ -341,7 +342,8 @@ def test_proteins():
         b">p\n" + b"ACGTE" * 100 + b"\n",
         b">gap\n" + b"N" * 9000 + dna + b"\n", b">masked\n" + b"X" * 9000 + dna.lower() + b"\n",
         b">codes\n" + (dna * 9 + b"RYSWKMBDHV") * 50 + b"\n", b">primer\nGTGYCAGCMGCCGCGGTAARRR\n",
-        b">rna\n" + dna.replace(b"T", b"U") * 40 + b"\n", b">gaps\n" + (dna + b"---...***") * 40 + b"\n",
+        b">rna\n" + dna.replace(b"T", b"U") * 40 + b"\n", b">gaps\n" + (dna + b"---...***") * 40
+        + b"\n",
         b"@lines\n" + dna + b"\n" + dna + b"\n+\n" + b"E" * 24 + b"\n@" + b"L" * 23 + b"\n",
         b"@empty\n\n+\n\n@EFILPQEFILPQEFILPQ\n" + dna + b"\n+\n" + b"E" * 24 + b"\n",
         FASTQ, (SOURCE / "data/human.bam").read_bytes(), b">EFILPQEFILPQEFILPQ\n" + dna + b"\r\n",
@@ -654,7 +656,8 @@ def test_many_same_files():
     for name in names:
         s.write(name, READS)
     s.kcount(*names * 2, "-k", 3, "-o", "out.kc", "--quiet", *CPU)
-    expect((s.said.count("is named twice"), s.said.count("\n")), (10, 11), "warnings about many files")
+    expect((s.said.count("is named twice"), s.said.count("\n")), (10, 11),
+           "warnings about many files")
     expect("warning: 2 more files are named more than once\n" in s.said, True, "the last one")
 
 
@@ -672,7 +675,8 @@ def test_no_qualities():
     s.write("x.fa.gz", gzip.compress(FASTA))
     s.write("x.fa.bgz", bgzf(FASTA))
     told = "kcount: warning: -q has no effect: FASTA has no qualities\n"
-    for names, has in ((["x.fa"], False), (["x.fa.gz", "x.fa.bgz"], False), (["x.fa", "a.fq"], True),
+    for names, has in ((["x.fa"], False), (["x.fa.gz", "x.fa.bgz"], False),
+                       (["x.fa", "a.fq"], True),
                        (["-"], False), ([SOURCE / "data/human.bam"], True)):
         for options, wanted in ((["-q", 9], "" if has else told), ([], "")):
             s.kcount(*names, "-k", 3, "-o", "out.kc", "--force", "--quiet", *options,
@@ -681,8 +685,8 @@ def test_no_qualities():
     s.kcount("hist", "x.fa", "-k", 3, "-q", 9, message=told)
 
 
-main([test_refused, test_standard_input, test_no_end_block, test_without_sequence, test_nothing_at_all,
-      test_proteins,
+main([test_refused, test_standard_input, test_no_end_block, test_without_sequence,
+      test_nothing_at_all, test_proteins,
       test_joined_zstd, test_large_joined, test_large_gzip, test_accepted, test_lists,
       test_database_as_reads, test_query_files, test_cram, test_bam, test_bam_in_other_containers,
       test_reads_named_like_headers, test_zstd_dictionary, test_same_file, test_many_same_files,

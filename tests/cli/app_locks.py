@@ -181,7 +181,8 @@ def test_replaced_while_it_begins():
     replacing = threading.Thread(target=replace)
     replacing.start()
     try:
-        said = [s.start("dump", "db.kc", "-o", "out.tsv", "--force", "--quiet").communicate(timeout=60)[1]
+        said = [s.start("dump", "db.kc", "-o", "out.tsv", "--force",
+                        "--quiet").communicate(timeout=60)[1]
                 for _ in range(NCOMMANDS * 5)]
     finally:
         stop.set()
@@ -261,6 +262,7 @@ def test_race():
     race(("add", "count", "add", "merge", "add", "add", "compact"))
 
 
-main([test_check_while_another_process_appends, test_add_keeps_others_out, test_replacing_keeps_others_out, test_a_file_that_comes_up,
+main([test_check_while_another_process_appends, test_add_keeps_others_out,
+      test_replacing_keeps_others_out, test_a_file_that_comes_up,
       test_replaced_by_others, test_compact_replaced_by_others,
       test_replaced_while_it_begins, test_race])

@@ -17,7 +17,8 @@ COMMANDS = ("count", "hist", "dump", "query", "range", "info", "check", "merge",
 def test_manual_is_current():
     printed = Session().kcount("help", "--man")
     if printed != (SOURCE / "docs/kcount.1").read_text():
-        raise Failure("docs/kcount.1 is not what 'kcount help --man' prints; run the target 'manual'")
+        raise Failure("docs/kcount.1 is not what 'kcount help --man' prints; run the target "
+                      "'manual'")
 
 
 def test_sections():
@@ -27,7 +28,8 @@ def test_sections():
            ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "COMMANDS", "COMMON OPTIONS", "K\\-MERS",
             "EXIT CODES", "FILES AND SIGNALS", "SEE ALSO"], "sections")
     expect(re.findall(r"^\.Ss kcount (\w+) ", page, re.M), list(COMMANDS), "commands")
-    for option in ("min", "max", "threads", "device", "json", "quiet", "force", "gather", "no\\-mpi"):
+    for option in ("min", "max", "threads", "device", "json", "quiet", "force", "gather",
+                   "no\\-mpi"):
         expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)), 1,
                f"explanations of --{option}")
     for program in ("jellyfish", "kmc", "samtools"):
@@ -43,9 +45,11 @@ def test_contract():
             "hist": "max-count genomescope jellyfish plot min max kmer stranded threads memory tmp "
                     "device table gpu-memory min-quality quiet no-progress",
             "dump": "fasta columns min max output threads", "query": "file",
-            "range": "count", "export": "to output force min max from-kmer to-kmer", "info": "json devices", "check": "json",
+            "range": "count", "export": "to output force min max from-kmer to-kmer",
+            "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
-            "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",
+            "remove": "file threads json quiet no-progress",
+            "compact": "min max threads json quiet no-progress",
             "merge": "output min max threads json quiet no-progress force",
             "union": "output counts min max threads json quiet no-progress force",
             "intersect": "output counts min max threads json quiet no-progress force",

@@ -68,7 +68,8 @@ def test_operations():
             reports = []
             for output, limits in (("all.kc", (4096, 4096)), ("some.kc", (20, 20))):
                 report = json.loads(s.kcount(*call, output, **allow(*limits)))
-                reports.append({key: value for key, value in report.items() if isinstance(value, int)
+                reports.append({key: value for key, value in report.items()
+                                if isinstance(value, int)
                                 and key != "peak_memory_bytes"})
             expect(reports[1], reports[0], f"the report of {call}")
             expect((s.path / "all.kc").read_bytes() == (s.path / "some.kc").read_bytes(), True,
@@ -91,8 +92,8 @@ def test_lists():
     s.write("rest", "3.kc\n")
     for operation, rule in OPERATIONS:
         counts = ["--counts", rule] if rule else []
-        report = json.loads(s.kcount(operation, "@list", "2.kc", "@rest", *counts, "--json", "--force",
-                                     "-o", "a.kc"))
+        report = json.loads(s.kcount(operation, "@list", "2.kc", "@rest", *counts, "--json",
+                                     "--force", "-o", "a.kc"))
         expect(report["files"], names, f"files of {operation}")
         s.kcount(operation, *names, *counts, "--force", "-o", "b.kc")
         expect((s.path / "a.kc").read_bytes() == (s.path / "b.kc").read_bytes(), True, operation)
@@ -115,12 +116,15 @@ def test_bad_lists():
             (["@bad"], 1, "line 2 of the list bad: cannot open none.kc: No such file"),
             (["@empty"], 1, "the list empty names no file"),
             (["@none"], 1, "cannot open the list none: No such file"),
-            (["0.kc", "@one", "-o", "0.kc", "--force"], 2, "0.kc is an input and the output as well"),
-            (["0.kc", "@one", "-o", "one", "--force"], 2, "one is an input and the output as well")):
+            (["0.kc", "@one", "-o", "0.kc", "--force"], 2,
+             "0.kc is an input and the output as well"),
+            (["0.kc", "@one", "-o", "one", "--force"], 2,
+             "one is an input and the output as well")):
         s.kcount("merge", *operands, *([] if "-o" in operands else ["-o", "out.kc"]), code=code,
                  message=message)
         expect(s.contents() == before, True, f"files after {operands}")
-    s.kcount("subtract", "@one", "-o", "out.kc", code=2, message="subtract needs FILE.kc FILE.kc...")
+    s.kcount("subtract", "@one", "-o", "out.kc", code=2,
+             message="subtract needs FILE.kc FILE.kc...")
 
 
 def test_named_twice():

@@ -1,7 +1,8 @@
 """
 Ctrl-C and a full disk in each phase of a count with little memory: while reads are read, while
 temporary files are written and read, and while the .kc file is written. The command fails and
-leaves nothing. tests/gpu/emulator/test_scarcity.c does the same where the device's data go to files.
+leaves nothing. tests/gpu/emulator/test_scarcity.c does the same where the device's data go to
+files.
 
     app_phases.py KCOUNT SOURCE FAULT [DEVICE]
 """

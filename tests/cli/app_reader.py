@@ -94,7 +94,8 @@ MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuNRYn", 60) + reads(N // 40, 5000,
 # with every kind of damage, tests/gpu/intake/test_device_intake.cu reads them.
 
 def test_clean_files():
-    """Records and blocks across rounds and portions, in every kind of file that the device reads."""
+    """Records and blocks across rounds and portions, in every kind of file that the device
+    reads."""
     s = Session()
     text = fastq(MIXED)
     one = fasta([(b"".join(bases for bases, _ in MIXED), b"")])
@@ -128,7 +129,8 @@ def test_many_files():
     s = Session()
     for i in range(1000):
         few = [(bases[:100], quality[:100]) for bases, quality in MIXED[i % N:i % N + 2]]
-        kinds = (fastq(few), bgzf(fastq(few), 150), fasta(few), bgzf(fasta(few, 30), 99), b">none\n")
+        kinds = (fastq(few), bgzf(fastq(few), 150), fasta(few), bgzf(fasta(few, 30), 99),
+                 b">none\n")
         s.write(f"{i:03}.reads", kinds[i % len(kinds)])
     s.write("names.txt", "".join(f"{i:03}.reads\n" for i in range(1000)))
     compare(s, "1,000 files", ["@names.txt"], *LEAST)
@@ -229,8 +231,8 @@ def test_host_reader():
     host = count(s, names, ["--device", "cpu"])
     own = count(s, names, ["--device", "cuda", "--reader", "host"])
     expect(own[:2], host[:2], "--reader host")
-    expect((host[2]["host_text_bytes"], host[2]["host_inflated_bytes"]), (3 * len(text), 2 * len(text)),
-           "text that the host parsed and inflated")
+    expect((host[2]["host_text_bytes"], host[2]["host_inflated_bytes"]),
+           (3 * len(text), 2 * len(text)), "text that the host parsed and inflated")
     check_sides("--reader host", own[2], host[2], "host")
 
 
@@ -244,7 +246,8 @@ def test_bad_files():
     files = {
         "plus.fq": text[:half] + text[half:].replace(b"\n+\n", b"\n-\n", 1),
         "cut.fq.gz": bgzf(text)[:len(packed) // 2],
-        "crc.fq.gz": bgzf(text)[:-28] + bgzf_block(b"@x\nA\n+\nI\n")[:-8] + bytes(8) + bgzf_block(b""),
+        "crc.fq.gz": (bgzf(text)[:-28] + bgzf_block(b"@x\nA\n+\nI\n")[:-8] + bytes(8)
+                      + bgzf_block(b"")),
         "flip.fq.gz": bytes(packed),
         "joined.fa": fasta(MIXED, 60)[:-1] + fasta(MIXED[:9], 60),
         "indented.fa.gz": bgzf(fasta(MIXED, 60) + b" " + fasta(MIXED[:9], 60)),
@@ -260,7 +263,8 @@ def test_bad_files():
 
 def test_option():
     s = Session()
-    s.kcount("count", "a.fq", "-k", 3, "--reader", "gpu", code=2, message="--reader: 'gpu' is not one of")
+    s.kcount("count", "a.fq", "-k", 3, "--reader", "gpu", code=2,
+             message="--reader: 'gpu' is not one of")
     s.kcount("count", "a.fq", "-k", 3, "--reader", "host", "--device", "cpu", "-o", "x.kc")
 
 

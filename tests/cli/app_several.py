@@ -1,6 +1,6 @@
 """
-Several k in one run of count: each file is the same, to the byte, as that of a run with its k alone,
-and either all files appear or none does.
+Several k in one run of count: each file is the same, to the byte, as that of a run with its k
+alone, and either all files appear or none does.
 
     app_several.py KCOUNT SOURCE
 """
@@ -20,7 +20,8 @@ SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, only a part
 
 
 def check(s, inputs, ks, options=(), **how):
-    """Count with all ks at once and with each alone, and compare the files. Returns the former's JSON."""
+    """Count with all ks at once and with each alone, and compare the files. Returns the former's
+    JSON."""
     report = s.kcount("count", *inputs, "-k", ",".join(map(str, ks)), *options, "-o", "all.kc",
                       "--quiet", "--json", **how)
     expect(s.said == "" or "warning" in s.said, True, f"standard error: {s.said!r}")
@@ -65,7 +66,8 @@ def test_contig():
     s = Session()
     bases = contig(200000 if SMALL else 5000000)
     s.write("line.fa", b">contig\n" + bases + b"\n")
-    s.write("lines.fa", b">contig\n" + b"\n".join(bases[i:i + 60] for i in range(0, len(bases), 60)))
+    s.write("lines.fa",
+            b">contig\n" + b"\n".join(bases[i:i + 60] for i in range(0, len(bases), 60)))
     s.write("long.fq", b"@contig\n" + bases + b"\n+\n" + bytes(
         random.Random(3).choices(b"III5", k=len(bases))) + b"\n")
     check(s, ["line.fa"], (21, 31, 255), ["-t", 2])
@@ -169,7 +171,8 @@ def test_stdin():
 def test_names():
     s = Session()
     for options, names in (([], ["a.k3.kc", "a.k4.kc"]), (["-o", "x.kc"], ["x.k3.kc", "x.k4.kc"]),
-                           (["-o", "x"], ["x.k3.kc", "x.k4.kc"]), (["-o", "x.KC"], ["x.k3.kc", "x.k4.kc"]),
+                           (["-o", "x"], ["x.k3.kc", "x.k4.kc"]),
+                           (["-o", "x.KC"], ["x.k3.kc", "x.k4.kc"]),
                            (["-o", "x.kc.old"], ["x.kc.old.k3.kc", "x.kc.old.k4.kc"])):
         s.kcount("a.fq", "-k", "3,4", *options, "--quiet")
         expect(s.names(), sorted(["a.fq", *names]), f"names for {options}")
@@ -205,7 +208,8 @@ def test_repeated_option():
 def table_of(s):
     """The rows of the table in the summary; only what a device did and the costs come after it."""
     lines = s.said.splitlines()
-    after = [line for line in lines[lines.index("") + 1:-1] if not line.startswith(("k = ", "cuda:"))]
+    after = [line for line in lines[lines.index("") + 1:-1]
+             if not line.startswith(("k = ", "cuda:"))]
     expect(" of memory" in lines[-1], True, f"last line {lines[-1]!r}")
     return after
 
@@ -220,7 +224,8 @@ def test_wide_tables():
         expect(len({len(line.rsplit("  ", 1)[0]) for line in table}), 1, f"aligned rows in {table}")
         expect(len(table), 4, f"rows in {table}")
         for line, k in zip(table[1:], (9, 21, 31)):
-            distinct = re.search(r"\ndistinct k-mers +(.*)\n", s.kcount("info", f"phage.k{k}.kc"))[1]
+            distinct = re.search(r"\ndistinct k-mers +(.*)\n",
+                                 s.kcount("info", f"phage.k{k}.kc"))[1]
             expect(f" {distinct} " in line, True, f"{distinct} of info in {line!r}")
             expect(line.endswith(f"  phage.k{k}.kc"), True, line)
     expect("         kept      size  file" in table[0], True, table[0])
@@ -230,7 +235,8 @@ def test_reports():
     s = Session()
     objects = json.loads(s.kcount("a.fq", "-k", "4,3", "--json", "--histogram"))
     expect(s.said.startswith("  reads                                   2\n"
-                             "  bases                                  22   1 skipped (not A, C, G, T)\n\n"),
+                             "  bases                                  22   1 skipped (not A, C, "
+                             "G, T)\n\n"),
            True, s.said)
     expect([re.sub(r"[\d.]+ (bytes|KiB)", "SIZE", row).split() for row in table_of(s)],
            [["k", "k-mers", "distinct", "seen", "once", "size", "file"],

@@ -281,7 +281,8 @@ READ, WAITS = {"0"}, {"7", "128", "271"}  # system calls of x86-64: poll, rt_sig
 def threads_in(process, calls):
     """The threads that are in one of these system calls."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task")
-    found = [(int(task.name), (task / "syscall").read_text().split()[0]) for task in tasks.iterdir()]
+    found = [(int(task.name), (task / "syscall").read_text().split()[0])
+             for task in tasks.iterdir()]
     return [thread for thread, call in found if call in calls]
 
 

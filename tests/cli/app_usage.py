@@ -85,18 +85,22 @@ WRONG = [
     (["a.fq", "-k", "3", "--device", "cuda:"], "--device"),
     (["a.fq", "-k", "3", "--device", "cuda:0,"], "--device"),
     (["a.fq", "-k", "3", "--device", "cuda0"], "--device"),
-    (["a.fq", "-k", "3", "--device", "cuda:0" + ",0" * 16], "--device: 17 devices are listed; at most 16"),
+    (["a.fq", "-k", "3", "--device", "cuda:0" + ",0" * 16],
+     "--device: 17 devices are listed; at most 16"),
     (["merge", "a.kc", "b.kc", "-o", "c.kc", "--device", "cuda:0,1"],
      "--device: 'cuda:0,1' lists several devices; only counting"),
     (["a.fq", "-k", "3", "--device", "CUDA"], "'CUDA' is not one of auto, cpu, cuda"),
-    (["a.fq", "-k", "3", "--table", "cuckoo"], "'cuckoo' is not one of warpdrive, slab, linear or hopscotch"),
+    (["a.fq", "-k", "3", "--table", "cuckoo"],
+     "'cuckoo' is not one of warpdrive, slab, linear or hopscotch"),
     (["a.fq", "-k", "3", "--table", ""], "'' is not one of warpdrive, slab, linear or hopscotch"),
     (["missing.fq", "-k", "129", "--table", "warpdrive"], "--table warpdrive supports k up to 128"),
-    (["missing.fq", "-k", "255", "--table", "slab", "--device", "auto"], "--table slab supports k up to 128"),
+    (["missing.fq", "-k", "255", "--table", "slab", "--device", "auto"],
+     "--table slab supports k up to 128"),
     (["missing.fq", "-k", "129", "--table", "linear"], "--table linear supports k up to 128"),
     (["missing.fq", "-k", "129", "--table", "hopscotch", "--device", "cuda"],
      "--table hopscotch supports k up to 128"),
-    (["merge", "a.kc", "-o", "b.kc", "--device", "tpu"], "--device: 'tpu' is not one of auto, cpu, cuda"),
+    (["merge", "a.kc", "-o", "b.kc", "--device", "tpu"],
+     "--device: 'tpu' is not one of auto, cpu, cuda"),
     (["compact", "a.kc", "--gpu-memory", "255M"], "at least 256M is needed\n"),
     (["a.fq", "-k", "3", "--table", "slab", "--device", "cpu"], "--table"),
     (["a.fq", "-k", "3", "--gpu-memory", "255M"], "at least 256M is needed\n"),
@@ -127,9 +131,12 @@ WRONG = [
     (["union", "a.kc", "a.kc", "-o", "b.kc", "--count", "max"],
      "unknown option '--count'; did you mean '--counts'?\n"),
     (["count", "--hel"], "unknown option '--hel'; did you mean '--help'?\n"),
-    (["add", "a.kc", "a.fq", "--min", "30"], "unknown option '--min': bounds apply to the sum of all runs; "
-     "give them to 'kcount compact', which changes the file, or to 'kcount dump', 'export' or 'hist'\n"),
-    (["add", "a.kc", "a.fq", "--max=30"], "unknown option '--max': bounds apply to the sum of all runs"),
+    (["add", "a.kc", "a.fq", "--min", "30"],
+     "unknown option '--min': bounds apply to the sum of all runs; "
+     "give them to 'kcount compact', which changes the file, or to 'kcount dump', 'export' or "
+     "'hist'\n"),
+    (["add", "a.kc", "a.fq", "--max=30"],
+     "unknown option '--max': bounds apply to the sum of all runs"),
     (["help", "nonsense"], "no command 'nonsense'\n"),
     (["help", "cuont"], "there is no command 'cuont'; did you mean 'count'?\n"),
     (["help", "dump", "hist"], "help takes one command\n"),
@@ -431,8 +438,8 @@ def test_output_is_standard_input():
 def test_options_anywhere():
     s = Session()
     s.write("-x.fq", s.read("a.fq"))
-    for call in (["-k", 3, "a.fq"], ["a.fq", "-k3"], ["count", "--kmer=3", "a.fq"], ["a.fq", "--kmer", 3],
-                 ["count", "-k", 3, "--", "-x.fq"]):
+    for call in (["-k", 3, "a.fq"], ["a.fq", "-k3"], ["count", "--kmer=3", "a.fq"],
+                 ["a.fq", "--kmer", 3], ["count", "-k", 3, "--", "-x.fq"]):
         s.kcount(*call, "-o", "out.kc", "--force") if "--" not in call else s.kcount(*call)
     s.kcount("check", "-x.kc" if "-x.kc" not in s.names() else "./-x.kc")
     s.kcount("-k", 3, "a.fq", "-o", "p.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
@@ -446,12 +453,14 @@ def test_without_mpi():
     s.kcount("count", "a.fq", "-k", 3, "-o", "b.kc", env=dict(os.environ, KCOUNT_MPI="off"))
     expect(s.kcount("dump", "a.kc", "--no-mpi"), s.kcount("dump", "b.kc"), "k-mers")
     s.kcount("a.fq", "-k", 3, "--no-mpi=yes", code=2, message="--no-mpi takes no argument")
-    s.kcount("a.fq", "-k", 3, "-o", "c.kc", "--", "--no-mpi", code=1, message="cannot open --no-mpi")
+    s.kcount("a.fq", "-k", 3, "-o", "c.kc", "--", "--no-mpi", code=1,
+             message="cannot open --no-mpi")
     s.kcount("dump", "a.kc", env=dict(os.environ, KCOUNT_MPI="of"), code=2,
              message="the environment variable KCOUNT_MPI is 'of', not on or off")
 
 
 main([test_wrong_usage, test_missing_files, test_unknown_commands, test_other_names,
-      test_repeated_options, test_many_threads, test_output_is_a_folder, test_output_is_an_input_by_ending,
-      test_output_is_a_reference, test_two_outputs_are_one, test_output_is_an_input, test_output_is_standard_input,
-      test_options_anywhere, test_without_mpi])
+      test_repeated_options, test_many_threads, test_output_is_a_folder,
+      test_output_is_an_input_by_ending,
+      test_output_is_a_reference, test_two_outputs_are_one, test_output_is_an_input,
+      test_output_is_standard_input, test_options_anywhere, test_without_mpi])

@@ -1,6 +1,6 @@
 """
-bench_multi on emulated devices: the lines for figures 10 and 11 of the WarpDrive paper, and those of the
-counter, have what bench/report_multi.py makes its tables of.
+bench_multi on emulated devices: the lines for figures 10 and 11 of the WarpDrive paper, and those
+of the counter, have what bench/report_multi.py makes its tables of.
 
     bench_multi.py PROGRAM SOURCE
 """

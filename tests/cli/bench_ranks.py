@@ -103,14 +103,16 @@ def test_runs():
         work = pathlib.Path(work)
         done, lines = run(work)
         expect(done.returncode == 0, done.stderr)
-        expect([(line["ranks"], line["turn"]) for line in lines] == [(1, 0), (2, 0), (1, 1), (2, 1)],
+        expect([(line["ranks"], line["turn"]) for line in lines] == [(1, 0), (2, 0), (1, 1),
+                                                                     (2, 1)],
                f"numbers of processes in turns: {lines}")
         same_text(lines[1]["command"].replace(str(work), "W"),
-                  "W/start -n 2 kcount count r.fq -k 31 --min 2 -t 2 -m 6144M --device cpu --tmp tmp "
-                  "--quiet --json -o out.kc", "the command")
+                  "W/start -n 2 kcount count r.fq -k 31 --min 2 -t 2 -m 6144M --device cpu --tmp "
+                  "tmp --quiet --json -o out.kc", "the command")
         expect(not lines[1]["gather"], "each rank writes")
         done, lines = run(work, "--gather")
-        expect(all(line["gather"] and line["command"].endswith(" --gather") for line in lines), "--gather")
+        expect(all(line["gather"] and line["command"].endswith(" --gather") for line in lines),
+               "--gather")
         expect(lines[1]["all_peaks_bytes"] == 14, "the memory of all processes")
         expect(run(work, "--no-record")[1] == [], "--no-record")
         done, lines = run(work, output="str(n)")

@@ -226,8 +226,8 @@ def test_counts():
                  "| 2 | 4.00 | 1 | 1.5 | 500 | 4.0 | 1.00 |",
                  "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 "
                  "| 1.50 |",
-                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there are "
-                 "no recorded runs of them."):
+                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there "
+                 "are no recorded runs of them."):
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
 
 
@@ -280,18 +280,21 @@ HUMAN = [human("file", 600, "timed out", commit="older"),
 HUMAN_LINES = (
     "### 99.2 Gbases (3.1G at 32x), no repeats, k = 31, --min 2",
     "| `simulate` writes the file | abc | 62.0 |  | 1600 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| the host's reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| the host's reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | "
+    "8.0 | 1 |",
     "| kcount, from the file | abc | 29.0 | reader +5.0 s | 3421 | 10 | 3.0 | 5.0 | 85.0 | 7.0 "
     "| 8.0 | 2 |",
     "| kcount, from the file, `--gpu-memory 8G` | abc | failed, exit code 1: no space |  |  | 10 "
     "| 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| KMC, from the file | abc | not finished in 600 s |  |  | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| KMC, from the file | abc | not finished in 600 s |  |  | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 "
+    "| 1 |",
     "| KMC 3.2.1, from the file, 50% of the reads | abc | 400.0 |  | 124 | 10 | 3.0 | 5.0 |  | 7.0 "
     "| 8.0 | 1 |",
     "### 99.2 Gbases (3.1G at 32x), 50% of the genome repeats, k = 31, --min 2",
     "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| kcount, from a pipe | abc | 100.0 | 1.25 x `cat` | 992 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |")
+    "| kcount, from a pipe | abc | 100.0 | 1.25 x `cat` | 992 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 "
+    "| 1 |")
 
 
 def test_human():

@@ -39,7 +39,8 @@ def check_state(s, before, after, what):
     s.write("one.fa", ">x\n" + "A" * 22 + "\n")
     s.kcount("add", "db.kc", "one.fa")
     s.kcount("check", "db.kc")
-    wanted = sorted([line for line in now.splitlines() if not line.startswith("A" * 21)] + ["A" * 21 + "\t2"])
+    wanted = sorted([line for line in now.splitlines()
+                     if not line.startswith("A" * 21)] + ["A" * 21 + "\t2"])
     expect(s.kcount("dump", "db.kc").splitlines(), wanted, f"{what}, then add")
     return now == after
 
@@ -112,7 +113,8 @@ def test_trailing():
     good = (s.path / "db.kc").read_bytes()
     s.write("db.kc", good + b"x" * 1001)
     s.kcount("compact", "db.kc")
-    expect((s.path / "db.kc").read_bytes() == good, True, "compact of one run with garbage after it")
+    expect((s.path / "db.kc").read_bytes() == good, True,
+           "compact of one run with garbage after it")
 
 
 def test_signals():
@@ -148,8 +150,8 @@ def test_mode_and_links():
     os.symlink("db.kc", s.path / "link.kc")
     s.kcount("add", "link.kc", "b.fa")
     s.kcount("compact", "link.kc")
-    expect((os.path.islink(s.path / "link.kc"), os.stat(s.path / "db.kc").st_mode & 0o777), (True, 0o640),
-           "mode and link after compact")
+    expect((os.path.islink(s.path / "link.kc"), os.stat(s.path / "db.kc").st_mode & 0o777),
+           (True, 0o640), "mode and link after compact")
     s.kcount("check", "db.kc")
 
 

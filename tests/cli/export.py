@@ -59,7 +59,8 @@ def test_threads():
         for threads in 2, 7:
             export("parts", "-t", threads)
             for name in wanted:
-                expect((s.path / name).read_bytes() == wanted[name], True, f"{name}, {threads} threads")
+                expect((s.path / name).read_bytes() == wanted[name], True,
+                       f"{name}, {threads} threads")
         s.kcount("add", "parts.kc", "reads.fa", "--quiet")
 
 
@@ -70,7 +71,8 @@ def test_report():
     found = json.loads(s.kcount("export", "data.kc", "--to", NAME, "-o", "out", "--force", "--json",
                                 "--min", 2))
     nbytes = sum(os.path.getsize(s.path / name) for name in found["files"])
-    expect((sorted(found["files"]), found["distinct"], found["output_bytes"], found["clipped_counts"]),
+    expect((sorted(found["files"]), found["distinct"], found["output_bytes"],
+            found["clipped_counts"]),
            (names_of("out"), nkmers, nbytes, 0), "the JSON")
     line = re.search(r"(?m)^wrote (.*), ([\d,]+) k-mers, [\d.]+ \w+$", s.said)
     expect((re.split(", | and ", line[1]), line[2]), (found["files"], f"{nkmers:,}"), "the line")
@@ -136,7 +138,8 @@ def test_usage():
     export("k21", to="-", code=2, message="standard output")
     export("k21", to="missing/x", code=1, message="cannot create")
     export("k21", "--min", 3, "--max", 2, code=2, message="--min 3 is above --max 2")
-    export("k21", "--from-kmer", "C", "--to-kmer", "A", code=2, message="FROM, 'C', comes after TO, 'A'")
+    export("k21", "--from-kmer", "C", "--to-kmer", "A", code=2,
+           message="FROM, 'C', comes after TO, 'A'")
     export("k21", "--from-kmer", "C" * 22, code=2, message="letters long")
     if FORMAT.files == ["{}"]:
         export("k21", to="k21.kc", code=2, message="the output as well; name another file with -o")
@@ -183,4 +186,5 @@ def test_fastk_histogram():
 
 
 main([test_every_k, test_sizes_and_counts, test_threads, test_report, test_filters_and_ranges,
-      test_files, test_endings, test_usage, test_count_and_export] + ([test_fastk_histogram] if NAME == "fastk" else []))
+      test_files, test_endings, test_usage, test_count_and_export] + ([test_fastk_histogram]
+                                                                      if NAME == "fastk" else []))

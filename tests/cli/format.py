@@ -1,7 +1,7 @@
 """
-docs/kc-file.md against the program: a reader written from that page alone (and, for footers of builds
-before 0.1.0, from docs/dev/kc-writing.md) prints what `kcount dump` prints, and finds every checksum
-right and where it belongs.
+docs/kc-file.md against the program: a reader written from that page alone (and, for footers of
+builds before 0.1.0, from docs/dev/kc-writing.md) prints what `kcount dump` prints, and finds every
+checksum right and where it belongs.
 
     format.py KCOUNT DATA
 """

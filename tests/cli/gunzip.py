@@ -43,16 +43,18 @@ def write_reads(s, form, content):
 
 def count(s, form, threads, ncopies=1):
     """The bytes of the .kc file of the reads in this form."""
-    s.kcount("count", *["reads"] * ncopies, "-k", 21, "-t", threads, "-o", s.path / "out.kc", "--force", "--quiet",
-             cwd=s.path / form)
+    s.kcount("count", *["reads"] * ncopies, "-k", 21, "-t", threads, "-o", s.path / "out.kc",
+             "--force", "--quiet", cwd=s.path / form)
     return (s.path / "out.kc").read_bytes()
 
 
 def python_streams(text):
     yield "gzip.compress", gzip.compress(text, 6)
     half = len(text) // 2
-    yield "two members", gzip.compress(text[:half], 1) + gzip.compress(b"") + gzip.compress(text[half:], 9)
-    for name, strategy in (("huffman", zlib.Z_HUFFMAN_ONLY), ("fixed", zlib.Z_FIXED), ("rle", zlib.Z_RLE)):
+    yield "two members", gzip.compress(text[:half],
+                                       1) + gzip.compress(b"") + gzip.compress(text[half:], 9)
+    for name, strategy in (("huffman", zlib.Z_HUFFMAN_ONLY), ("fixed", zlib.Z_FIXED),
+                           ("rle", zlib.Z_RLE)):
         packer = zlib.compressobj(6, zlib.DEFLATED, 31, 9, strategy)
         yield name, packer.compress(text) + packer.flush()
 
@@ -65,13 +67,14 @@ def test_packers():
     streams = list(python_streams(text))
     for packer in PACKERS:
         if shutil.which(packer.split()[0]):
-            done = subprocess.run(packer.split(), cwd=s.path / "plain", input=text, stdout=subprocess.PIPE,
-                                  check=True)
+            done = subprocess.run(packer.split(), cwd=s.path / "plain", input=text,
+                                  stdout=subprocess.PIPE, check=True)
             streams.append((packer, done.stdout))
     for name, packed in streams[::5] if SMALL else streams:
         write_reads(s, "packed", packed)
         for threads in (3,) if SMALL else (1, 3, 4):
-            expect(count(s, "packed", threads) == want, True, f"{name}, {threads} threads: the same bytes")
+            expect(count(s, "packed", threads) == want, True,
+                   f"{name}, {threads} threads: the same bytes")
 
 
 def test_several_files():
@@ -82,7 +85,8 @@ def test_several_files():
     want = count(s, "plain", 2, ncopies=3)
     write_reads(s, "packed", gzip.compress(text))
     for threads in (1, 2, 6, 8):
-        expect(count(s, "packed", threads, ncopies=3) == want, True, f"{threads} threads: the same bytes")
+        expect(count(s, "packed", threads, ncopies=3) == want, True,
+               f"{threads} threads: the same bytes")
 
 
 def test_damaged():
@@ -93,7 +97,8 @@ def test_damaged():
     s.write("bad.fq.gz", bytes(packed))
     for threads in (1, 3, 4):
         s.kcount("count", "cut.fq.gz", "-k", 21, "-t", threads, code=1,
-                 message=f"cut.fq.gz is truncated: its gzip data breaks off at byte {len(packed) - 5}")
+                 message=f"cut.fq.gz is truncated: its gzip data breaks off at byte "
+                         f"{len(packed) - 5}")
         s.kcount("count", "bad.fq.gz", "-k", 21, "-t", threads, code=1, message="bad.fq.gz")
 
 

@@ -99,7 +99,8 @@ def test_what_is_known():
         kind = name.split("-")[0]
         short = name if kind in ("kmc", "fastk") else name + ENDINGS[kind]
         s.kcount("import", short, "-o", f"{name}.kc")
-        expect(f"\n{KINDS[kind]} does not record the numbers of reads and bases\n" in s.said, True, s.said)
+        expect(f"\n{KINDS[kind]} does not record the numbers of reads and bases\n" in s.said, True,
+               s.said)
         s.kcount("check", f"{name}.kc")
         info = s.kcount("info", f"{name}.kc")
         expect(f"imported from {KINDS[kind]}: {short}" in info, True, info)
@@ -247,7 +248,8 @@ def test_cut_export():
 
 
 def test_fastk_parts():
-    """Parts of many sizes, an empty one among them: a batch begins in one part and ends in another."""
+    """Parts of many sizes, an empty one among them: a batch begins in one part and ends in
+    another."""
     s = Session()
     pairs = {kmer: min(count, 32767) for kmer, count in random_pairs(21, 9000, False).items()}
     s.write("in.txt", lines(pairs))

@@ -58,7 +58,8 @@ def check_printed(heading, printed, gone=()):
             raise Failure(f"{heading}: {name} is {value!r}, which is no {kind}")
         expect(absent in gone, False, f"{heading}: {name} is printed although: {absent}")
     for name, (_, absent) in page.items():
-        excused = absent in gone or absent == RANKS_ABSENT or (absent in DEVICE_ABSENT and not on_device)
+        excused = absent in gone or absent == RANKS_ABSENT or (absent in DEVICE_ABSENT
+                                                               and not on_device)
         if name not in fields and not excused:
             raise Failure(f"docs/json.md has {name} under '{heading}'; --json does not print it")
 
@@ -122,7 +123,8 @@ def test_devices():
 
 
 def test_source():
-    """Includes the fields that are printed only with a device, but not those of KMC (app/kmc/kmc.c)."""
+    """Includes the fields that are printed only with a device, but not those of KMC
+    (app/kmc/kmc.c)."""
     written = set()
     for path in set((SOURCE / "app").rglob("*.c")) - {SOURCE / "app/kmc/kmc.c"}:
         written |= set(re.findall(r'\bjson_(?:string|number|real|bool|begin)\(&?json, "(\w+)"',

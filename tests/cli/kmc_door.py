@@ -37,7 +37,8 @@ def make_reads():
 
 
 class Folder:
-    """A folder with the reads in several formats, and links to the program named kcount-kmc and kmc."""
+    """A folder with the reads in several formats, and links to the program named kcount-kmc and
+    kmc."""
 
     def __init__(self, folder):
         self.path = pathlib.Path(folder)
@@ -55,11 +56,13 @@ class Folder:
             os.symlink(KCOUNT, self.path / link)
 
     def call(self, *arguments, program="./kcount-kmc", code=0, message="", **options):
-        """Run kcount-kmc and return its standard output. Standard error must contain message, or be empty."""
-        done = subprocess.run([program, *map(str, arguments)], cwd=self.path, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, **options)
+        """Run kcount-kmc and return its standard output. Standard error must contain message, or be
+        empty."""
+        done = subprocess.run([program, *map(str, arguments)], cwd=self.path,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         if done.returncode != code or message not in done.stderr or (not message and done.stderr):
-            raise Failure(f"{arguments}: exit {done.returncode}, wanted {code}; {done.stderr!r}, wanted {message!r}")
+            raise Failure(f"{arguments}: exit {done.returncode}, wanted {code}; {done.stderr!r}, "
+                          f"wanted {message!r}")
         return done.stdout
 
     def kcount(self, *arguments):
@@ -90,7 +93,8 @@ def capped(dump, cap):
 def test_outputs(f):
     """The k-mers are those of kcount with the same bounds; counts are capped after the filter."""
     for options, ours, cap in (((), ("-k25", "--min=2"), 255),
-                               (("-k21", "-ci3", "-cs6", "-cx300"), ("-k21", "--min=3", "--max=300"), 6),
+                               (("-k21", "-ci3", "-cs6", "-cx300"),
+                                ("-k21", "--min=3", "--max=300"), 6),
                                (("-k64", "-ci0", "-b"), ("-k64", "--stranded"), 255),
                                (("-k5", "-ci300", "-cs7"), ("-k5", "--min=300"), 7),
                                (("-k9", "-cs99999999999"), ("-k9", "--min=2"), 2**32)):
@@ -121,8 +125,8 @@ def test_inputs(f):
     """The content decides, whatever format is declared; a list names several files."""
     f.kcount("a.fq", "-k", 25, "--min", 2, "-o", "ours.kc", "--quiet")
     wanted = capped(f.kcount("dump", "ours.kc"), 255)
-    for arguments in (("-fq", "a.fq.gz"), ("-fa", "a.fa"), ("-fm", "wrapped.fa"), ("-fbam", "a.bam"), ("a.fa",),
-                      ("-fa", "/dev/stdin")):
+    for arguments in (("-fq", "a.fq.gz"), ("-fa", "a.fa"), ("-fm", "wrapped.fa"),
+                      ("-fbam", "a.bam"), ("a.fa",), ("-fa", "/dev/stdin")):
         with open(f.path / "a.fa") as stdin:
             f.call(*arguments, "out", "tmp", stdin=stdin)
         same_text(f.counts("out.kmc_pre"), wanted, str(arguments))
@@ -133,7 +137,8 @@ def test_inputs(f):
 
 @in_folder
 def test_vg(f):
-    """vg's command line, with a link named kmc on PATH; nothing is left in the working directory."""
+    """vg's command line, with a link named kmc on PATH; nothing is left in the working
+    directory."""
     path = f"{f.path}/bin:{os.environ['PATH']}"
     text = f.call(*VG, "a.fq", "sample", "tmp", program="kmc", env={**os.environ, "PATH": path})
     if not text.startswith("1st stage: ") or len(text.splitlines()) != 13:
@@ -152,8 +157,8 @@ def test_tuning(f):
     f.call("-w", "-jsummary.json", "a.fq", "none", "tmp")
     if f.names() != sorted([*before, "summary.json"]):
         raise Failure(f"-w wrote {set(f.names()) - set(before)}")
-    f.call("-sm", "-r", "-v", "-hp", "-p7", "-n64", "-sf1", "-sp1", "-sr1", "--opt-out-size", "-t3", "-fa", "a.fq",
-           "tuned", "tmp")
+    f.call("-sm", "-r", "-v", "-hp", "-p7", "-n64", "-sf1", "-sp1", "-sr1", "--opt-out-size", "-t3",
+           "-fa", "a.fq", "tuned", "tmp")
     for ending in (".kmc_pre", ".kmc_suf"):
         if (f.path / f"plain{ending}").read_bytes() != (f.path / f"tuned{ending}").read_bytes():
             raise Failure(f"tuning changed {ending}")
@@ -163,16 +168,25 @@ def test_tuning(f):
 def test_refusals(f):
     before = f.names()
     names = ("a.fq", "out", "tmp")
-    for arguments, message in ((("-e", *names), "-e is not supported"), (("-hc", *names), "-hc is not supported"),
-                               (("-fkmc", *names), "-fkmc is not supported"), (("-fx", *names), "'-fx': expected -f<a/q/m/bam>"),
-                               (("-ovcf", *names), "'-ovcf': expected -o"), (("-okmc kff", *names), "'-okmc kff': expected -o"),
+    for arguments, message in ((("-e", *names), "-e is not supported"),
+                               (("-hc", *names), "-hc is not supported"),
+                               (("-fkmc", *names), "-fkmc is not supported"),
+                               (("-fx", *names), "'-fx': expected -f<a/q/m/bam>"),
+                               (("-ovcf", *names), "'-ovcf': expected -o"),
+                               (("-okmc kff", *names), "'-okmc kff': expected -o"),
                                (("--foo", *names), "'--foo' is not an option"),
-                               (("-z5", *names), "'-z5' is not an option"), (("-k256", *names), "-k: '256' is not"),
-                               (("-k", "29", *names), "-k: '' is not"), (("-cx1e9", *names), "-cx: '1e9' is not"),
-                               (("-k21", "-k31", *names), "-k21 and -k31 exclude each other"), (("-m0", *names), "-m: '0' is not"),
-                               (("-j", *names), "'-j': expected -j"), ((*names, "-k31"), "unexpected '-k31' after"),
-                               (("a.fq", "out"), "are needed"), (("missing", "out", "tmp"), "cannot open missing"),
-                               (("a.fq", "out", "nowhere"), "kcount-kmc: there is no folder nowhere\n"),
+                               (("-z5", *names), "'-z5' is not an option"),
+                               (("-k256", *names), "-k: '256' is not"),
+                               (("-k", "29", *names), "-k: '' is not"),
+                               (("-cx1e9", *names), "-cx: '1e9' is not"),
+                               (("-k21", "-k31", *names), "-k21 and -k31 exclude each other"),
+                               (("-m0", *names), "-m: '0' is not"),
+                               (("-j", *names), "'-j': expected -j"),
+                               ((*names, "-k31"), "unexpected '-k31' after"),
+                               (("a.fq", "out"), "are needed"),
+                               (("missing", "out", "tmp"), "cannot open missing"),
+                               (("a.fq", "out", "nowhere"),
+                                "kcount-kmc: there is no folder nowhere\n"),
                                (("a.fq", "nowhere/out", "tmp"), "nowhere/out"),
                                (("-jnowhere/j", *names), "nowhere/j")):
         text = f.call(*arguments, code=1, message=message)
@@ -209,9 +223,12 @@ def test_same_names(f):
                                (("-ja.fa", "a.fa", "new", "tmp"), "a.fa is an input"),
                                (("-w", "-jx.kff", "@names", "new", "tmp"), "x.kff is an input"),
                                (("-jnames", "@names", "new", "tmp"), "names is an input"),
-                               (("-jnew.kmc_pre", "a.fa", "new", "tmp"), "two outputs have the name new.kmc_pre"),
-                               (("-j./new.kff", "-okff", "a.fa", "new", "tmp"), "are the same file"),
-                               (("a.fa", "tmp/", "tmp"), "'tmp/' is a folder"), (("a.fa", "", "tmp"), "is empty"),
+                               (("-jnew.kmc_pre", "a.fa", "new", "tmp"),
+                                "two outputs have the name new.kmc_pre"),
+                               (("-j./new.kff", "-okff", "a.fa", "new", "tmp"),
+                                "are the same file"),
+                               (("a.fa", "tmp/", "tmp"), "'tmp/' is a folder"),
+                               (("a.fa", "", "tmp"), "is empty"),
                                (("-jtmp/.", "a.fa", "new", "tmp"), "'tmp/.' is a folder")):
         f.call("-k5", *arguments, code=1, message=message)
         if f.names() != before or any(path.read_bytes() != text for path, text in files.items()):
@@ -226,7 +243,8 @@ def test_failures(f):
     (f.path / "cut.fq.gz").write_bytes((f.path / "a.fq.gz").read_bytes()[:-2000])
     before, files = f.names(), {path: path.read_bytes() for path in f.path.glob("out.*")}
     for form in ("kmc", "kff"):
-        f.call(f"-o{form}", "-jsummary.json", "cut.fq.gz", "out", "tmp", code=1, message="cut.fq.gz")
+        f.call(f"-o{form}", "-jsummary.json", "cut.fq.gz", "out", "tmp", code=1,
+               message="cut.fq.gz")
     if f.names() != before or any(path.read_bytes() != text for path, text in files.items()):
         raise Failure("a failed count changed something")
 
@@ -243,7 +261,8 @@ def test_without_sequence(f):
             raise Failure(f"{name}: {text!r}")
         f.call("-ci1", name, "none", "tmp", message=f"{name} holds no sequence")
     wanted = f.call("-okff", "a.fq", "a", "tmp").split("Stats:")[1]
-    got = f.call("-okff", "@some", "some", "tmp", message="none.fq holds no sequence").split("Stats:")[1]
+    got = f.call("-okff", "@some", "some", "tmp",
+                 message="none.fq holds no sequence").split("Stats:")[1]
     if got != wanted or (f.path / "some.kff").read_bytes() != (f.path / "a.kff").read_bytes():
         raise Failure(f"@some: {got!r}, not {wanted!r}")
 
@@ -253,12 +272,15 @@ def test_summary(f):
     """A summary that cannot be written leaves the output as it was; "-" is a file, as for kmc."""
     for form in ("kmc", "kff"):
         before = f.names()
-        text = f.call(f"-o{form}", "-j/dev/full", "a.fq", "new", "tmp", code=1, message="cannot write to /dev/full")
+        text = f.call(f"-o{form}", "-j/dev/full", "a.fq", "new", "tmp", code=1,
+                      message="cannot write to /dev/full")
         if text or f.names() != before:
-            raise Failure(f"-o{form} -j/dev/full: printed {text!r}, left {set(f.names()) - set(before)}")
+            raise Failure(f"-o{form} -j/dev/full: printed {text!r}, left "
+                          f"{set(f.names()) - set(before)}")
         f.call(f"-o{form}", "a.fq", "out", "tmp")
         files = {path: path.read_bytes() for path in f.path.glob("out.*")}
-        f.call(f"-o{form}", "-j/dev/full", "b.fq", "out", "tmp", code=1, message="cannot write to /dev/full")
+        f.call(f"-o{form}", "-j/dev/full", "b.fq", "out", "tmp", code=1,
+               message="cannot write to /dev/full")
         if any(path.read_bytes() != text for path, text in files.items()):
             raise Failure(f"-o{form} -j/dev/full replaced an output")
     f.call("-w", "-j/dev/full", "a.fq", "none", "tmp", code=1, message="cannot write to /dev/full")
@@ -282,14 +304,15 @@ def test_help(f):
 
 def same_files(f, options, operands):
     """
-    kmc and kcount-kmc write the same k-mers and counts, and report the same numbers. kmc gets a lower -m, because it
-    allocates all of that memory at once, which may be more than this machine has.
+    kmc and kcount-kmc write the same k-mers and counts, and report the same numbers. kmc gets a
+    lower -m, because it allocates all of that memory at once, which may be more than this machine
+    has.
     """
     reports = []
     for name, program in (("theirs", "kmc"), ("ours", "./kcount-kmc")):
         given = ["-m2" if option == "-m128" and program == "kmc" else option for option in options]
-        done = subprocess.run([program, *given, f"-j{name}.json", *operands, name, "tmp"], cwd=f.path,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([program, *given, f"-j{name}.json", *operands, name, "tmp"],
+                              cwd=f.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise Failure(f"{program} {options}: {done.stderr}")
         stats = json.loads((f.path / f"{name}.json").read_text())["Stats"]
@@ -312,7 +335,8 @@ def test_like_kmc(f):
                              (("-k31", "-b", "-ci1"), "a.fq"), (("-k5", "-cs4294967295"), "a.fq"),
                              (("-k77", "-fa"), "a.fa"), (("-k27", "-fm", "-cx3"), "wrapped.fa"),
                              (("-k21", "-ci0", "-cs0"), "a.fq"),
-                             (("-k33", "-ci1", "-cs100000"), "@list"), (("-k21", "-fbam"), "a.bam")):
+                             (("-k33", "-ci1", "-cs100000"), "@list"),
+                             (("-k21", "-fbam"), "a.bam")):
         for form in (("-okmc",), ("-okff",)):
             same_files(f, (*options, *form, "-t2"), (operand,))
     for operand in ("a.fq", "@list"):
@@ -322,7 +346,8 @@ def test_like_kmc(f):
 if __name__ == "__main__":
     if len(sys.argv) < 4:
         main([test_outputs, test_cap_of_zero, test_inputs, test_vg, test_tuning, test_refusals,
-              test_own_meanings, test_same_names, test_failures, test_without_sequence, test_summary, test_help])
+              test_own_meanings, test_same_names, test_failures, test_without_sequence,
+              test_summary, test_help])
     elif shutil.which("kmc") is None:
         print("kmc is not installed: skipped")
         sys.exit(SKIPPED)

@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 from lib import session
-from lib.model import COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram, lines
+from lib.model import (COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram,
+                       lines)
 from lib.session import expect
 from lib.tools import SKIPPED, main
 
@@ -53,10 +54,11 @@ def fasta(reads):
 def check(s, rng, name, model, what, k):
     """Every way to read a file agrees with the model."""
     expect(s.kcount("dump", name, "-t", rng.choice((1, 3))), lines(model), f"{what}: dump")
-    expect(s.kcount("hist", name, "-t", rng.choice((1, 2, 5)), "--max-count", MOST), histogram(model),
-           f"{what}: hist")
+    expect(s.kcount("hist", name, "-t", rng.choice((1, 2, 5)), "--max-count", MOST),
+           histogram(model), f"{what}: hist")
     s.kcount("check", name)
-    asked = rng.sample(sorted(model), min(len(model), 30)) + ["".join(rng.choices("ACGT", k=k)) for _ in range(5)]
+    asked = rng.sample(sorted(model), min(len(model), 30)) + ["".join(rng.choices("ACGT", k=k))
+                                                              for _ in range(5)]
     stranded = json.loads(s.kcount("info", name, "--json"))["stranded"]
     wanted = "".join(f"{kmer}\t{model.get(canonical(kmer, stranded), 0)}\n" for kmer in asked)
     s.write("asked", "\n".join(asked) + "\n")
@@ -76,7 +78,8 @@ def test_histories():
         s = Session()
         model = count(["ACGT" * 100], k, stranded)
         s.write("first.fa", fasta(["ACGT" * 100]))
-        s.kcount("first.fa", "-k", k, *(["--stranded"] if stranded else []), "-o", "db.kc", "--quiet")
+        s.kcount("first.fa", "-k", k, *(["--stranded"] if stranded else []), "-o", "db.kc",
+                 "--quiet")
         for step in range(7):
             what = f"k={k} stranded={stranded} step {step}"
             action = rng.choice(("add", "add", "remove", "remove", "remove few", "compact"))
@@ -94,7 +97,8 @@ def test_histories():
                     model.pop(kmer, None)
             elif action == "remove few":
                 gone = rng.sample(sorted(model), min(3, len(model))) + ["C" * k]
-                asked = [kmer.translate(COMPLEMENT)[::-1] if not stranded else kmer for kmer in gone]
+                asked = [kmer.translate(COMPLEMENT)[::-1] if not stranded else kmer
+                         for kmer in gone]
                 s.write("gone.txt", "".join(f"{kmer}\t7\n" for kmer in asked[1:]))
                 s.kcount("remove", "db.kc", asked[0].lower(), "-f", "gone.txt")
                 for kmer in gone:
@@ -121,9 +125,10 @@ def test_same_bytes():
         for name in "abc":
             s.write(name + ".fa", fasta(random_reads(rng, genome, 300, k)))
             s.kcount(name + ".fa", "-k", k, *strands)
-        all_at_once = lambda *options: s.kcount("a.fa", "b.fa", "c.fa", "-k", k, *strands, *options, "--force",
-                                                "-o", "all.kc")
-        same = lambda name, what: expect((s.path / name).read_bytes() == (s.path / "all.kc").read_bytes(), True,
+        all_at_once = lambda *options: s.kcount("a.fa", "b.fa", "c.fa", "-k", k, *strands, *options,
+                                                "--force", "-o", "all.kc")
+        read = lambda name: (s.path / name).read_bytes()
+        same = lambda name, what: expect(read(name) == read("all.kc"), True,
                                          f"k={k} {what}: same bytes")
         all_at_once()
         s.kcount("merge", "a.kc", "b.kc", "c.kc", "-o", "m.kc")
@@ -184,11 +189,15 @@ def test_operations():
             for given, rule in rules.items():
                 names = rng.choices(sorted(models), k=rng.choice((2, 2, 3, 5)))
                 least, most = rng.choice(((1, MOST), (1, MOST), (2, MOST), (1, 4), (2, 6)))
-                call = [operation, *(name + ".kc" for name in names), *(["--counts", given] if given else []),
-                        *(["--min", least] if least > 1 else []), *(["--max", most] if most < MOST else [])]
-                report = json.loads(s.kcount(*call, "-o", "out.kc", "--force", "--json", "-t", rng.choice((1, 2, 5))))
+                call = [operation, *(name + ".kc" for name in names),
+                        *(["--counts", given] if given else []),
+                        *(["--min", least] if least > 1 else []),
+                        *(["--max", most] if most < MOST else [])]
+                report = json.loads(s.kcount(*call, "-o", "out.kc", "--force", "--json", "-t",
+                                             rng.choice((1, 2, 5))))
                 kind = "union" if operation == "merge" else operation
-                wanted = {kmer: n for kmer, n in combine(kind, rule, [models[name] for name in names]).items()
+                wanted = {kmer: n for kmer,
+                          n in combine(kind, rule, [models[name] for name in names]).items()
                           if least <= n <= most}
                 what = f"k={k} {call}"
                 expect(s.kcount("dump", "out.kc"), lines(wanted), what)
@@ -197,7 +206,8 @@ def test_operations():
                 if rng.random() < 0.3:
                     s.kcount("check", "out.kc")
         s.kcount("merge", "none.kc", "-o", "out.kc", "--force")
-        expect((s.path / "out.kc").read_bytes() == (s.path / "none.kc").read_bytes(), True, "merge of nothing")
+        expect((s.path / "out.kc").read_bytes() == (s.path / "none.kc").read_bytes(), True,
+               "merge of nothing")
 
 
 def test_merge_of_parts():
@@ -209,7 +219,8 @@ def test_merge_of_parts():
     for name in names:
         s.kcount("compact", name)
     s.kcount("merge", *names, "-o", "n.kc")
-    expect((s.path / "m.kc").read_bytes() == (s.path / "n.kc").read_bytes(), True, "merge of compact files")
+    expect((s.path / "m.kc").read_bytes() == (s.path / "n.kc").read_bytes(), True,
+           "merge of compact files")
 
 
 def test_filtered_files():
@@ -218,7 +229,8 @@ def test_filtered_files():
     s.write("x.fa", fasta(["ACGTTGCATTACG" * 3, "ACGTTGCATTT", "GGGGGGGGGGG"]))
     s.kcount("x.fa", "-k", 5, "--min", 2, "--max", 4, "-o", "f.kc")
     s.kcount("merge", "f.kc", "-o", "g.kc")
-    expect((s.path / "f.kc").read_bytes() == (s.path / "g.kc").read_bytes(), True, "merge of a filtered file")
+    expect((s.path / "f.kc").read_bytes() == (s.path / "g.kc").read_bytes(), True,
+           "merge of a filtered file")
     s.kcount("merge", "f.kc", "f.kc", "-o", "h.kc")
     s.kcount("check", "h.kc")
     report = json.loads(s.kcount("info", "h.kc", "--json"))
@@ -238,7 +250,8 @@ def test_summaries():
     s.write("b.fa", ">b\nACGTACN\n")
     report = json.loads(s.kcount("add", "a.kc", "b.fa", "--json"))
     for key, value in {"output": "a.kc", "inputs": ["b.fa"], "runs": 2, "kmers": 4, "distinct": 2,
-                       "reads": 1, "bases": 7, "skipped_letters": 1, "k": 3, "stranded": False}.items():
+                       "reads": 1, "bases": 7, "skipped_letters": 1, "k": 3,
+                       "stranded": False}.items():
         expect(report[key], value, f"add --json, {key}")
     expect("added to a.kc, now 2 runs" in s.said, True, "summary of add")
     report = json.loads(s.kcount("remove", "a.kc", "ACG", "-f", "b.fa", "--json"))
@@ -252,9 +265,11 @@ def test_summaries():
            (3, 1, 2, ["a.fq", "b.fa"]), "info --json")
     expect("k-mers in these        2\n" in s.kcount("info", "a.kc"), True, "info")
     report = json.loads(s.kcount("compact", "a.kc", "--json"))
-    for key, value in {"output": "a.kc", "runs_read": 3, "written": True, "dropped_distinct": 2}.items():
+    for key, value in {"output": "a.kc", "runs_read": 3, "written": True,
+                       "dropped_distinct": 2}.items():
         expect(report[key], value, f"compact --json, {key}")
-    expect(json.loads(s.kcount("compact", "a.kc", "--json"))["written"], False, "compact of one run")
+    expect(json.loads(s.kcount("compact", "a.kc", "--json"))["written"], False,
+           "compact of one run")
     for call in (["add", "a.kc", "b.fa"], ["remove", "a.kc", "ACG"], ["compact", "a.kc"],
                  ["merge", "a.kc", "-o", "c.kc"]):
         s.kcount(*call, "--quiet")
@@ -280,19 +295,24 @@ def test_failures():
     s.write("short.fa", ">x\nAC\n")
     for call in (["merge"], ["union"], ["intersect"], ["subtract"]):
         fails(s, *call, "a.kc", "four.kc", "-o", "x.kc", message="four.kc has k = 4", code=2)
-        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc", message="strands.kc holds stranded ones", code=2)
+        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc",
+              message="strands.kc holds stranded ones", code=2)
         fails(s, *call, "a.kc", "cut.kc", "-o", "x.kc", message="cut.kc")
         fails(s, *call, "a.kc", "flipped.kc", "-o", "x.kc", message="flipped.kc")
         fails(s, *call, "a.kc", "nowhere.kc", "-o", "x.kc", message="nowhere.kc")
         fails(s, *call, "a.kc", "a.kc", "-o", "four.kc", message="four.kc already exists")
-        fails(s, *call, "four.kc", "four.kc", "-o", "four.kc", "--force", message="four.kc is an input", code=2)
+        fails(s, *call, "four.kc", "four.kc", "-o", "four.kc", "--force",
+              message="four.kc is an input", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "nowhere/x.kc", message="nowhere")
         fails(s, *call, "a.kc", "a.kc", message="output", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "-", message="standard output", code=2)
-        fails(s, *call, "a.kc", "a.kc", "-o", "x.kc", "--min", 5, "--max", 4, message="--min", code=2)
+        fails(s, *call, "a.kc", "a.kc", "-o", "x.kc", "--min", 5, "--max", 4, message="--min",
+              code=2)
         fails(s, *call, "-o", "x.kc", message="", code=2)
-    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is not one of", code=2)
-    fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc", message="subtraction", code=2)
+    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is not one of",
+          code=2)
+    fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc", message="subtraction",
+          code=2)
     fails(s, "subtract", "a.kc", "-o", "x.kc", message="", code=2)
     for call in (["add", "DB", "a.fq"], ["remove", "DB", "ACG"], ["compact", "DB"]):
         for name in ("nowhere.kc", "cut.kc", "a.fq"):

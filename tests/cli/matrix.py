@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 
-from lib.tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
+from lib.tools import (SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file,
+                       same_text, write_formats)
 
-KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 97, 101, 127, 128, 129, 200,
-         255)
+KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 97, 101, 127, 128,
+         129, 200, 255)
 THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB for each thread; 0: no bound
 
@@ -69,13 +70,15 @@ def naive(path, k, stranded, *options):
 def gpu_options(rng, table):
     """Bounds so small that many runs leave the device; a random table if table is None."""
     options = ["--table", table or rng.choice(TABLES)]
-    for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)), ("--gpu-batch", rng.choice(GPU_BATCH))):
+    for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)),
+                        ("--gpu-batch", rng.choice(GPU_BATCH))):
         if value:
             options += [name, f"{value}M" if name == "--gpu-memory" else value]
     return options
 
 
-def counting(tmp, k, stranded, threads=2, memory=0, device=DEVICE, rng=random.Random(31), table=None):
+def counting(tmp, k, stranded, threads=2, memory=0, device=DEVICE, rng=random.Random(31),
+             table=None):
     """The options that count and hist share."""
     options = ["-k", k, "-t", threads, "--device", device, *(["--stranded"] if stranded else [])]
     if device != "cpu":
@@ -85,7 +88,8 @@ def counting(tmp, k, stranded, threads=2, memory=0, device=DEVICE, rng=random.Ra
     return options
 
 
-def count(folder, output, k, stranded, *options, inputs=("reads",), stdin=None, device=DEVICE, **how):
+def count(folder, output, k, stranded, *options, inputs=("reads",), stdin=None, device=DEVICE,
+          **how):
     command = [KCOUNT, "count", *inputs, "-o", output, "--json", "--force", *options,
                *counting(output.parent, k, stranded, device=device, **how)]
     counted = json.loads(run(*command, cwd=folder, stdin=stdin))
@@ -151,7 +155,8 @@ def chunks():
             first, other = folder / "first.kc", folder / "other.kc"
             formats = write_formats(reads, folder / "in")
             count(folder / "in" / "fastq", first, k, False, threads=1, device="cpu")
-            same_text(dump(first), naive(folder / "in" / "fastq" / "reads", k, False), f"chunks k={k}")
+            same_text(dump(first), naive(folder / "in" / "fastq" / "reads", k, False),
+                      f"chunks k={k}")
             for form in formats:
                 for threads in (5,) if SMALL else (1, 2, 5):
                     count(folder / "in" / form, other, k, False, threads=threads)
@@ -162,8 +167,8 @@ def spill():
     """More reads than fit into the bound: spilled bytes are reported, the file stays the same."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        run(SIMULATE, "--genome", "150K", "--coverage", "20", "--repeats", "0.3", "--n-rate", "0.001",
-            "--error", "0.01", "--threads", "2", "-o", folder / "reads")
+        run(SIMULATE, "--genome", "150K", "--coverage", "20", "--repeats", "0.3", "--n-rate",
+            "0.001", "--error", "0.01", "--threads", "2", "-o", folder / "reads")
         first, other = folder / "first.kc", folder / "other.kc"
         modes = ((12, False), (31, False), (31, True), (55, True), (101, False))
         for k, stranded in modes[1::3] if SMALL else modes:
@@ -218,7 +223,8 @@ def skewed_reads():
     yield "poly-A", ["A" * 150] * 8000
     yield "one long A", ["A" * 2_000_000]
     yield "all identical", [one] * 20000
-    yield "one read very often", [one] * 10000 + ["".join(letters[i:i + 150]) for i in range(0, 300_000, 90)]
+    yield "one read very often", [one] * 10000 + ["".join(letters[i:i + 150])
+                                                  for i in range(0, 300_000, 90)]
     yield "two letters", ["AT" * 75, "TA" * 75, "A" * 75 + "T" * 75] * 3000
     yield "all distinct", ["".join(letters)]
     yield "shorter than most k", ["".join(letters[i:i + 20]) for i in range(0, 200_000, 10)]
@@ -231,12 +237,14 @@ def compare_engines(folder, k, stranded, what):
         if bounds:
             count(folder, folder / "first.kc", k, stranded, *bounds, device="cpu")
         count(folder, folder / "other.kc", k, stranded, *bounds, table=table)
-        same_file(folder / "other.kc", folder / "first.kc", f"{what} k={k} {table} {bounds} {DEVICE}")
+        same_file(folder / "other.kc", folder / "first.kc",
+                  f"{what} k={k} {table} {bounds} {DEVICE}")
 
 
 def skew():
     """Both engines and the oracle on skewed reads."""
-    modes = ((11, False), (31, False), (32, True), (55, False), (64, False), (96, False), (101, True))
+    modes = ((11, False), (31, False), (32, True), (55, False), (64, False), (96, False),
+             (101, True))
     for number, (name, bases) in enumerate(skewed_reads()):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)

@@ -186,9 +186,11 @@ def test_other_commands(folder):
     for command in ("merge", "union", "intersect", "subtract"):
         bounded(size, command, *parts, "-o", folder / "set.kc", *common, "--force",
                 "--device", "cpu")
-    run(SIMULATE, "--genome", "50000", "--length", "500", "-o", folder / "few.fq", "--coverage", "1")
+    run(SIMULATE, "--genome", "50000", "--length", "500", "-o", folder / "few.fq", "--coverage",
+        "1")
     for k, nfiles, fails in ((31, 900, None),
-                             (255, 950, "is not enough for a merge of 950 sorted runs; allow more memory "
+                             (255, 950,
+                              "is not enough for a merge of 950 sorted runs; allow more memory "
                                         "with -m")):
         few = count(folder, size, 1, folder / "few.fq", "few.kc", k=k)
         bounded(size, "merge", *([few] * nfiles), "-o", folder / "set.kc", *common, "--force",

@@ -27,8 +27,8 @@ class Clone:
         os.symlink(SOURCE / "data", self.session.path / "data")
 
     def paste(self, command):
-        environment = dict(os.environ, PATH=f"{KCOUNT.parent}:{os.environ['PATH']}", LC_ALL="C.UTF-8",
-                           CUDA_VISIBLE_DEVICES="")
+        environment = dict(os.environ, PATH=f"{KCOUNT.parent}:{os.environ['PATH']}",
+                           LC_ALL="C.UTF-8", CUDA_VISIBLE_DEVICES="")
         done = subprocess.run(["bash", "-c", command], cwd=self.session.path,
                               env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=120)

@@ -41,10 +41,11 @@ def compare():
 def kmc_operations(folder, k):
     """(our call, their text) for each operation of kmc_tools that kcount also has."""
     for name in "ab":
-        run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", folder / name, folder / f"{name}.kmc",
-            folder)
+        run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", folder / name,
+            folder / f"{name}.kmc", folder)
     rules = ("", "min", "max", "sum", "left", "right")
-    for theirs, rule in (*(("union", rule) for rule in rules), *(("intersect", rule) for rule in rules),
+    for theirs, rule in (*(("union", rule) for rule in rules),
+                         *(("intersect", rule) for rule in rules),
                          ("intersect", "diff"), ("kmers_subtract", ""), ("counters_subtract", "")):
         run("kmc_tools", "simple", folder / "a.kmc", folder / "b.kmc", theirs, folder / "c.kmc",
             *([f"-oc{rule}"] if rule else []), "-ci1", "-cs4294967295")
@@ -56,7 +57,8 @@ def kmc_operations(folder, k):
 
 def jellyfish_operations(folder, k):
     for name in "ab":
-        run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-t", 2, "-o", folder / f"{name}.jf", folder / name)
+        run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-t", 2, "-o", folder / f"{name}.jf",
+            folder / name)
     for option, call in (([], ["merge"]), (["--max"], ["union", "--counts", "max"])):
         run("jellyfish", "merge", *option, "-o", folder / "c.jf", folder / "a.jf", folder / "b.jf")
         yield call, run("jellyfish", "dump", "-c", "-t", folder / "c.jf")
@@ -65,12 +67,14 @@ def jellyfish_operations(folder, k):
 def jellyfish_dumps(reads, k, folder):
     """(our options, what the other program prints)"""
     run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf", reads)
-    for ours, theirs in ((["--fasta"], []), (["--columns", "space"], ["-c"]), (["--columns", "tab"], ["-c", "-t"])):
+    for ours, theirs in ((["--fasta"], []), (["--columns", "space"], ["-c"]),
+                         (["--columns", "tab"], ["-c", "-t"])):
         yield ours, run("jellyfish", "dump", *theirs, folder / "theirs.jf")
 
 
 def kmc_dumps(reads, k, folder):
-    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", reads, folder / "theirs", folder)
+    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", reads, folder / "theirs",
+        folder)
     for call in (["kmc_dump"], ["kmc_tools", "transform"]):
         run(*call, folder / "theirs", *(["dump"] if len(call) > 1 else []), folder / "theirs.txt")
         yield ["--columns", "tab"], (folder / "theirs.txt").read_bytes()
@@ -105,12 +109,15 @@ def compare_histograms():
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             text = gzip.decompress((DATA / name).read_bytes())
-            (folder / "reads").write_bytes(text.replace(b"U", b"T") if name.startswith("hairpin") else text)
-            run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf", folder / "reads")
+            (folder / "reads").write_bytes(text.replace(b"U", b"T")
+                                           if name.startswith("hairpin") else text)
+            run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf",
+                folder / "reads")
             run(KCOUNT, folder / "reads", "-k", k, "--quiet", "-o", folder / "ours.kc")
             for high in (1, 2, 7, 100, 10000):
                 ours = run(KCOUNT, "hist", "--jellyfish", "--max-count", high, folder / "ours.kc")
-                same_text(ours, run("jellyfish", "histo", "-h", high, folder / "theirs.jf"), f"{name} histo -h {high}")
+                same_text(ours, run("jellyfish", "histo", "-h", high, folder / "theirs.jf"),
+                          f"{name} histo -h {high}")
             ours = run(KCOUNT, "hist", "--jellyfish", folder / "ours.kc")
             same_text(ours, run("jellyfish", "histo", folder / "theirs.jf"), f"{name} histo")
 
@@ -131,8 +138,10 @@ def compare_operations():
             for name in "ab":
                 run(KCOUNT, folder / name, "-k", k, "--quiet", "-o", folder / f"{name}.kc")
             for call, theirs in OPERATIONS[sys.argv[2]](folder, k):
-                run(KCOUNT, *call, folder / "a.kc", folder / "b.kc", "-o", folder / "c.kc", "--force", "--quiet")
-                same_text(run(KCOUNT, "dump", folder / "c.kc"), in_order(theirs), f"k={k} {call} against {sys.argv[2]}")
+                run(KCOUNT, *call, folder / "a.kc", folder / "b.kc", "-o", folder / "c.kc",
+                    "--force", "--quiet")
+                same_text(run(KCOUNT, "dump", folder / "c.kc"), in_order(theirs),
+                          f"k={k} {call} against {sys.argv[2]}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import time
 
-from lib.mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each, make_inputs, processes, reads,
+from lib.mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each,
+                     make_inputs, processes, reads,
                  wait_for_end, wait_for_ranks, with_faults)
 from lib.session import KCOUNT, Session, expect
 from lib.tools import Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
@@ -41,8 +42,8 @@ def test_bytes():
     compare(s, "gzip: a rank without input", ["x.fq.gz"], "-k", 31, "--min", 2, nranks=(2,))
     compare(s, "all", ["x.fq", "crlf.fq", "x.fa", "one.fa", "x.fq.gz", "bgzf.fq.gz", "x.bam"],
             "-k", 55, "--min", 3, "--max", 60, "-q", 40)
-    compare(s, "little memory", ["x.fq", "x.fq.gz"], "-k", 31, "-m", "256M", "--engine-memory", "1M",
-            nranks=(3,))
+    compare(s, "little memory", ["x.fq", "x.fq.gz"], "-k", 31, "-m", "256M", "--engine-memory",
+            "1M", nranks=(3,))
 
 
 def make_large_inputs(s):
@@ -55,12 +56,14 @@ def make_large_inputs(s):
 
 def written(s, prefixes, *arguments):
     """How many bytes each rank has written to x.kc, or to x.k21.kc and so on."""
-    out, _ = launch_each(s, prefixes, "count", *arguments, "-o", "x.kc", "--force", "--quiet", "--json")
+    out, _ = launch_each(s, prefixes, "count", *arguments, "-o", "x.kc", "--force", "--quiet",
+                         "--json")
     reports = json.loads(out)
     found = []
     for report in reports if isinstance(reports, list) else [reports]:
         ranks = report["ranks"]
-        expect(sum(rank["written_bytes"] for rank in ranks), report["output_bytes"], "written by all")
+        expect(sum(rank["written_bytes"] for rank in ranks), report["output_bytes"],
+               "written by all")
         expect(report["output_bytes"], (s.path / report["output"]).stat().st_size, "size")
         found.append([rank["written_bytes"] for rank in ranks])
     return found
@@ -80,8 +83,10 @@ def test_who_writes():
             else:
                 for each in written(s, [[]] * nranks, *call[2:-2]):
                     wrote = [nbytes > 0 for nbytes in each]
-                    expect(wrote, [True] + [not gather] * (nranks - 1), f"{call}: which ranks wrote")
-            names = sorted(name for name in s.names() if name.startswith("x.") and name.endswith(".kc"))
+                    expect(wrote, [True] + [not gather] * (nranks - 1),
+                           f"{call}: which ranks wrote")
+            names = sorted(name for name in s.names() if name.startswith("x.")
+                           and name.endswith(".kc"))
             for name in names:
                 if (s.path / name).read_bytes() != (s.path / name.replace("x", "one")).read_bytes():
                     raise Failure(f"{call}: {name} differs")
@@ -96,12 +101,13 @@ def test_gather_alone():
     make_large_inputs(s)
     s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet")
     s.kcount("count", "x.fq", "-k", 31, "-o", "x.kc", "--quiet", "--gather")
-    expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, "the same file")
+    expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
+           "the same file")
 
 
 def test_ways_into_the_file():
-    """A rank opens the file through the process that has it, or by its temporary name, if it has one. A rank
-    that can do neither sends its part."""
+    """A rank opens the file through the process that has it, or by its temporary name, if it has
+    one. A rank that can do neither sends its part."""
     if FAULT is None:
         return
     s = Session()
@@ -112,17 +118,20 @@ def test_ways_into_the_file():
     named = with_faults(named=95)  # no file without a name can be created
     closed = with_faults(hidden="/fd/")
     away = ["sh", "-c", 'cd elsewhere && exec "$@"', "sh"]
-    for prefixes, wanted in (([named, [], away], [True, True, True]), ([[], [], closed], [True, True, False]),
+    for prefixes, wanted in (([named, [], away], [True, True, True]),
+                             ([[], [], closed], [True, True, False]),
                              ([named, closed, away + closed], [True, True, False])):
         each, = written(s, prefixes, *inputs)
         expect([nbytes > 0 for nbytes in each], wanted, "which ranks wrote")
-        expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, "the same file")
+        expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
+               "the same file")
         expect([name for name in s.names() if "tmp" in name], [], "temporary files")
         expect(list((s.path / "elsewhere").iterdir()), [], "files elsewhere")
 
 
 def test_failed_writes():
-    """A rank's disk is full, or its part cannot be flushed: its message appears, and the old file stays."""
+    """A rank's disk is full, or its part cannot be flushed: its message appears, and the old file
+    stays."""
     if FAULT is None:
         return
     s = Session()
@@ -136,8 +145,8 @@ def test_failed_writes():
                                      ("fsync", 1, "error", "cannot write x.kc: ")):
             prefixes = [[], []]
             prefixes[rank] = with_faults(only=call, at=at, kind=kind)
-            lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc", "--force",
-                                "--quiet", code=1)[1]
+            lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc",
+                                "--force", "--quiet", code=1)[1]
             if len(lines) != 1 or f"rank {rank} on" not in lines[0] or said not in lines[0]:
                 raise Failure(f"rank {rank}, {call}: said {lines}")
             expect(s.names(), before, "files")
@@ -148,7 +157,8 @@ def test_more_ranks_than_records():
     s = Session()
     for name in "tiny.fq", "tiny.fa":
         form = fastq if name.endswith("fq") else fasta
-        s.write(name, form([(b"ACGTACGTTGCA", b"@+@+@+@+@+@+"), (b"TTTTTTTTTTTT", b"+@+@+@+@+@+@")]))
+        s.write(name,
+                form([(b"ACGTACGTTGCA", b"@+@+@+@+@+@+"), (b"TTTTTTTTTTTT", b"+@+@+@+@+@+@")]))
         compare(s, name, [name], "-k", 3, nranks=(4,))
 
 
@@ -160,7 +170,8 @@ def test_skew():
 
 
 def test_cuts():
-    """Cuts at every kind of place: qualities that look like headers, records longer than a window."""
+    """Cuts at every kind of place: qualities that look like headers, records longer than a
+    window."""
     s = Session()
     odd = [(b"ACGTTGCAAC" * 3, b"@" * 30), (b"TGCATTGACA" * 3, b"+" * 30)] * 2000
     s.write("odd.fq", fastq(odd))
@@ -187,8 +198,10 @@ def test_cuts_of_bgzf():
     s.write("two.fq.gz", blocks + members)
     compare(s, "gzip after BGZF", ["two.fq.gz"], "-k", 21, nranks=(3,))
     s.write("three.fq.gz", blocks + members + blocks)
-    fails(s, 4, "cannot be shared among processes", "count", "three.fq.gz", "-k", 21, "-o", "new.kc")
-    out, _ = launch(s, 3, "count", "large.fq.gz", "tiny.fq.gz", "-k", 21, "-o", "out.kc", "--quiet", "--json")
+    fails(s, 4, "cannot be shared among processes", "count", "three.fq.gz", "-k", 21, "-o",
+          "new.kc")
+    out, _ = launch(s, 3, "count", "large.fq.gz", "tiny.fq.gz", "-k", 21, "-o", "out.kc", "--quiet",
+                    "--json")
     for rank in json.loads(out)["ranks"]:
         if rank["reads"] == 0:
             raise Failure("a rank has read nothing of large.fq.gz and tiny.fq.gz")
@@ -200,11 +213,11 @@ def test_several_k_and_histogram():
     s.kcount("count", "x.fq", "-k", "21,31,65", "-o", "one.kc", "--quiet")
     launch(s, 3, "count", "x.fq", "-k", "21,31,65", "-o", "many.kc", "--quiet")
     for k in 21, 31, 65:
-        expect((s.path / f"many.k{k}.kc").read_bytes() == (s.path / f"one.k{k}.kc").read_bytes(), True,
-               f"k = {k}")
+        expect((s.path / f"many.k{k}.kc").read_bytes() == (s.path / f"one.k{k}.kc").read_bytes(),
+               True, f"k = {k}")
     wanted = s.kcount("hist", "x.fq", "one.fa", "-k", 3, "--quiet", "--max-count", 10**9)
-    expect(launch(s, 3, "hist", "x.fq", "one.fa", "-k", 3, "--quiet", "--max-count", 10**9)[0], wanted,
-           "hist")
+    expect(launch(s, 3, "hist", "x.fq", "one.fa", "-k", 3, "--quiet", "--max-count", 10**9)[0],
+           wanted, "hist")
 
 
 def test_report():
@@ -231,11 +244,13 @@ def test_summary():
     """Only the first process prints it, with a line about each."""
     s = Session()
     make_inputs(s)
-    done = subprocess.run([*LAUNCH, "-n", "2", KCOUNT, "count", "x.fq", "-k", "31", "-o", "many.kc"],
-                          cwd=s.path, env=ENVIRONMENT, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                          timeout=120)
+    done = subprocess.run([*LAUNCH, "-n", "2", KCOUNT, "count", "x.fq", "-k", "31", "-o",
+                           "many.kc"],
+                          cwd=s.path, env=ENVIRONMENT, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, timeout=120)
     said = done.stderr.decode()
-    for part in "31-mers ", "rank 0 on ", "rank 1 on ", "wrote many.kc, ", " s on 2 processes, up to ":
+    for part in ("31-mers ", "rank 0 on ", "rank 1 on ", "wrote many.kc, ",
+                 " s on 2 processes, up to "):
         expect(said.count(part), 1, f"{part!r} in {said!r}")
     expect(said.endswith(" of memory each\n"), True, f"the last line of {said!r}")
 
@@ -262,7 +277,8 @@ def test_exit_codes():
                             (["dump", "a.kc"], 2), (["help", "nonsense"], 2),
                             (["missing.fq", "-k", 3], 1), (["a.fq", "-k", 3], 0)):
         launch_each(s, [noting] * 3, *arguments)
-        expect([s.read(f"code{rank}") for rank in range(3)], [f"{code}\n"] * 3, f"codes of {arguments}")
+        expect([s.read(f"code{rank}") for rank in range(3)], [f"{code}\n"] * 3,
+               f"codes of {arguments}")
 
 
 def test_help():
@@ -298,8 +314,8 @@ def test_another_program():
         s.kcount("check", "x.kc")
         (s.path / "x.kc").unlink()
     launch(s, 2, "count", "a.fq", "-k", 3, "-o", "x.kc", "--quiet")
-    launch_each(s, [["env", "KCOUNT_MPI=on"], ["env", "KCOUNT_MPI="]], "count", "a.fq", "-k", 3, "-o",
-                "y.kc", "--quiet")
+    launch_each(s, [["env", "KCOUNT_MPI=on"], ["env", "KCOUNT_MPI="]], "count", "a.fq", "-k", 3,
+                "-o", "y.kc", "--quiet")
     expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "the same file")
 
 
@@ -319,20 +335,25 @@ def test_ends():
     names = ["x.fq", "none.fq.gz", "open.fq.gz", "none.fa", "joined.fq.gz"]
     compare(s, "open ends", names, "-k", 31)
     for nranks in 2, 3, 4:
-        out, said = launch(s, nranks, "count", *names, "-k", 31, "-o", "x.kc", "--force", "--quiet", "--json")
+        out, said = launch(s, nranks, "count", *names, "-k", 31, "-o", "x.kc", "--force", "--quiet",
+                           "--json")
         report = json.loads(out)
-        expect(report["inputs_without_end_block"], ["open.fq.gz", "joined.fq.gz"], f"{nranks} ranks: open ends")
-        expect(report["inputs_without_sequence"], ["none.fq.gz", "none.fa"], f"{nranks} ranks: empty inputs")
-        expect([line.split()[2] for line in said], ["open.fq.gz", "joined.fq.gz", "none.fq.gz", "none.fa"], "warnings")
+        expect(report["inputs_without_end_block"], ["open.fq.gz", "joined.fq.gz"],
+               f"{nranks} ranks: open ends")
+        expect(report["inputs_without_sequence"], ["none.fq.gz", "none.fa"],
+               f"{nranks} ranks: empty inputs")
+        expect([line.split()[2] for line in said], ["open.fq.gz", "joined.fq.gz", "none.fq.gz",
+                                                    "none.fa"], "warnings")
         # nothing at all, and proteins
         for inputs in (["x.fq", "zero.fq", "protein.fa"], ["zero.fq", "protein.fa"]):
-            out, said = launch(s, nranks, "count", *inputs, "-k", 31, "-o", "x.kc", "--force", "--quiet",
-                               "--json", "--skip-empty")
-            expect(json.loads(out)["inputs_without_sequence"], ["zero.fq"], f"{nranks} ranks: 0 bytes")
+            out, said = launch(s, nranks, "count", *inputs, "-k", 31, "-o", "x.kc", "--force",
+                               "--quiet", "--json", "--skip-empty")
+            expect(json.loads(out)["inputs_without_sequence"], ["zero.fq"],
+                   f"{nranks} ranks: 0 bytes")
             expect(said[:2], [
                 "kcount: warning: zero.fq holds no sequence: no k-mer was counted in it",
-                "kcount: warning: 67% of the first letters in protein.fa are not A, C, G, T, U or N; is "
-                "this protein?"], f"{nranks} ranks: {inputs}")
+                "kcount: warning: 67% of the first letters in protein.fa are not A, C, G, T, U or "
+                "N; is this protein?"], f"{nranks} ranks: {inputs}")
         fails(s, nranks, "zero.fq is empty", "count", "x.fq", "zero.fq", "-k", 31, "-o", "new.kc")
         fails(s, nranks, "open.fa.gz is truncated", "count", "open.fa.gz", "-k", 31, "-o", "new.kc")
         out, said = launch(s, nranks, "hist", "none.fa", "-k", 31, "--quiet")
@@ -348,15 +369,17 @@ def test_lists():
     compare(s, "a list", ["@list"], "-k", 31, nranks=(2,))
     before = s.names()
     said = launch(s, 2, "count", "@fifo", "-k", 31, "-o", "new.kc", code=1)[1]
-    expect(any("fifo is not a regular file: with several processes" in line for line in said), True, f"{said}")
+    expect(any("fifo is not a regular file: with several processes" in line for line in said), True,
+           f"{said}")
     expect(s.names(), before, "files")
 
 
 def fails_elsewhere(s, message):
-    """The third rank works in another folder, finds another x.fq there or none, and says so; no other one does."""
+    """The third rank works in another folder, finds another x.fq there or none, and says so; no
+    other one does."""
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
-    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
-                           f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh",
+                           "-c", f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
     said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
     expect(done.returncode != 0, True, "it fails")
@@ -373,7 +396,8 @@ def test_input_that_one_rank_cannot_see():
 
 
 def test_inputs_of_different_sizes():
-    """A file is still being written, or a rank sees it late: its parts would overlap, or leave a gap."""
+    """A file is still being written, or a rank sees it late: its parts would overlap, or leave a
+    gap."""
     s = Session()
     make_inputs(s)
     (s.path / "elsewhere").mkdir()
@@ -385,9 +409,10 @@ def test_different_command_lines():
     """Each process counts by itself."""
     s = Session()
     make_inputs(s)
-    subprocess.run([*LAUNCH, "-n", "3", "sh", "-c", f"exec {KCOUNT} count x.fq -k 3$OMPI_COMM_WORLD_RANK "
-                    "-o own$OMPI_COMM_WORLD_RANK.kc --quiet"], cwd=s.path, env=ENVIRONMENT, check=True,
-                   stdin=subprocess.DEVNULL, timeout=60)
+    subprocess.run([*LAUNCH, "-n", "3", "sh", "-c",
+                    f"exec {KCOUNT} count x.fq -k 3$OMPI_COMM_WORLD_RANK "
+                    "-o own$OMPI_COMM_WORLD_RANK.kc --quiet"], cwd=s.path, env=ENVIRONMENT,
+                   check=True, stdin=subprocess.DEVNULL, timeout=60)
     for rank in range(3):
         s.kcount("count", "x.fq", "-k", f"3{rank}", "-o", "one.kc", "--force", "--quiet")
         expect((s.path / f"own{rank}.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
@@ -411,12 +436,13 @@ def test_killed_rank():
 
 
 def stop_a_rank(s, delay):
-    """Stop the last of three processes, some time after they have started. Returns the exit status and kcount's
-    messages; None if the process was stopped so early that MPI still waits for it."""
+    """Stop the last of three processes, some time after they have started. Returns the exit status
+    and kcount's messages; None if the process was stopped so early that MPI still waits for it."""
     name = f"{s.path}/new.kc"
-    job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o", name, "--quiet",
-                            "--rank-patience", "3"], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
+    job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o",
+                            name, "--quiet",
+                            "--rank-patience", "3"], cwd=s.path, env=ENVIRONMENT,
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for_ranks(name, 3)
     time.sleep(delay)
     victim = processes(name)[-1]
@@ -429,7 +455,8 @@ def stop_a_rank(s, delay):
         job.communicate()
         said = None
     wait_for_end(name)
-    return said and (job.returncode, [line for line in said.decode().splitlines() if line.startswith("kcount: ")])
+    return said and (job.returncode,
+                     [line for line in said.decode().splitlines() if line.startswith("kcount: ")])
 
 
 def test_silent_rank():
@@ -451,8 +478,9 @@ def test_silent_rank():
 
 
 main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
-      test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf, test_several_k_and_histogram,
-      test_report, test_summary, test_failures, test_ends, test_lists, test_exit_codes, test_help, test_another_program,
-      test_input_that_one_rank_cannot_see,
+      test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf,
+      test_several_k_and_histogram,
+      test_report, test_summary, test_failures, test_ends, test_lists, test_exit_codes, test_help,
+      test_another_program, test_input_that_one_rank_cannot_see,
       test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])

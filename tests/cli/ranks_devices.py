@@ -15,15 +15,15 @@ from lib.session import KCOUNT, Session, expect
 from lib.tools import SKIPPED, Failure, fasta, fastq, main
 
 ENVIRONMENT["KC_EMULATOR_DEVICES"] = "2"
-LISTED = subprocess.run([KCOUNT, "info", "--devices", "--json"], env=ENVIRONMENT, stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL)
+LISTED = subprocess.run([KCOUNT, "info", "--devices", "--json"], env=ENVIRONMENT,
+                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 if LISTED.returncode != 0:
     print("no device: skipped")
     sys.exit(SKIPPED)
 NDEVICES = len(json.loads(LISTED.stdout))
 MEMORY = ("--gpu-memory", "1G")  # of a device that ranks share
-KEYS = ("kmers", "distinct", "unique", "dropped_distinct", "dropped_kmers", "saturated_kmers", "reads",
-        "bases", "skipped_letters")
+KEYS = ("kmers", "distinct", "unique", "dropped_distinct", "dropped_kmers", "saturated_kmers",
+        "reads", "bases", "skipped_letters")
 
 
 def look_at_ranks(what, one, many, n):
@@ -44,13 +44,13 @@ def look_at_ranks(what, one, many, n):
 
 def compare(s, what, names, *options, nranks=(2, 3), on_device=(), device="cuda"):
     """The same bytes as one process writes on the CPU. Returns the last report."""
-    one = json.loads(s.kcount("count", *names, *options, "--device", "cpu", "-o", "one.kc", "--force",
-                              "--quiet", "--json"))
+    one = json.loads(s.kcount("count", *names, *options, "--device", "cpu", "-o", "one.kc",
+                              "--force", "--quiet", "--json"))
     wanted = (s.path / "one.kc").read_bytes()
     memory = () if "--gpu-memory" in on_device else MEMORY
     for n in nranks:
-        many = json.loads(launch(s, n, "count", *names, *options, *memory, *on_device, "--device", device,
-                                 "-o", "many.kc", "--force", "--quiet", "--json")[0])
+        many = json.loads(launch(s, n, "count", *names, *options, *memory, *on_device, "--device",
+                                 device, "-o", "many.kc", "--force", "--quiet", "--json")[0])
         if (s.path / "many.kc").read_bytes() != wanted:
             raise Failure(f"{what}: {n} ranks write another file")
         look_at_ranks(what, one, many, n)
@@ -62,7 +62,8 @@ def test_bytes():
     make_inputs(s)
     for k, nranks in (21, (3,)), (31, (1, 2, 3)), (55, (2,)), (128, (3,)):
         compare(s, f"k = {k}", ["x.fq"], "-k", k, nranks=nranks)
-        compare(s, f"k = {k}, stranded", ["x.fq", "x.fa"], "-k", k, "--stranded", "-t", 2, nranks=(2,))
+        compare(s, f"k = {k}, stranded", ["x.fq", "x.fa"], "-k", k, "--stranded", "-t", 2,
+                nranks=(2,))
     compare(s, "gzip: a rank without input", ["x.fq.gz"], "-k", 31, "--min", 2, nranks=(2,))
     compare(s, "all", ["x.fq", "crlf.fq", "x.fa", "one.fa", "x.fq.gz", "bgzf.fq.gz", "x.bam"],
             "-k", 55, "--min", 3, "--max", 60, "-q", 40)
@@ -98,11 +99,13 @@ def test_skew():
 
 def test_next_to_nothing():
     s = Session()
-    s.write("tiny.fq", fastq([(b"ACGTACGTTGCA", b"@+@+@+@+@+@+"), (b"TTTTTTTTTTTT", b"+@+@+@+@+@+@")]))
+    s.write("tiny.fq",
+            fastq([(b"ACGTACGTTGCA", b"@+@+@+@+@+@+"), (b"TTTTTTTTTTTT", b"+@+@+@+@+@+@")]))
     s.write("none.fa", b">short\nACG\n")
     for name in "tiny.fq", "none.fa":
         s.kcount("count", name, "-k", 5, "--device", "cpu", "-o", "one.kc", "--force", "--quiet")
-        launch(s, 3, "count", name, "-k", 5, *MEMORY, "--device", "cuda", "-o", "many.kc", "--force", "--quiet")
+        launch(s, 3, "count", name, "-k", 5, *MEMORY, "--device", "cuda", "-o", "many.kc",
+               "--force", "--quiet")
         expect((s.path / "many.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True, name)
 
 
@@ -110,19 +113,21 @@ def test_several_k():
     s = Session()
     make_inputs(s)
     for options in (), ("--min", 2, "--stranded"):
-        s.kcount("count", "x.fq", "-k", "21,31,65", "--device", "cpu", "-o", "one.kc", "--quiet", "--force", *options)
-        launch(s, 3, "count", "x.fq", "-k", "21,31,65", "--device", "cuda", "-o", "many.kc", "--quiet", "--force",
-               *MEMORY, *options)
+        s.kcount("count", "x.fq", "-k", "21,31,65", "--device", "cpu", "-o", "one.kc", "--quiet",
+                 "--force", *options)
+        launch(s, 3, "count", "x.fq", "-k", "21,31,65", "--device", "cuda", "-o", "many.kc",
+               "--quiet", "--force", *MEMORY, *options)
         for k in 21, 31, 65:
-            expect((s.path / f"many.k{k}.kc").read_bytes() == (s.path / f"one.k{k}.kc").read_bytes(), True,
-                   f"k = {k} {options}")
+            many, one = (s.path / f"{name}.k{k}.kc" for name in ("many", "one"))
+            expect(many.read_bytes() == one.read_bytes(), True, f"k = {k} {options}")
 
 
 def test_histogram():
     s = Session()
     make_inputs(s)
     for k in 3, 31:
-        hist = ("hist", "x.fq", "one.fa", "-k", k, "--quiet", "--max-count", 10**9, *MEMORY, "--device")
+        hist = ("hist", "x.fq", "one.fa", "-k", k, "--quiet", "--max-count", 10**9, *MEMORY,
+                "--device")
         expect(launch(s, 3, *hist, "cuda")[0], s.kcount(*hist, "cpu"), f"hist, k = {k}")
 
 
@@ -132,7 +137,8 @@ def test_standard_input():
     make_inputs(s)
     s.kcount("count", "x.fq", "-k", 31, "--device", "cpu", "-o", "one.kc", "--quiet")
     with open(s.path / "x.fq", "rb") as file:
-        launch(s, 3, "count", "-", "-k", 31, *MEMORY, "--device", "cuda", "-o", "many.kc", "--quiet", stdin=file)
+        launch(s, 3, "count", "-", "-k", 31, *MEMORY, "--device", "cuda", "-o", "many.kc",
+               "--quiet", stdin=file)
     expect(s.kcount("dump", "many.kc") == s.kcount("dump", "one.kc"), True, "from a pipe")
 
 
@@ -156,8 +162,10 @@ def fails_on_last(s, devices, message, *options):
     count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet {' '.join(options)}"
     shown = ",".join(map(str, range(devices))) or "none"  # for real devices
     before = s.names()
-    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh", "-c",
-                           f"KC_EMULATOR_DEVICES={devices} CUDA_VISIBLE_DEVICES={shown} exec {count}"], cwd=s.path, env=ENVIRONMENT,
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh",
+                           "-c",
+                           f"KC_EMULATOR_DEVICES={devices} CUDA_VISIBLE_DEVICES={shown} exec "
+                           f"{count}"], cwd=s.path, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
     said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")
             and not line.startswith("kcount: see ")]
@@ -176,7 +184,8 @@ def test_failures():
         fails_on_last(s, 1, "cuda:1", "--device", "cuda:1", *MEMORY)
     count = ("count", "x.fq", "-k", 31, "-o", "new.kc", *MEMORY, "--device")
     fails(s, 3, "cut.fq.gz is truncated", *count, "cuda", "cut.fq.gz")
-    fails(s, 2, "--reader device: with several processes, the host reads", *count, "cuda", "--reader", "device")
+    fails(s, 2, "--reader device: with several processes, the host reads", *count, "cuda",
+          "--reader", "device")
     fails(s, 2, "--tmp", *count, "cuda", "--tmp", "nowhere")
 
 
@@ -186,5 +195,6 @@ def test_killed_rank():
     kill_a_rank(s, "--device", "cuda", *MEMORY)
 
 
-main([test_bytes, test_little_memory, test_many_reads, test_skew, test_next_to_nothing, test_several_k, test_histogram,
+main([test_bytes, test_little_memory, test_many_reads, test_skew, test_next_to_nothing,
+      test_several_k, test_histogram,
       test_standard_input, test_devices, test_failures, test_killed_rank])

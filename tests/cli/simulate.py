@@ -63,7 +63,8 @@ def test_bgzf():
         if packed[-len(END):] != END or [n for n, text in parts if not text] != [len(END)]:
             raise Failure(f"{options}: not one empty block, at the end")
         if any(text.endswith(b"\n") for _, text in parts[:-2]):
-            raise Failure(f"{options}: a block before the last ends with a line, and may end with a record")
+            raise Failure(f"{options}: a block before the last ends with a line, and may end with "
+                          "a record")
         if max(len(text) for _, text in parts) > MOST_TEXT:
             raise Failure(f"{options}: a block is too large")
 

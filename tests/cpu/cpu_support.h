@@ -57,8 +57,8 @@ static inline void pack(struct kc_batch *batch, const char *text)
         pack_letters(batch, text, (uint32_t)strlen(text));
 }
 
-/* Cut a sequence as the reader does for several k. Some sequences are cut from their end, as those of
- * turned reads are. */
+/* Cut a sequence as the reader does for several k. Some sequences are cut from their end, as those
+ * of turned reads are. */
 static inline void pack_pieces(struct kc_batch *batch, const char *text, uint32_t piece,
                                uint32_t shared)
 {

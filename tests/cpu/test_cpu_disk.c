@@ -195,8 +195,8 @@ static void lists_give_disk_back(void **state)
         check_lists(150, 200, true);
 }
 
-/* Without an argument, the tests that any file system passes; with "holes", those that need one that
- * can free single pages of a file. */
+/* Without an argument, the tests that any file system passes; with "holes", those that need one
+ * that can free single pages of a file. */
 int main(int argc, char **argv)
 {
         enum { SKIPPED = 77 };

@@ -82,5 +82,6 @@ for k in 15 21 31 32 41 55 101; do
     awk -v OFS='\t' '{ print $1, ($2 > 32767 ? 32767 : $2) }' "made/kmc-k$k.dump" |
         cmp - "made/fastk-k$k.dump"
 done
-tar --sort=name --owner=0 --group=0 --mtime=@0 --mode=u=rw,go=r -C made -cf - . | xz -9e > files.tar.xz
+tar --sort=name --owner=0 --group=0 --mtime=@0 --mode=u=rw,go=r -C made -cf - . |
+    xz -9e > files.tar.xz
 ls -l files.tar.xz

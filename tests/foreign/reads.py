@@ -1,4 +1,5 @@
-"""Print reads of a random sequence, on both strands, some parts at high depth: counts of 1 to 69,900."""
+"""Print reads of a random sequence, on both strands, some parts at high depth: counts of 1 to
+69,900."""
 import random
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Make the files of one kind of footer: make.sh KCOUNT PREFIX FOLDER, from the folder of this script.
+# Make the files of one kind of footer: make.sh KCOUNT PREFIX FOLDER, from the folder of this
+# script.
 set -e
 kcount=$1 to=$(cd "$3" && pwd)/$2
 cd inputs

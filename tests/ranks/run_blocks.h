@@ -1,6 +1,6 @@
 /*
- * kc_joint_sink for the sink of tests/run_support.h, for tests in which ranks count together. Include
- * this after cmocka.h.
+ * kc_joint_sink for the sink of tests/run_support.h, for tests in which ranks count together.
+ * Include this after cmocka.h.
  */
 #ifndef KC_TESTS_RUN_BLOCKS_H
 #define KC_TESTS_RUN_BLOCKS_H

@@ -105,8 +105,8 @@ static inline enum kc_status thread_take(void *ctx, int from, int tag, void *dat
                                                  : kc_fail(err, KC_EIO, "too long a message");
 }
 
-/* Some messages are not there yet when they are asked for the first time. The rest of one from a rank
- * that is lost never comes. */
+/* Some messages are not there yet when they are asked for the first time. The rest of one from a
+ * rank that is lost never comes. */
 static inline enum kc_status thread_taken(void *ctx, void *request, bool *done, size_t *nbytes,
                                           struct kc_error *err)
 {

@@ -19,7 +19,8 @@ class Done:
 
 
 def run_faulty(s, arguments, code=None, timeout=60, program=KCOUNT, **settings):
-    """Run kcount, or a link to it, with settings of the library, which are named without KC_FAULT_."""
+    """Run kcount, or a link to it, with settings of the library, which are named without
+    KC_FAULT_."""
     with tempfile.TemporaryDirectory() as aside:
         log = pathlib.Path(aside, "log")
         environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_LOG=str(log))

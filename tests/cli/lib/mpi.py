@@ -1,6 +1,6 @@
 """
-What the tests of several ranks have in common: they start processes with mpirun, which is sys.argv[3].
-sys.argv[4], if there is one, is the library of tests/fault.
+What the tests of several ranks have in common: they start processes with mpirun, which is
+sys.argv[3]. sys.argv[4], if there is one, is the library of tests/fault.
 """
 import os
 import pathlib
@@ -19,12 +19,14 @@ FAULT = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
-if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"], env=ENVIRONMENT).returncode:
+if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"],
+                                                               env=ENVIRONMENT).returncode:
     sys.exit(SKIPPED)  # LAUNCH has options of Open MPI; or it starts nothing here
 
 
 def launch(s, nranks, *arguments, code=0, **how):
-    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of standard error."""
+    """Run kcount as nranks processes. Returns standard output, and kcount's own lines of standard
+    error."""
     return launch_each(s, [[]] * nranks, *arguments, code=code, **how)
 
 
@@ -114,17 +116,19 @@ def wait_for_end(output):
 
 
 def kill_a_rank(s, *options):
-    """The job ends soon and leaves nothing behind, whether the first rank waits for standard input or has an output
-    with a temporary name, which it must live long enough to remove."""
+    """The job ends soon and leaves nothing behind, whether the first rank waits for standard input
+    or has an output with a temporary name, which it must live long enough to remove."""
     waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)
     for victim, signo, (prefix, inputs) in ((0, signal.SIGKILL, waits), (-1, signal.SIGKILL, waits),
-                                            (-1, signal.SIGTERM, waits), (-1, signal.SIGKILL, works),
+                                            (-1, signal.SIGTERM, waits),
+                                            (-1, signal.SIGKILL, works),
                                             (0, signal.SIGTERM, works)):
         before = s.names()
         name = f"{s.path}/new.kc"
-        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31", "-o", name,
-                                "--quiet", *options], cwd=s.path, env=ENVIRONMENT, stdin=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
+        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31",
+                                "-o", name,
+                                "--quiet", *options], cwd=s.path, env=ENVIRONMENT,
+                               stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         wait_for_ranks(name, 3)
         os.kill(processes(name)[victim], signo)
         try:

@@ -43,8 +43,8 @@ class Session:
 
     def start(self, *arguments, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.Popen([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
-                                **how)
+        return subprocess.Popen([KCOUNT, *map(str, arguments)], cwd=self.path,
+                                stderr=subprocess.PIPE, **how)
 
     def kcount(self, *arguments, code=0, message="", text=None, **how):
         """
@@ -57,7 +57,8 @@ class Session:
             how["stdin"] = subprocess.DEVNULL
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("cwd", self.path)
-        done = subprocess.run([KCOUNT, *map(str, arguments)], stderr=subprocess.PIPE, timeout=120, **how)
+        done = subprocess.run([KCOUNT, *map(str, arguments)], stderr=subprocess.PIPE, timeout=120,
+                              **how)
         self.code, self.said = done.returncode, done.stderr.decode(errors="replace")
         said = self.said
         call = "kcount " + " ".join(map(str, arguments))

@@ -60,7 +60,8 @@ def wrapped(line, width):
 
 
 def fastq(reads, width=10**9):
-    return b"".join(b"@r%d some text\n%s\n+\n%s\n" % (i, wrapped(bases, width), wrapped(quality, width))
+    return b"".join(b"@r%d some text\n%s\n+\n%s\n" % (i, wrapped(bases, width),
+                                                      wrapped(quality, width))
                     for i, (bases, quality) in enumerate(reads))
 
 
@@ -79,7 +80,8 @@ def sam(reads):
     for i, (bases, quality) in enumerate(reads):
         if i % 50 == 7:
             flag = 256 if i % 100 < 50 else 2048
-            lines.append(b"r%d\t%d\tchr\t%d\t0\t%dM\t*\t0\t0\t%s\t*" % (i, flag, i + 1, len(extra), extra))
+            lines.append(b"r%d\t%d\tchr\t%d\t0\t%dM\t*\t0\t0\t%s\t*" % (i, flag, i + 1, len(extra),
+                                                                        extra))
         bases = bases.replace(b"U", b"T").replace(b"u", b"t")
         lines.append(b"r%d\t4\t*\t0\t0\t*\t*\t0\t0\t%s\t%s" % (i, bases or b"*", quality or b"*"))
     return b"\n".join(lines) + b"\n"
@@ -128,7 +130,8 @@ def bgzf_block(text):
 
 def bgzf(text, size=20000):
     """Blocks that end in the middle of lines, and the empty one that marks the end."""
-    return b"".join(bgzf_block(text[i:i + size]) for i in range(0, len(text), size)) + bgzf_block(b"")
+    return b"".join(bgzf_block(text[i:i + size])
+                    for i in range(0, len(text), size)) + bgzf_block(b"")
 
 
 def write_formats(reads, folder):

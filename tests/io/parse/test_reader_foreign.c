@@ -35,15 +35,19 @@ static void test_compressed(void **state)
         REFUSE("\xfd\x37zXZ\0\0\4 and so on", PLAIN,
                " is compressed with xz, which kcount cannot read [xz -dc FILE]");
         REFUSE("\xfd\x37zXZ\0\0\4 and so on", GZIP,
-               " is compressed with xz inside gzip, which kcount cannot read [gzip -dc FILE | xz -dc -]");
+               " is compressed with xz inside gzip, which kcount cannot read "
+               "[gzip -dc FILE | xz -dc -]");
         REFUSE("BZh91AY&SY", PLAIN,
                " is compressed with bzip2, which kcount cannot read [bzip2 -dc FILE]");
         REFUSE("\x04\x22\x4d\x18 and so on", ZSTD,
-               " is compressed with lz4 inside zstd, which kcount cannot read [zstd -dc FILE | lz4 -dc -]");
+               " is compressed with lz4 inside zstd, which kcount cannot read "
+               "[zstd -dc FILE | lz4 -dc -]");
         REFUSE("\x1f\x8b\x08\0\0\0\0\0", GZIP,
-               " is compressed with gzip inside gzip, which kcount cannot read [gzip -dc FILE | gzip -dc -]");
+               " is compressed with gzip inside gzip, which kcount cannot read "
+               "[gzip -dc FILE | gzip -dc -]");
         REFUSE("\x1f\x8b\x08\0\0\0\0\0", BLOCKS,
-               " is compressed with gzip inside BGZF, which kcount cannot read [gzip -dc FILE | gzip -dc -]");
+               " is compressed with gzip inside BGZF, which kcount cannot read "
+               "[gzip -dc FILE | gzip -dc -]");
         REFUSE("PK\3\4\x14\0", PLAIN, " is a zip archive [unzip -p FILE]");
 }
 
@@ -56,7 +60,8 @@ static void test_tar(void **state)
         refuse(tar, sizeof tar, PLAIN,
                " is a tar archive, which kcount cannot read [tar -xOf FILE]");
         refuse(tar, sizeof tar, GZIP,
-               " is a tar archive inside gzip, which kcount cannot read [gzip -dc FILE | tar -xOf -]");
+               " is a tar archive inside gzip, which kcount cannot read "
+               "[gzip -dc FILE | tar -xOf -]");
 }
 
 static void test_other_kinds(void **state)
@@ -86,7 +91,8 @@ static void test_unknown(void **state)
 {
         (void)state;
 #define NEITHER \
-        " is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with '@' or '>', but "
+        " is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): " \
+        "it does not begin with '@' or '>', but "
         REFUSE("hello, world\n", PLAIN, NEITHER "with \"hello, world\"");
         REFUSE("\n\t\nchr1\t0\t100\n", GZIP, NEITHER "with \"chr1 0 100\"");
         REFUSE("a line that is longer than what is shown of it\n", PLAIN,
@@ -96,9 +102,11 @@ static void test_unknown(void **state)
         REFUSE("ABCDEF\1\2\3\4", PLAIN, NEITHER "with the bytes 41 42 43 44 45 46 01 02");
 #undef NEITHER
         REFUSE("ACGTACGT\nACGTT\n", PLAIN,
-               " is a list of sequences without '>' lines, which kcount cannot read [awk '{ print \">\" NR \"\\n\" $1 }' FILE]");
+               " is a list of sequences without '>' lines, which kcount cannot read "
+               "[awk '{ print \">\" NR \"\\n\" $1 }' FILE]");
         REFUSE("ACGTACGT\tx\n", GZIP,
-               " is a list of sequences without '>' lines inside gzip, which kcount cannot read [gzip -dc FILE | awk '{ print \">\" NR \"\\n\" $1 }']");
+               " is a list of sequences without '>' lines inside gzip, which kcount cannot read "
+               "[gzip -dc FILE | awk '{ print \">\" NR \"\\n\" $1 }']");
         REFUSE("ACGTACGT\t12\n", GZIP, " is a list of k-mers and their counts");
         REFUSE("acgu 1\n", PLAIN, " is a list of k-mers and their counts");
 }
@@ -154,10 +162,10 @@ static void test_wide(void **state)
                          " is %s text, which kcount cannot read [iconv -f %s -t UTF-8 FILE]",
                          forms[f].encoding, forms[f].encoding);
                 refuse(wide.data, wide.n, PLAIN, want);
-                snprintf(
-                        want, sizeof want,
-                        " is %s text inside zstd, which kcount cannot read [zstd -dc FILE | iconv -f %s -t UTF-8 -]",
-                        forms[f].encoding, forms[f].encoding);
+                snprintf(want, sizeof want,
+                         " is %s text inside zstd, which kcount cannot read "
+                         "[zstd -dc FILE | iconv -f %s -t UTF-8 -]",
+                         forms[f].encoding, forms[f].encoding);
                 refuse(wide.data, wide.n, ZSTD, want);
                 drop(&wide);
                 drop(&body);
@@ -168,11 +176,15 @@ static void test_returns_only(void **state)
 {
         (void)state;
         static const char want[] =
-                " is text whose lines end with a carriage return only (old Mac), which kcount cannot read [tr '\\r' '\\n' < FILE]";
+                " is text whose lines end with a carriage return only (old Mac), "
+                "which kcount cannot read "
+                "[tr '\\r' '\\n' < FILE]";
         REFUSE("@a\rACGT\r+\rIIII\r", PLAIN, want);
         REFUSE(">a\rACGT\r>b\rACGT", PLAIN, want);
         REFUSE("@a\rACGT\r+\rIIII\r", GZIP,
-               " is text whose lines end with a carriage return only (old Mac) inside gzip, which kcount cannot read [gzip -dc FILE | tr '\\r' '\\n']");
+               " is text whose lines end with a carriage return only (old Mac) inside gzip, "
+               "which kcount cannot read "
+               "[gzip -dc FILE | tr '\\r' '\\n']");
 }
 
 /* A byte order mark is skipped, however it is packed, and wherever chunks cut it. */
@@ -215,7 +227,8 @@ static void test_mark_before_sam(void **state)
 {
         (void)state;
         REFUSE(KC_BOM "@HD\tVN:1.6\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n", PLAIN,
-               " is SAM that begins with a UTF-8 byte order mark, which kcount cannot read [tail -c +4 FILE]");
+               " is SAM that begins with a UTF-8 byte order mark, which kcount cannot read "
+               "[tail -c +4 FILE]");
 }
 
 int main(void)
