@@ -2,8 +2,8 @@
  * kcount range: print the k-mers between two bounds.
  */
 #include "app/cli/command.h"
-#include "app/cli/kmer_text.h"
 #include "app/cli/misplaced.h"
+#include "app/cli/typed_kmer.h"
 #include "app/store/dumping.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"

@@ -1,9 +1,9 @@
 #include "app/cli/misplaced.h"
 
 #include "app/cli/command.h"
-#include "app/cli/kmer_text.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
+#include "app/cli/typed_kmer.h"
 #include "io/store.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "app/store/exporting.h"
 
-#include "app/cli/kmer_text.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
 #include "app/cli/suggest.h"
+#include "app/cli/typed_kmer.h"
 #include "app/store/walking.h"
 #include "kmer/kmer.h"
 

@@ -6,7 +6,7 @@
 #define APP_STORE_EXPORTING_H
 
 #include "base/job.h"
-#include "io/formats/writer.h"
+#include "io/formats/export.h"
 #include "io/store.h"
 
 /* The names of the formats, for help and for shells. */

@@ -11,8 +11,8 @@
  * of where their fields are, and refer to other objects by their distance. Here every object comes
  * after those that refer to it.
  */
+#include "io/formats/export_internal.h"
 #include "io/formats/pack.h"
-#include "io/formats/write.h"
 #include "kmer/text.h"
 
 #include <stdio.h>

@@ -10,9 +10,9 @@
  *
  * As in FastK, the histogram shows the counts before filtering.
  */
+#include "io/formats/export_internal.h"
 #include "io/formats/pack.h"
 #include "io/formats/prefix.h"
-#include "io/formats/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "io/formats/reader.h"
+#include "io/formats/import_internal.h"
 #include "io/input/damage.h"
 
 #include <inttypes.h>

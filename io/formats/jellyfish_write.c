@@ -9,9 +9,9 @@
  * Jellyfish does not record how many records there are. A member of our own does; it comes first,
  * and its number is padded with blanks, so that it can be filled in at the end.
  */
+#include "io/formats/export_internal.h"
 #include "io/formats/jellyfish_header.h"
 #include "io/formats/pack.h"
-#include "io/formats/write.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef KC_IO_FORMATS_KFF_READ_H
 #define KC_IO_FORMATS_KFF_READ_H
 
-#include "io/formats/reader.h"
+#include "io/formats/import_internal.h"
 
 enum {
         KC_KFF_MARK_NBYTES = 3,          /* "KFF", at both ends of the file */

@@ -9,8 +9,8 @@
  *      'i' index of both and of the footer
  *      'v' the footer, "KFF"
  */
+#include "io/formats/export_internal.h"
 #include "io/formats/pack.h"
-#include "io/formats/write.h"
 
 enum {
         ENCODING = 0x1b, /* A=0 C=1 G=2 T=3 */

@@ -8,9 +8,9 @@
  * The number of a prefix is the number of k-mers with lower prefixes. The prefix length is chosen
  * so that the bases after the prefix fill whole bytes.
  */
+#include "io/formats/export_internal.h"
 #include "io/formats/pack.h"
 #include "io/formats/prefix.h"
-#include "io/formats/write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef KC_IO_FORMATS_PREFIXED_H
 #define KC_IO_FORMATS_PREFIXED_H
 
-#include "io/formats/reader.h"
+#include "io/formats/import_internal.h"
 
 /* A file that holds records. */
 struct kc_prefixed_part {

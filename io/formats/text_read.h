@@ -4,7 +4,7 @@
 #ifndef KC_IO_FORMATS_TEXT_READ_H
 #define KC_IO_FORMATS_TEXT_READ_H
 
-#include "io/formats/reader.h"
+#include "io/formats/import_internal.h"
 
 /*
  * Begin to read text at the offset of import->in, as kc_import_text reads a whole file.

@@ -1,7 +1,7 @@
 /*
  * Lines of text: a k-mer, a tab, its count.
  */
-#include "io/formats/write.h"
+#include "io/formats/export_internal.h"
 #include "kmer/text.h"
 
 static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)

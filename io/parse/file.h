@@ -7,7 +7,7 @@
 #include "io/inflate/source.h"
 #include "io/parse/alignments.h"
 #include "io/parse/bam.h"
-#include "io/parse/shares.h"
+#include "io/parse/pieces.h"
 #include "io/parse/text.h"
 
 struct kc_file {

@@ -12,8 +12,8 @@
 #include "io/input/detect.h"
 #include "io/input/inputs.h"
 #include "io/parse/file.h"
+#include "io/parse/pieces.h"
 #include "io/parse/segment.h"
-#include "io/parse/shares.h"
 #include "io/parse/stored.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
  *
  *      byte 0: k - 1 | text, or words and counts
  */
-#include "app/cli/kmer_text.h"
 #include "app/cli/size.h"
+#include "app/cli/typed_kmer.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
 #include "tests/fuzz/require.h"

@@ -1,5 +1,5 @@
 /* How ranks share inputs: every byte once, in shares of about the same size. */
-#include "io/parse/shares.h"
+#include "io/parse/pieces.h"
 
 #include "tests/random.h"
 

@@ -1,15 +1,15 @@
 /*
  * Private to the writers of this room: what each format provides, and what all formats share.
  *
- * A format's records go to its first file. writer.c collects filtered pairs into batches and calls
+ * A format's records go to its first file. export.c collects filtered pairs into batches and calls
  * the format to encode them. The format adds what comes before and after the records, and maintains
  * its indexes.
  */
-#ifndef KC_FORMATS_WRITE_H
-#define KC_FORMATS_WRITE_H
+#ifndef KC_IO_FORMATS_EXPORT_INTERNAL_H
+#define KC_IO_FORMATS_EXPORT_INTERNAL_H
 
+#include "io/formats/export.h"
 #include "io/formats/out.h"
-#include "io/formats/writer.h"
 #include "kmer/kmer.h"
 
 #include <string.h>

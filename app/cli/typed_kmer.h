@@ -1,8 +1,8 @@
 /*
  * k-mers that the user typed.
  */
-#ifndef APP_CLI_KMER_TEXT_H
-#define APP_CLI_KMER_TEXT_H
+#ifndef APP_CLI_TYPED_KMER_H
+#define APP_CLI_TYPED_KMER_H
 
 #include "base/status.h"
 

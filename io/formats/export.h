@@ -5,8 +5,8 @@
  * A format may have several files. They appear under their names only when all are complete, and
  * together (kc_new_files_commit).
  */
-#ifndef KC_FORMATS_WRITER_H
-#define KC_FORMATS_WRITER_H
+#ifndef KC_IO_FORMATS_EXPORT_H
+#define KC_IO_FORMATS_EXPORT_H
 
 #include "base/new_file.h"
 #include "io/formats/format.h"

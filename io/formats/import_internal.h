@@ -1,8 +1,8 @@
 /*
  * Private to io/formats: what the readers of all formats share.
  */
-#ifndef KC_IO_FORMATS_READER_H
-#define KC_IO_FORMATS_READER_H
+#ifndef KC_IO_FORMATS_IMPORT_INTERNAL_H
+#define KC_IO_FORMATS_IMPORT_INTERNAL_H
 
 #include "io/formats/import.h"
 #include "io/input/input.h"

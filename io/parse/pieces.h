@@ -2,8 +2,8 @@
  * How several ranks share the inputs: whole files and, where records can be found (io/parse/cut.h),
  * ranges of bytes, so that all ranks read about as many bases.
  */
-#ifndef KC_IO_PARSE_SHARES_H
-#define KC_IO_PARSE_SHARES_H
+#ifndef KC_IO_PARSE_PIECES_H
+#define KC_IO_PARSE_PIECES_H
 
 #include "base/status.h"
 

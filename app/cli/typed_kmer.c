@@ -1,4 +1,4 @@
-#include "app/cli/kmer_text.h"
+#include "app/cli/typed_kmer.h"
 
 #include "kmer/kmer.h"
 

@@ -1,4 +1,4 @@
-#include "io/formats/write.h"
+#include "io/formats/export_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "io/parse/shares.h"
+#include "io/parse/pieces.h"
 
 #include <stdlib.h>
 
