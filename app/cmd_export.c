@@ -30,8 +30,8 @@ struct export
         struct exporting_files files;
         const char *input;
         struct kc_store *store;
-        struct kc_format_writer *writer;
-        struct kc_format_written written;
+        struct kc_export *writer;
+        struct kc_export_written written;
 };
 
 static enum kc_status check_settings(const struct export_settings *s, struct kc_error *err)
@@ -133,7 +133,7 @@ static enum kc_status run_export(const struct invocation *call, struct kc_error 
         writing_report(&e.writing, &(struct writing_report){
                                            .ctx = &e, .put_text = put_text, .put_json = put_json });
 out:
-        kc_format_close(e.writer);
+        kc_export_close(e.writer);
         kc_store_close(e.store);
         exporting_free(&e.files);
         free(e.output);

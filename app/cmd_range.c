@@ -27,7 +27,7 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
         KC_TRY(dumping_check(&s->common, input, err));
         KC_TRY(stores_open(&request.store, input, err));
         kc_store_get_info(request.store, &info);
-        KC_TRY(kmer_text_range(call->operands[1], call->operands[2], info.k, from, to, err));
+        KC_TRY(typed_kmer_range(call->operands[1], call->operands[2], info.k, from, to, err));
         KC_TRY(dumping_run(call, &s->common, &request, err));
 out:
         kc_store_close(request.store);

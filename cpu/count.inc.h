@@ -416,7 +416,7 @@ static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader 
         return W(unfold)(c, overflow, err);
 }
 
-/* Append one list's share of the staged pairs, without splitting a pair. */
+/* Append the staged pairs of one list, without splitting a pair. */
 static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32_t list,
                                       const uint8_t *staged, size_t nbytes, size_t key_nbytes,
                                       struct kc_error *err)

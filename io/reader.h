@@ -33,7 +33,8 @@ struct kc_reader_options {
                                    as much as is useful */
         struct kc_reader_bound bound; /* for kc_error.needed_nbytes */
         /* If several ranks (ranks/exchange.h) read the inputs together, which of them this is. All
-         * must see all inputs: each opens every file, to find its share. nranks 0: it reads all. */
+         * must see all inputs: each opens every file, to find its pieces. nranks = 0: one process
+         * reads all of them. */
         int rank, nranks;
         /* For tests; 0: the default. */
         size_t chunk_nbytes; /* text that a worker takes at a time */

@@ -54,7 +54,7 @@ enum kc_status misplaced_check_sequence(const struct invocation *call, const cha
                                         struct kc_error *err)
 {
         struct kc_error refused = { 0 };
-        if (kmer_text_check(text, k, &refused) == KC_OK)
+        if (typed_kmer_check(text, k, &refused) == KC_OK)
                 return KC_OK;
         return access(text, R_OK) == 0 ? refuse_file(call, text, err) : kc_fail_as(err, &refused);
 }

@@ -50,7 +50,7 @@ static void begin_stage(struct progress *p, int stage, double now)
         p->shown.label = p->plan.labels[stage];
         p->shown.stage = number_of(&p->plan, stage);
         p->shown.done = 0;
-        p->shown.share = -1;
+        p->shown.fraction = -1;
 }
 
 /* Take over what the job has done. Between two stages, the job may have the number of one stage and
@@ -61,11 +61,11 @@ static void update(struct progress *p, double now)
         const int stage = atomic_load(&p->job->stage);
         const double done = (double)atomic_load(&p->job->done);
         const double total = (double)atomic_load(&p->job->total);
-        const double share = total <= 0 ? -1 : done < total ? done / total : 1;
+        const double fraction = total <= 0 ? -1 : done < total ? done / total : 1;
         if (number_of(&p->plan, stage) > shown->stage)
                 begin_stage(p, stage, now);
         shown->done = done > shown->done ? done : shown->done;
-        shown->share = share > shown->share ? share : shown->share;
+        shown->fraction = fraction > shown->fraction ? fraction : shown->fraction;
         shown->seconds = now - p->start;
         shown->stage_seconds = now - p->stage_start;
 }

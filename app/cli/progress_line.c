@@ -28,7 +28,7 @@ static const char *format_time(double seconds, char text[TIME_NBYTES])
 
 static bool is_known(const struct progress_state *s)
 {
-        return s->share >= 0;
+        return s->fraction >= 0;
 }
 
 static enum progress_unit unit_of(const struct progress_state *s)
@@ -41,7 +41,7 @@ static void format_amount(const struct progress_state *s, char text[PART_NBYTES]
 {
         text[0] = '\0';
         if (is_known(s))
-                snprintf(text, PART_NBYTES, "%d%%", (int)(s->share * 100));
+                snprintf(text, PART_NBYTES, "%d%%", (int)(s->fraction * 100));
         else if (unit_of(s) == PROGRESS_BYTES)
                 snprintf(text, PART_NBYTES, "%.0f MB", s->done * 1e-6);
         else if (unit_of(s) == PROGRESS_KMERS)
@@ -66,9 +66,9 @@ static void format_left(const struct progress_state *s, enum detail detail, char
         enum { LEAST = 2, MOST = 360000 };
         char time[TIME_NBYTES];
         strcpy(text, " elapsed");
-        if (detail < LEFT || !is_known(s) || s->share == 0 || s->stage_seconds < LEAST)
+        if (detail < LEFT || !is_known(s) || s->fraction == 0 || s->stage_seconds < LEAST)
                 return;
-        const double left = s->stage_seconds * (1 - s->share) / s->share;
+        const double left = s->stage_seconds * (1 - s->fraction) / s->fraction;
         if (left >= LEAST && left < MOST)
                 snprintf(text, PART_NBYTES, ", %s left", format_time(left, time));
 }
@@ -123,7 +123,7 @@ static bool format_line(const struct progress_state *s, enum detail detail, int 
         const int nbar = free < MOST_BAR ? free : MOST_BAR;
         if (nbar < (detail > BAR ? GOOD_BAR : LEAST_BAR))
                 return false;
-        memset(bar, '=', (size_t)(s->share * nbar));
+        memset(bar, '=', (size_t)(s->fraction * nbar));
         snprintf(text, PROGRESS_LINE_NBYTES, "%s[%-*s] %4s%s", front, nbar, bar, amount, back);
         return true;
 }

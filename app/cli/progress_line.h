@@ -13,8 +13,8 @@ struct progress_state {
         const char *label; /* of the stage: "counting 21-mers"; up to 40 letters */
         int label_columns; /* of the longest label */
         int stage, nstages;
-        enum progress_unit unit; /* of stage 1 */
-        double done, share;      /* units of the stage; their share of all, below 0 if unknown */
+        enum progress_unit unit;       /* of stage 1 */
+        double done, fraction;         /* units of the stage; fraction: of all, < 0 if unknown */
         double seconds, stage_seconds; /* since the job began, and since the stage did */
 };
 

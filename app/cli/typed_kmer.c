@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err)
+enum kc_status typed_kmer_check(const char *text, int k, struct kc_error *err)
 {
         size_t length = strlen(text);
         if (length < (size_t)k)
@@ -36,8 +36,8 @@ static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t
         return KC_OK;
 }
 
-enum kc_status kmer_text_range(const char *from, const char *to, int k, uint64_t *from_kmer,
-                               uint64_t *to_kmer, struct kc_error *err)
+enum kc_status typed_kmer_range(const char *from, const char *to, int k, uint64_t *from_kmer,
+                                uint64_t *to_kmer, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(parse_bound(from, k, 'A', from_kmer, err));

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Check text that the user typed: KC_EUSAGE if it is shorter than k or holds anything but bases. */
-enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err);
+enum kc_status typed_kmer_check(const char *text, int k, struct kc_error *err);
 
 /*
  * Parse the bounds of a range, both included. They may be shorter than k, or empty: from is filled
@@ -17,7 +17,7 @@ enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err);
  * after to.
  *   from_kmer, to_kmer  out, [kc_kmer_nwords(k)]
  */
-enum kc_status kmer_text_range(const char *from, const char *to, int k, uint64_t *from_kmer,
-                               uint64_t *to_kmer, struct kc_error *err);
+enum kc_status typed_kmer_range(const char *from, const char *to, int k, uint64_t *from_kmer,
+                                uint64_t *to_kmer, struct kc_error *err);
 
 #endif

@@ -97,7 +97,7 @@ enum kc_status count_name_outputs(struct count *count, struct kc_error *err);
  * Returns their number. */
 enum {
         COUNT_MAX_FILES =
-                OPTION_NUMBERS_MAX * (1 + KC_FORMAT_MAX_FILES) + COUNTING_MAX_OTHER_FILES + 1
+                OPTION_NUMBERS_MAX * (1 + KC_EXPORT_MAX_FILES) + COUNTING_MAX_OTHER_FILES + 1
 };
 size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES]);
 

@@ -212,11 +212,11 @@ static void put_json(const struct kmc_report *r, struct text_out *out)
 /* The output and the file of -j appear together: either both have their names or neither.
  *   writer  NULL: no output
  *   json    NULL: no such file; one that is written in place has its name already */
-static enum kc_status name_files(const struct exporting *exporting, struct kc_format_writer *writer,
+static enum kc_status name_files(const struct exporting *exporting, struct kc_export *writer,
                                  struct text_out *json, struct kc_error *err)
 {
         struct kc_new_file *summary = json != NULL && json->is_new ? &json->file : NULL;
-        struct kc_format_written written;
+        struct kc_export_written written;
         if (writer != NULL)
                 return exporting_commit(exporting, writer, summary, &written, err);
         return summary != NULL ? kc_new_file_commit(summary, err) : KC_OK;
@@ -229,7 +229,7 @@ static enum kc_status count_and_export(const struct invocation *call, const stru
                                        struct kmc_report *report, struct kc_error *err)
 {
         struct kc_store *store = NULL;
-        struct kc_format_writer *writer = NULL;
+        struct kc_export *writer = NULL;
         const struct exporting exporting = export_of(s, files->output);
         enum kc_status status;
         if (!s->no_output)
@@ -248,7 +248,7 @@ static enum kc_status count_and_export(const struct invocation *call, const stru
         KC_TRY(name_files(&exporting, writer, json, err));
         report->seconds[1] = kc_clock_seconds() - counted;
 out:
-        kc_format_close(writer);
+        kc_export_close(writer);
         kc_store_close(store);
         return status;
 }

@@ -25,17 +25,17 @@ static const char *suggest_format(const char *typed, char text[SUGGESTION_NBYTES
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
                 suggestion_offer(&s, others[i][0], others[i][1]);
         for (int i = 0; i < KC_NFILE_FORMATS; i++)
-                suggestion_offer(&s, kc_format_name(i), kc_format_name(i));
+                suggestion_offer(&s, kc_file_format_name(i), kc_file_format_name(i));
         return suggestion_text(&s, text);
 }
 
 enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
 {
-        if (kc_format_find(name, format))
+        if (kc_file_format_find(name, format))
                 return KC_OK;
         char suggestion[SUGGESTION_NBYTES], list[KC_NFILE_FORMATS * 16] = "", *end = list;
         for (int i = 0; i < KC_NFILE_FORMATS; i++)
-                end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_format_name(i));
+                end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_file_format_name(i));
         return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s%s", name, list,
                        suggest_format(name, suggestion));
 }
@@ -53,19 +53,19 @@ char *exporting_name(const char *path, enum kc_file_format format)
         if (asprintf(&name, "%.*s%s", (int)output_stem_length(path), path,
                      endings[format] != NULL ? endings[format] : "") < 0)
                 return NULL;
-        name[kc_format_stem_length(format, name)] = '\0';
+        name[kc_export_stem_length(format, name)] = '\0';
         return name;
 }
 
 char *exporting_stem(const char *name, enum kc_file_format format)
 {
-        return strndup(name, kc_format_stem_length(format, name));
+        return strndup(name, kc_export_stem_length(format, name));
 }
 
 enum kc_status exporting_name_files(const struct exporting *exporting,
                                     struct exporting_files *files, struct kc_error *err)
 {
-        files->n = kc_format_paths(exporting->format, exporting->output, files->paths);
+        files->n = kc_export_paths(exporting->format, exporting->output, files->paths);
         return files->n > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
@@ -75,10 +75,10 @@ void exporting_free(struct exporting_files *files)
                 free(files->paths[--files->n]);
 }
 
-static struct kc_format_options options_of(const struct exporting *exporting, int k, bool stranded,
+static struct kc_export_options options_of(const struct exporting *exporting, int k, bool stranded,
                                            uint64_t nkmers)
 {
-        return (struct kc_format_options){ .format = exporting->format,
+        return (struct kc_export_options){ .format = exporting->format,
                                            .k = k,
                                            .stranded = stranded,
                                            .min_count = exporting->min_count,
@@ -91,10 +91,10 @@ static struct kc_format_options options_of(const struct exporting *exporting, in
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err)
 {
-        struct kc_format_writer *writer = NULL;
-        const struct kc_format_options options = options_of(exporting, k, stranded, 0);
-        enum kc_status status = kc_format_create(&writer, exporting->output, &options, err);
-        kc_format_close(writer);
+        struct kc_export *writer = NULL;
+        const struct kc_export_options options = options_of(exporting, k, stranded, 0);
+        enum kc_status status = kc_export_create(&writer, exporting->output, &options, err);
+        kc_export_close(writer);
         return status;
 }
 
@@ -117,7 +117,7 @@ static size_t batch_nbytes(size_t nwords, size_t n)
 
 struct copying {
         const struct exporting *exporting;
-        struct kc_format_writer *writer;
+        struct kc_export *writer;
         size_t nwords;
 };
 
@@ -145,7 +145,7 @@ static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_
         while (data < end && status == KC_OK) {
                 const struct batch *batch = (const struct batch *)data;
                 const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
-                status = kc_format_put(c->writer, batch->kmers, counts, batch->n, err);
+                status = kc_export_put(c->writer, batch->kmers, counts, batch->n, err);
                 data += batch_nbytes(c->nwords, batch->n);
         }
         return status;
@@ -153,8 +153,8 @@ static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_
 
 /* Pass the k-mers from..to to the writer. */
 static enum kc_status copy(const struct exporting *exporting, struct kc_store *store,
-                           const uint64_t *from, const uint64_t *to,
-                           struct kc_format_writer *writer, size_t nwords, struct kc_error *err)
+                           const uint64_t *from, const uint64_t *to, struct kc_export *writer,
+                           size_t nwords, struct kc_error *err)
 {
         struct copying copying = { exporting, writer, nwords };
         const bool is_whole = exporting->from == NULL && exporting->to == NULL;
@@ -171,7 +171,7 @@ static enum kc_status copy(const struct exporting *exporting, struct kc_store *s
         return walking_run(&walking, err);
 }
 
-static void warn(const struct exporting *exporting, const struct kc_format_written *written)
+static void warn(const struct exporting *exporting, const struct kc_export_written *written)
 {
         if (written->nclipped > 0)
                 message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
@@ -182,34 +182,34 @@ static void warn(const struct exporting *exporting, const struct kc_format_writt
 }
 
 enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
-                              struct kc_format_writer **writer, struct kc_error *err)
+                              struct kc_export **writer, struct kc_error *err)
 {
-        struct kc_format_writer *w = NULL;
+        struct kc_export *w = NULL;
         struct kc_store_info info;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
         enum kc_status status;
         kc_store_get_info(store, &info);
-        const struct kc_format_options options =
+        const struct kc_export_options options =
                 options_of(exporting, info.k, info.stranded, info.ndistinct);
-        KC_TRY(kmer_text_range(exporting->from ? exporting->from : "",
-                               exporting->to ? exporting->to : "", info.k, from, to, err));
-        KC_TRY(kc_format_create(&w, exporting->output, &options, err));
+        KC_TRY(typed_kmer_range(exporting->from ? exporting->from : "",
+                                exporting->to ? exporting->to : "", info.k, from, to, err));
+        KC_TRY(kc_export_create(&w, exporting->output, &options, err));
         KC_TRY(copy(exporting, store, from, to, w, (size_t)kc_kmer_nwords(info.k), err));
-        KC_TRY(kc_format_finish(w, err));
+        KC_TRY(kc_export_finish(w, err));
 out:
         if (status != KC_OK) {
-                kc_format_close(w);
+                kc_export_close(w);
                 w = NULL;
         }
         *writer = w;
         return status;
 }
 
-enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
-                                struct kc_new_file *other, struct kc_format_written *written,
+enum kc_status exporting_commit(const struct exporting *exporting, struct kc_export *writer,
+                                struct kc_new_file *other, struct kc_export_written *written,
                                 struct kc_error *err)
 {
-        enum kc_status status = kc_format_commit(writer, other, written, err);
+        enum kc_status status = kc_export_commit(writer, other, written, err);
         if (status == KC_OK)
                 warn(exporting, written);
         return status;
@@ -218,11 +218,11 @@ enum kc_status exporting_commit(const struct exporting *exporting, struct kc_for
 enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
                                struct kc_error *err)
 {
-        struct kc_format_writer *writer;
-        struct kc_format_written written;
+        struct kc_export *writer;
+        struct kc_export_written written;
         enum kc_status status = exporting_fill(exporting, store, &writer, err);
         if (status == KC_OK)
                 status = exporting_commit(exporting, writer, NULL, &written, err);
-        kc_format_close(writer);
+        kc_export_close(writer);
         return status;
 }

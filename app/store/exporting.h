@@ -38,7 +38,7 @@ char *exporting_stem(const char *name, enum kc_file_format format);
 
 /* The names of an export's files. */
 struct exporting_files {
-        char *paths[KC_FORMAT_MAX_FILES]; /* [n] */
+        char *paths[KC_EXPORT_MAX_FILES]; /* [n] */
         size_t n;
 };
 
@@ -47,7 +47,7 @@ enum kc_status exporting_name_files(const struct exporting *exporting,
                                     struct exporting_files *files, struct kc_error *err);
 void exporting_free(struct exporting_files *files);
 
-/* Check whether k-mers of this length could be exported now. Fails like kc_format_create. */
+/* Check whether k-mers of this length could be exported now. Fails like kc_export_create. */
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err);
 
@@ -58,14 +58,14 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kc_stor
 /*
  * exporting_write in two steps: the first writes everything but the names, and the second gives the
  * files their names, and warns.
- *   writer   out: given to kc_format_close in the end; NULL on failure
- *   other    gets its name together with them, as in kc_format_commit; may be NULL
+ *   writer   out: given to kc_export_close in the end; NULL on failure
+ *   other    gets its name together with them, as in kc_export_commit; may be NULL
  *   written  out
  */
 enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
-                              struct kc_format_writer **writer, struct kc_error *err);
-enum kc_status exporting_commit(const struct exporting *exporting, struct kc_format_writer *writer,
-                                struct kc_new_file *other, struct kc_format_written *written,
+                              struct kc_export **writer, struct kc_error *err);
+enum kc_status exporting_commit(const struct exporting *exporting, struct kc_export *writer,
+                                struct kc_new_file *other, struct kc_export_written *written,
                                 struct kc_error *err);
 
 #endif

@@ -141,7 +141,7 @@ static void put_pair(struct flat *flat, size_t reference, size_t pair[2])
         pair[1] = put(flat, 0, OFFSET_NBYTES);
 }
 
-static void put_schema(struct flat *flat, size_t reference, const struct kc_format_options *options)
+static void put_schema(struct flat *flat, size_t reference, const struct kc_export_options *options)
 {
         struct field fields[] = { { 0 }, /* endianness: little */
                                   { .nbytes = OFFSET_NBYTES },
@@ -182,7 +182,7 @@ static void end_message(struct flat *flat)
         kc_pack_u32(flat->data + 4, (uint32_t)(flat->n - PREFIX_NBYTES));
 }
 
-static void put_schema_message(struct flat *flat, const struct kc_format_options *options)
+static void put_schema_message(struct flat *flat, const struct kc_export_options *options)
 {
         const size_t header = begin_message(flat, SCHEMA_HEADER, 0);
         put_schema(flat, header, options);
@@ -241,20 +241,20 @@ static size_t batch_message_nbytes(void)
 
 /* ---- the file ---- */
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
         return batch_message_nbytes() + body_nbytes(writer->options.k, n) +
                KC_KMER_TEXT_SCRATCH_NBYTES;
 }
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         struct flat flat;
         put_schema_message(&flat, &writer->options);
-        KC_TRY(kc_format_open_out(writer, err));
-        KC_TRY(kc_format_out_write(&writer->outs[0], magic, sizeof magic, err));
-        KC_TRY(kc_format_out_write(&writer->outs[0], flat.data, flat.n, err));
+        KC_TRY(kc_export_open_out(writer, err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], magic, sizeof magic, err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], flat.data, flat.n, err));
 out:
         return status;
 }
@@ -266,8 +266,8 @@ static char *fill_up(const char *begin_of_body, char *to)
         return to;
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
         const int k = writer->options.k;
         struct flat flat;
@@ -283,7 +283,7 @@ static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers
 }
 
 /* The footer without the places of the batches, which come last. */
-static void put_footer(struct flat *flat, const struct kc_format_options *options,
+static void put_footer(struct flat *flat, const struct kc_export_options *options,
                        uint64_t nbatches)
 {
         struct field fields[] = { { .nbytes = 2, .value = METADATA_VERSION },
@@ -299,8 +299,8 @@ static void put_footer(struct flat *flat, const struct kc_format_options *option
 }
 
 /* All batches but the last are full. */
-static enum kc_status write_blocks(struct kc_format_writer *writer, uint64_t first,
-                                   uint64_t nbatches, struct kc_error *err)
+static enum kc_status write_blocks(struct kc_export *writer, uint64_t first, uint64_t nbatches,
+                                   struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const int k = writer->options.k;
@@ -312,7 +312,7 @@ static enum kc_status write_blocks(struct kc_format_writer *writer, uint64_t fir
                 char block[BLOCK_NBYTES], *to = kc_pack_u64(block, offset);
                 to = kc_pack_u64(to, message_nbytes);
                 kc_pack_u64(to, nbytes);
-                KC_TRY(kc_format_out_write(&writer->outs[0], block, sizeof block, err));
+                KC_TRY(kc_export_out_write(&writer->outs[0], block, sizeof block, err));
                 offset += message_nbytes + nbytes;
                 rest -= n;
         }
@@ -320,28 +320,28 @@ out:
         return status;
 }
 
-static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_format_out *out = &writer->outs[0];
+        struct kc_export_out *out = &writer->outs[0];
         const uint64_t nbatches = (writer->written.nkmers + BATCH_NKMERS - 1) / BATCH_NKMERS;
         const char end_of_stream[PREFIX_NBYTES] = { -1, -1, -1, -1 };
         char size[4];
         struct flat flat;
         put_schema_message(&flat, &writer->options);
         const uint64_t first = sizeof magic + flat.n;
-        KC_TRY(kc_format_out_write(out, end_of_stream, sizeof end_of_stream, err));
+        KC_TRY(kc_export_out_write(out, end_of_stream, sizeof end_of_stream, err));
         put_footer(&flat, &writer->options, nbatches);
-        KC_TRY(kc_format_out_write(out, flat.data, flat.n, err));
+        KC_TRY(kc_export_out_write(out, flat.data, flat.n, err));
         KC_TRY(write_blocks(writer, first, nbatches, err));
         kc_pack_u32(size, (uint32_t)(flat.n + nbatches * BLOCK_NBYTES));
-        KC_TRY(kc_format_out_write(out, size, sizeof size, err));
-        KC_TRY(kc_format_out_write(out, magic, strlen(magic), err));
+        KC_TRY(kc_export_out_write(out, size, sizeof size, err));
+        KC_TRY(kc_export_out_write(out, magic, strlen(magic), err));
 out:
         return status;
 }
 
-const struct kc_format_kind kc_write_arrow = {
+const struct kc_export_format kc_export_arrow = {
         .count_limit = UINT32_MAX,
         .batch_nkmers = BATCH_NKMERS,
         .begin = begin,

@@ -5,25 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kc_format_kind *const kinds[KC_NFILE_FORMATS] = {
-        [KC_FILE_TSV] = &kc_write_tsv,     [KC_FILE_KFF] = &kc_write_kff,
-        [KC_FILE_KMC] = &kc_write_kmc,     [KC_FILE_JELLYFISH] = &kc_write_jellyfish,
-        [KC_FILE_FASTK] = &kc_write_fastk, [KC_FILE_ARROW] = &kc_write_arrow,
+static const struct kc_export_format *const kinds[KC_NFILE_FORMATS] = {
+        [KC_FILE_TSV] = &kc_export_tsv,     [KC_FILE_KFF] = &kc_export_kff,
+        [KC_FILE_KMC] = &kc_export_kmc,     [KC_FILE_JELLYFISH] = &kc_export_jellyfish,
+        [KC_FILE_FASTK] = &kc_export_fastk, [KC_FILE_ARROW] = &kc_export_arrow,
 };
 
 /* ---- names ---- */
 
-static size_t nfiles(const struct kc_format_kind *kind)
+static size_t nfiles(const struct kc_export_format *kind)
 {
         size_t n = 1;
-        while (n < KC_FORMAT_MAX_FILES && kind->files[n].after != NULL)
+        while (n < KC_EXPORT_MAX_FILES && kind->files[n].after != NULL)
                 n++;
         return n;
 }
 
-static char *name_file(const struct kc_format_kind *kind, const char *path, size_t i)
+static char *name_file(const struct kc_export_format *kind, const char *path, size_t i)
 {
-        const struct kc_format_file *file = &kind->files[i];
+        const struct kc_export_file *file = &kind->files[i];
         const char *slash = strrchr(path, '/');
         const char *base = slash != NULL ? slash + 1 : path;
         char *name;
@@ -35,8 +35,8 @@ static char *name_file(const struct kc_format_kind *kind, const char *path, size
                        : name;
 }
 
-size_t kc_format_paths(enum kc_file_format format, const char *path,
-                       char *paths[KC_FORMAT_MAX_FILES])
+size_t kc_export_paths(enum kc_file_format format, const char *path,
+                       char *paths[KC_EXPORT_MAX_FILES])
 {
         const size_t n = nfiles(kinds[format]);
         for (size_t i = 0; i < n; i++) {
@@ -50,11 +50,11 @@ size_t kc_format_paths(enum kc_file_format format, const char *path,
         return n;
 }
 
-size_t kc_format_stem_length(enum kc_file_format format, const char *path)
+size_t kc_export_stem_length(enum kc_file_format format, const char *path)
 {
-        const struct kc_format_file *files = kinds[format]->files;
+        const struct kc_export_file *files = kinds[format]->files;
         const size_t length = strlen(path);
-        for (size_t i = 0; i < KC_FORMAT_MAX_FILES && files[i].after != NULL; i++) {
+        for (size_t i = 0; i < KC_EXPORT_MAX_FILES && files[i].after != NULL; i++) {
                 const size_t n = strlen(files[i].after);
                 if (*files[i].before == '\0' && length > n && path[length - n - 1] != '/' &&
                     strcmp(path + length - n, files[i].after) == 0)
@@ -65,22 +65,22 @@ size_t kc_format_stem_length(enum kc_file_format format, const char *path)
 
 /* ---- writing ---- */
 
-static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status allocate_batch(struct kc_export *writer, struct kc_error *err)
 {
         const size_t n = writer->kind->batch_nkmers;
         writer->kmers = malloc(n * writer->nwords * sizeof *writer->kmers);
         writer->counts = malloc(n * sizeof *writer->counts);
-        writer->records = malloc(writer->kind->batch_nbytes(writer, n) + KC_FORMAT_SLACK);
+        writer->records = malloc(writer->kind->batch_nbytes(writer, n) + KC_EXPORT_SLACK);
         if (writer->kmers == NULL || writer->counts == NULL || writer->records == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", writer->path);
         return KC_OK;
 }
 
-enum kc_status kc_format_create(struct kc_format_writer **writer, const char *path,
-                                const struct kc_format_options *options, struct kc_error *err)
+enum kc_status kc_export_create(struct kc_export **writer, const char *path,
+                                const struct kc_export_options *options, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_format_writer *w = calloc(1, sizeof *w);
+        struct kc_export *w = calloc(1, sizeof *w);
         if (w == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
         w->kind = kinds[options->format];
@@ -93,23 +93,23 @@ enum kc_status kc_format_create(struct kc_format_writer **writer, const char *pa
         *writer = w;
         w = NULL;
 out:
-        kc_format_close(w);
+        kc_export_close(w);
         return status;
 }
 
-enum kc_status kc_format_open_out(struct kc_format_writer *writer, struct kc_error *err)
+enum kc_status kc_export_open_out(struct kc_export *writer, struct kc_error *err)
 {
         /* flush: in most formats, nothing shows that a file was truncated */
         const struct kc_new_file_options options = { .replace = writer->options.replace,
                                                      .flush = true,
                                                      .guard = writer->options.guard };
         const size_t i = writer->nouts++;
-        return kc_format_out_open(&writer->outs[i], name_file(writer->kind, writer->path, i),
+        return kc_export_out_open(&writer->outs[i], name_file(writer->kind, writer->path, i),
                                   &options, err);
 }
 
 /* Clip the counts of the batch to what the format can hold. */
-static void clip(struct kc_format_writer *writer)
+static void clip(struct kc_export *writer)
 {
         const uint32_t limit = writer->kind->count_limit;
         uint64_t nclipped = 0;
@@ -120,7 +120,7 @@ static void clip(struct kc_format_writer *writer)
         writer->written.nclipped += nclipped;
 }
 
-static enum kc_status write_batch(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status write_batch(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const size_t n = writer->n;
@@ -131,7 +131,7 @@ static enum kc_status write_batch(struct kc_format_writer *writer, struct kc_err
         char *end = writer->kind->encode(writer, writer->kmers, writer->counts, n, writer->records);
         if (writer->kind->note != NULL)
                 KC_TRY(writer->kind->note(writer, writer->kmers, n, err));
-        KC_TRY(kc_format_out_write(&writer->outs[0], writer->records,
+        KC_TRY(kc_export_out_write(&writer->outs[0], writer->records,
                                    (size_t)(end - writer->records), err));
         writer->written.nkmers += n;
         writer->n = 0;
@@ -140,8 +140,8 @@ out:
 }
 
 /* Append the pairs that the filter keeps to the batch, which has room for all n. */
-static void take_pairs(struct kc_format_writer *writer, const uint64_t *kmers,
-                       const uint32_t *counts, size_t n)
+static void take_pairs(struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                       size_t n)
 {
         const uint32_t min = writer->options.min_count, max = writer->options.max_count;
         const size_t nwords = writer->nwords;
@@ -155,7 +155,7 @@ static void take_pairs(struct kc_format_writer *writer, const uint64_t *kmers,
         writer->n = used;
 }
 
-enum kc_status kc_format_put(struct kc_format_writer *writer, const uint64_t *kmers,
+enum kc_status kc_export_put(struct kc_export *writer, const uint64_t *kmers,
                              const uint32_t *counts, size_t n, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -175,22 +175,22 @@ out:
         return status;
 }
 
-enum kc_status kc_format_finish(struct kc_format_writer *writer, struct kc_error *err)
+enum kc_status kc_export_finish(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(write_batch(writer, err));
         if (writer->kind->end != NULL)
                 KC_TRY(writer->kind->end(writer, err));
         for (size_t i = 0; i < writer->nouts; i++)
-                KC_TRY(kc_format_out_flush(&writer->outs[i], err));
+                KC_TRY(kc_export_out_flush(&writer->outs[i], err));
 out:
         return status;
 }
 
-enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_file *other,
-                                struct kc_format_written *written, struct kc_error *err)
+enum kc_status kc_export_commit(struct kc_export *writer, struct kc_new_file *other,
+                                struct kc_export_written *written, struct kc_error *err)
 {
-        struct kc_new_file *files[KC_FORMAT_MAX_FILES + 1];
+        struct kc_new_file *files[KC_EXPORT_MAX_FILES + 1];
         size_t n = 0;
         while (n < writer->nouts) {
                 files[n] = &writer->outs[n].file;
@@ -205,12 +205,12 @@ enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_f
         return status;
 }
 
-void kc_format_close(struct kc_format_writer *writer)
+void kc_export_close(struct kc_export *writer)
 {
         if (writer == NULL)
                 return;
         for (size_t i = 0; i < writer->nouts; i++)
-                kc_format_out_close(&writer->outs[i]);
+                kc_export_out_close(&writer->outs[i]);
         free(writer->state);
         free(writer->kmers);
         free(writer->counts);

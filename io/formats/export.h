@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-enum { KC_FORMAT_MAX_FILES = 3 };
+enum { KC_EXPORT_MAX_FILES = 3 };
 
-struct kc_format_options {
+struct kc_export_options {
         enum kc_file_format format;
         int k;
         bool stranded;
@@ -26,31 +26,31 @@ struct kc_format_options {
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
 };
 
-struct kc_format_written {
+struct kc_export_written {
         uint64_t nkmers;
         uint64_t nclipped;    /* of these: with a count that the format cannot hold */
         uint32_t count_limit; /* the largest count of the format: that of those k-mers now */
         uint64_t nbytes;      /* of all files */
 };
 
-struct kc_format_writer;
+struct kc_export;
 
-/* The names of the files that kc_format_create begins for this path. paths: out, the caller frees
+/* The names of the files that kc_export_create begins for this path. paths: out, the caller frees
  * each. Returns how many; 0 when out of memory. */
-size_t kc_format_paths(enum kc_file_format format, const char *path,
-                       char *paths[KC_FORMAT_MAX_FILES]);
+size_t kc_export_paths(enum kc_file_format format, const char *path,
+                       char *paths[KC_EXPORT_MAX_FILES]);
 
 /* The length of path without an ending that the format adds, if something is left. */
-size_t kc_format_stem_length(enum kc_file_format format, const char *path);
+size_t kc_export_stem_length(enum kc_file_format format, const char *path);
 
 /*
  * Begin the format's files. path: the name of the file or, if the format has several files, the
  * common part of their names. KC_EUSAGE if the format cannot hold such k-mers; KC_EEXIST if a file
  * exists and !replace; KC_EIO; KC_ENOMEM.
- *   writer  out: given to kc_format_close in the end
+ *   writer  out: given to kc_export_close in the end
  */
-enum kc_status kc_format_create(struct kc_format_writer **writer, const char *path,
-                                const struct kc_format_options *options, struct kc_error *err);
+enum kc_status kc_export_create(struct kc_export **writer, const char *path,
+                                const struct kc_export_options *options, struct kc_error *err);
 
 /*
  * Add n pairs. All k-mers ascend, also from call to call.
@@ -58,23 +58,23 @@ enum kc_status kc_format_create(struct kc_format_writer **writer, const char *pa
  *   counts  in, [n], above 0
  * KC_EIO.
  */
-enum kc_status kc_format_put(struct kc_format_writer *writer, const uint64_t *kmers,
+enum kc_status kc_export_put(struct kc_export *writer, const uint64_t *kmers,
                              const uint32_t *counts, size_t n, struct kc_error *err);
 
 /* Write what the files still lack except their names. No pairs can be added after that. KC_EIO,
  * KC_ENOMEM. */
-enum kc_status kc_format_finish(struct kc_format_writer *writer, struct kc_error *err);
+enum kc_status kc_export_finish(struct kc_export *writer, struct kc_error *err);
 
 /*
- * After kc_format_finish, give the files their names. On failure none remains. KC_EEXIST, KC_EIO.
+ * After kc_export_finish, give the files their names. On failure none remains. KC_EEXIST, KC_EIO.
  *   other    a complete file with the same guard, which gets its name together with them (see
  *            kc_new_files_commit) and stays the caller's; NULL: none
  *   written  out
  */
-enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_new_file *other,
-                                struct kc_format_written *written, struct kc_error *err);
+enum kc_status kc_export_commit(struct kc_export *writer, struct kc_new_file *other,
+                                struct kc_export_written *written, struct kc_error *err);
 
 /* Discard the files unless they were committed, and free the writer. NULL is fine. */
-void kc_format_close(struct kc_format_writer *writer);
+void kc_export_close(struct kc_export *writer);
 
 #endif

@@ -15,49 +15,49 @@
 #include <string.h>
 
 enum {
-        KC_FORMAT_BATCH_NKMERS = 1 << 13, /* the batch and its records fit in the L2 */
-        KC_FORMAT_SLACK = 8,              /* bytes that a record may scribble over after its end */
+        KC_EXPORT_BATCH_NKMERS = 1 << 13, /* the batch and its records fit in the L2 */
+        KC_EXPORT_SLACK = 8,              /* bytes that a record may scribble over after its end */
 };
 
 /* The name of a file: DIR/, `before`, BASE, `after`, where DIR/BASE is the path that was given. */
-struct kc_format_file {
+struct kc_export_file {
         const char *before, *after;
 };
 
-struct kc_format_kind {
+struct kc_export_format {
         uint32_t count_limit;                             /* the largest count that fits */
-        struct kc_format_file files[KC_FORMAT_MAX_FILES]; /* none: one file, without an ending */
+        struct kc_export_file files[KC_EXPORT_MAX_FILES]; /* none: one file, without an ending */
         size_t batch_nkmers;
 
         /* Open the files and write what comes before the records. */
-        enum kc_status (*begin)(struct kc_format_writer *writer, struct kc_error *err);
+        enum kc_status (*begin)(struct kc_export *writer, struct kc_error *err);
 
         /* The most bytes that the records of a batch of n pairs take. */
-        size_t (*batch_nbytes)(const struct kc_format_writer *writer, size_t n);
+        size_t (*batch_nbytes)(const struct kc_export *writer, size_t n);
 
         /* Write the records of n pairs; returns their end. Depends on nothing but the pairs. */
-        char *(*encode)(const struct kc_format_writer *writer, const uint64_t *kmers,
+        char *(*encode)(const struct kc_export *writer, const uint64_t *kmers,
                         const uint32_t *counts, size_t n, char *to);
 
         /* NULL, or note n pairs just before their records are written. */
-        enum kc_status (*note)(struct kc_format_writer *writer, const uint64_t *kmers, size_t n,
+        enum kc_status (*note)(struct kc_export *writer, const uint64_t *kmers, size_t n,
                                struct kc_error *err);
 
         /* NULL, or note counts before the filter. */
-        void (*tally)(struct kc_format_writer *writer, const uint32_t *counts, size_t n);
+        void (*tally)(struct kc_export *writer, const uint32_t *counts, size_t n);
 
         /* Write what comes after the records. */
-        enum kc_status (*end)(struct kc_format_writer *writer, struct kc_error *err);
+        enum kc_status (*end)(struct kc_export *writer, struct kc_error *err);
 };
 
-struct kc_format_writer {
-        const struct kc_format_kind *kind;
-        struct kc_format_options options;
+struct kc_export {
+        const struct kc_export_format *kind;
+        struct kc_export_options options;
         const char *path; /* the caller's, valid during begin */
         size_t nwords;
-        struct kc_format_written written;
+        struct kc_export_written written;
 
-        struct kc_format_out outs[KC_FORMAT_MAX_FILES];
+        struct kc_export_out outs[KC_EXPORT_MAX_FILES];
         size_t nouts;
         void *state; /* the format's own, freed with free() */
 
@@ -69,15 +69,15 @@ struct kc_format_writer {
 };
 
 /* The bytes of a k-mer's bases, 4 a byte. */
-static inline size_t kc_format_kmer_nbytes(const struct kc_format_writer *writer)
+static inline size_t kc_export_kmer_nbytes(const struct kc_export *writer)
 {
         return ((size_t)writer->options.k + 3) / 4;
 }
 
-extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
-        kc_write_fastk, kc_write_arrow;
+extern const struct kc_export_format kc_export_tsv, kc_export_kff, kc_export_kmc,
+        kc_export_jellyfish, kc_export_fastk, kc_export_arrow;
 
-/* Open the next of writer->outs, in the order of kind->files. Fails like kc_format_out_open. */
-enum kc_status kc_format_open_out(struct kc_format_writer *writer, struct kc_error *err);
+/* Open the next of writer->outs, in the order of kind->files. Fails like kc_export_out_open. */
+enum kc_status kc_export_open_out(struct kc_export *writer, struct kc_error *err);
 
 #endif

@@ -45,13 +45,13 @@ static int choose_prefix(int kmer_nbytes, uint64_t nkmers)
         return nbytes;
 }
 
-static struct fastk_state *make_state(struct kc_format_writer *writer)
+static struct fastk_state *make_state(struct kc_export *writer)
 {
         struct fastk_state *state = calloc(1, sizeof *state);
         if (state == NULL)
                 return NULL;
         const int k = writer->options.k;
-        state->kmer_nbytes = (int)kc_format_kmer_nbytes(writer);
+        state->kmer_nbytes = (int)kc_export_kmer_nbytes(writer);
         state->prefix_nbytes = choose_prefix(state->kmer_nbytes, writer->options.nkmers);
         state->table = (struct kc_prefix_table){ .out = &writer->outs[STUB],
                                                  .nwords = writer->nwords,
@@ -60,7 +60,7 @@ static struct fastk_state *make_state(struct kc_format_writer *writer)
         return state;
 }
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         if (writer->options.stranded)
@@ -76,14 +76,14 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
                     (uint32_t)state->prefix_nbytes);
         kc_pack_u32(part, k); /* the number of k-mers is known in the end */
         for (size_t i = 0; i < NFILES; i++)
-                KC_TRY(kc_format_open_out(writer, err));
-        KC_TRY(kc_format_out_write(&writer->outs[PART], part, sizeof part, err));
-        KC_TRY(kc_format_out_write(&writer->outs[STUB], stub, sizeof stub, err));
+                KC_TRY(kc_export_open_out(writer, err));
+        KC_TRY(kc_export_out_write(&writer->outs[PART], part, sizeof part, err));
+        KC_TRY(kc_export_out_write(&writer->outs[STUB], stub, sizeof stub, err));
 out:
         return status;
 }
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
         const struct fastk_state *state = writer->state;
         return n * (size_t)(state->kmer_nbytes - state->prefix_nbytes + COUNT_NBYTES);
@@ -97,8 +97,8 @@ static void align(const uint64_t *kmer, size_t nwords, int shift, uint64_t *out)
         out[0] = kmer[0] << shift;
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
         const struct fastk_state *state = writer->state;
         const size_t nwords = writer->nwords;
@@ -113,14 +113,14 @@ static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers
         return to;
 }
 
-static enum kc_status note(struct kc_format_writer *writer, const uint64_t *kmers, size_t n,
+static enum kc_status note(struct kc_export *writer, const uint64_t *kmers, size_t n,
                            struct kc_error *err)
 {
         struct fastk_state *state = writer->state;
         return kc_prefix_note(&state->table, kmers, n, err);
 }
 
-static void tally(struct kc_format_writer *writer, const uint32_t *counts, size_t n)
+static void tally(struct kc_export *writer, const uint32_t *counts, size_t n)
 {
         struct fastk_state *state = writer->state;
         for (size_t i = 0; i < n; i++) {
@@ -129,38 +129,38 @@ static void tally(struct kc_format_writer *writer, const uint32_t *counts, size_
         }
 }
 
-static enum kc_status write_histogram(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status write_histogram(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         const struct fastk_state *state = writer->state;
         char header[28], *to = kc_pack_u32(header, (uint32_t)writer->options.k);
         to = kc_pack_u32(kc_pack_u32(to, 1), MAX_COUNT);
         kc_pack_u64(kc_pack_u64(to, state->rows[1]), state->ninstances);
-        KC_TRY(kc_format_out_write(&writer->outs[HISTOGRAM], header, sizeof header, err));
-        KC_TRY(kc_format_out_write(&writer->outs[HISTOGRAM], state->rows + 1,
+        KC_TRY(kc_export_out_write(&writer->outs[HISTOGRAM], header, sizeof header, err));
+        KC_TRY(kc_export_out_write(&writer->outs[HISTOGRAM], state->rows + 1,
                                    MAX_COUNT * sizeof *state->rows, err));
 out:
         return status;
 }
 
-static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         struct fastk_state *state = writer->state;
         const uint64_t nkmers = writer->written.nkmers;
         KC_TRY(kc_prefix_end(&state->table, err));
-        KC_TRY(kc_format_out_patch(&writer->outs[PART], &nkmers, sizeof nkmers, 4, err));
+        KC_TRY(kc_export_out_patch(&writer->outs[PART], &nkmers, sizeof nkmers, 4, err));
         KC_TRY(write_histogram(writer, err));
 out:
         return status;
 }
 
-const struct kc_format_kind kc_write_fastk = {
+const struct kc_export_format kc_export_fastk = {
         .count_limit = MAX_COUNT,
         .files = { [PART] = { ".", ".ktab.1" },
                    [STUB] = { "", ".ktab" },
                    [HISTOGRAM] = { "", ".hist" } },
-        .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
+        .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,

@@ -8,12 +8,12 @@ static const char *const names[KC_NFILE_FORMATS] = {
         [KC_FILE_FASTK] = "fastk", [KC_FILE_ARROW] = "arrow",
 };
 
-const char *kc_format_name(enum kc_file_format format)
+const char *kc_file_format_name(enum kc_file_format format)
 {
         return names[format];
 }
 
-bool kc_format_find(const char *name, enum kc_file_format *format)
+bool kc_file_format_find(const char *name, enum kc_file_format *format)
 {
         for (int i = 0; i < KC_NFILE_FORMATS; i++) {
                 if (strcmp(names[i], name) == 0) {

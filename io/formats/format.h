@@ -18,9 +18,9 @@ enum kc_file_format {
 enum { KC_NFILE_FORMATS = KC_FILE_ARROW + 1 };
 
 /* "tsv", "kff", "kmc", "jellyfish", "fastk" or "arrow". */
-const char *kc_format_name(enum kc_file_format format);
+const char *kc_file_format_name(enum kc_file_format format);
 
 /* Whether there is a format of that name; it is then *format. */
-bool kc_format_find(const char *name, enum kc_file_format *format);
+bool kc_file_format_find(const char *name, enum kc_file_format *format);
 
 #endif

@@ -38,7 +38,7 @@ static void print_matrix(FILE *text, int nrows, int ncolumns)
 }
 
 /* Jellyfish reads all these fields, but uses reprobes only to compare the files that it merges. */
-static void print_header(FILE *text, const struct kc_format_options *options)
+static void print_header(FILE *text, const struct kc_export_options *options)
 {
         const int nbits = 2 * options->k;
         const int nrows = nbits < MAX_HASH_NBITS ? nbits : MAX_HASH_NBITS;
@@ -53,7 +53,7 @@ static void print_header(FILE *text, const struct kc_format_options *options)
         fprintf(text, "}");
 }
 
-static enum kc_status write_header(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status write_header(struct kc_export *writer, struct kc_error *err)
 {
         char *text = NULL, length[LENGTH_NDIGITS + 1];
         size_t nbytes = 0;
@@ -71,37 +71,37 @@ static enum kc_status write_header(struct kc_format_writer *writer, struct kc_er
                 goto out;
         }
         snprintf(length, sizeof length, "%0*u", LENGTH_NDIGITS, (unsigned)(nbytes + npadding));
-        KC_TRY(kc_format_out_write(&writer->outs[0], length, LENGTH_NDIGITS, err));
-        KC_TRY(kc_format_out_write(&writer->outs[0], text, nbytes, err));
-        KC_TRY(kc_format_out_write(&writer->outs[0], padding, npadding, err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], length, LENGTH_NDIGITS, err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], text, nbytes, err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], padding, npadding, err));
 out:
         free(text);
         return status;
 }
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_format_open_out(writer, err));
+        KC_TRY(kc_export_open_out(writer, err));
         KC_TRY(write_header(writer, err));
 out:
         return status;
 }
 
-static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         char number[NRECORDS_NDIGITS + 1];
         const int n = snprintf(number, sizeof number, "%" PRIu64, writer->written.nkmers);
-        return kc_format_out_patch(&writer->outs[0], number, (size_t)n,
+        return kc_export_out_patch(&writer->outs[0], number, (size_t)n,
                                    LENGTH_NDIGITS + sizeof HEADER_BEGIN - 1, err);
 }
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
-        return n * (kc_format_kmer_nbytes(writer) + COUNT_NBYTES);
+        return n * (kc_export_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
-/* A batch may also end with fewer bytes than a word: KC_FORMAT_SLACK. */
+/* A batch may also end with fewer bytes than a word: KC_EXPORT_SLACK. */
 static char *pack_kmer(char *to, const uint64_t *kmer, size_t nbytes)
 {
         for (size_t at = 0; at < nbytes; at += sizeof *kmer)
@@ -109,10 +109,10 @@ static char *pack_kmer(char *to, const uint64_t *kmer, size_t nbytes)
         return to + nbytes;
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
-        const size_t nwords = writer->nwords, nbytes = kc_format_kmer_nbytes(writer);
+        const size_t nwords = writer->nwords, nbytes = kc_export_kmer_nbytes(writer);
         for (size_t i = 0; i < n; i++) {
                 to = pack_kmer(to, kmers + i * nwords, nbytes);
                 to = kc_pack_u32(to, counts[i]);
@@ -120,9 +120,9 @@ static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers
         return to;
 }
 
-const struct kc_format_kind kc_write_jellyfish = {
+const struct kc_export_format kc_export_jellyfish = {
         .count_limit = UINT32_MAX,
-        .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
+        .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,

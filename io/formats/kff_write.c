@@ -36,13 +36,13 @@ static char *put_section(char *to, char type, uint64_t n)
         return kc_pack_big_u64(to + 1, n);
 }
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_format_options *options = &writer->options;
+        const struct kc_export_options *options = &writer->options;
         const char header[] = { 1, 0, ENCODING, 1, options->stranded ? 0 : 1, 0, 0, 0, 0 };
         char text[TEXT_NBYTES], *to = put_marker(text);
-        KC_TRY(kc_format_open_out(writer, err));
+        KC_TRY(kc_export_open_out(writer, err));
         to = (char *)memcpy(to, header, sizeof header) + sizeof header;
         to = put_section(to, 'v', 4);
         to = put_variable(to, "k", (uint64_t)options->k);
@@ -50,20 +50,20 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
         to = put_variable(to, "data_size", COUNT_NBYTES);
         to = put_variable(to, "ordered", 1);
         to = put_section(to, 'r', 0); /* the number is known in the end */
-        KC_TRY(kc_format_out_write(&writer->outs[0], text, (size_t)(to - text), err));
+        KC_TRY(kc_export_out_write(&writer->outs[0], text, (size_t)(to - text), err));
 out:
         return status;
 }
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
-        return n * (kc_format_kmer_nbytes(writer) + COUNT_NBYTES);
+        return n * (kc_export_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
-        const size_t nwords = writer->nwords, nbytes = kc_format_kmer_nbytes(writer);
+        const size_t nwords = writer->nwords, nbytes = kc_export_kmer_nbytes(writer);
         for (size_t i = 0; i < n; i++) {
                 to = kc_pack_big_kmer(to, kmers + i * nwords, nbytes);
                 to = kc_pack_big_u32(to, counts[i]);
@@ -78,7 +78,7 @@ static char *put_index_entry(char *to, char type, uint64_t section, uint64_t ind
         return kc_pack_big_u64(to + 1, section - index_end);
 }
 
-static char *put_footer(char *to, const struct kc_format_options *options, uint64_t index)
+static char *put_footer(char *to, const struct kc_export_options *options, uint64_t index)
 {
         char *const begin_of_footer = to;
         to = put_section(to, 'v', 5);
@@ -91,10 +91,10 @@ static char *put_footer(char *to, const struct kc_format_options *options, uint6
         return put_marker(to);
 }
 
-static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_format_out *out = &writer->outs[0];
+        struct kc_export_out *out = &writer->outs[0];
         const uint64_t index = out->nbytes, index_end = index + INDEX_NBYTES;
         const uint64_t section = index - batch_nbytes(writer, writer->written.nkmers) - 9;
         char text[TEXT_NBYTES + INDEX_NBYTES], *to = put_section(text, 'i', 3);
@@ -103,16 +103,16 @@ static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
         to = put_index_entry(to, 'v', index_end, index_end);
         to = kc_pack_big_u64(to, 0); /* there is no other index */
         to = put_footer(to, &writer->options, index);
-        KC_TRY(kc_format_out_write(out, text, (size_t)(to - text), err));
+        KC_TRY(kc_export_out_write(out, text, (size_t)(to - text), err));
         to = kc_pack_big_u64(text, writer->written.nkmers);
-        KC_TRY(kc_format_out_patch(out, text, (size_t)(to - text), section + 1, err));
+        KC_TRY(kc_export_out_patch(out, text, (size_t)(to - text), section + 1, err));
 out:
         return status;
 }
 
-const struct kc_format_kind kc_write_kff = {
+const struct kc_export_format kc_export_kff = {
         .count_limit = UINT32_MAX,
-        .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
+        .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,

@@ -45,7 +45,7 @@ static int choose_prefix(int k, uint64_t nkmers)
         return best;
 }
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         struct kmc_state *state = writer->state = calloc(1, sizeof *state);
@@ -60,22 +60,22 @@ static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *er
                                                  .shift = 2 * (k - p),
                                                  .end = (UINT64_C(1) << 2 * p) - 1 };
         for (size_t i = 0; i < NFILES; i++)
-                KC_TRY(kc_format_open_out(writer, err));
-        KC_TRY(kc_format_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
-        KC_TRY(kc_format_out_write(&writer->outs[PREFIXES], "KMCP", 4, err));
-        KC_TRY(kc_format_out_write(&writer->outs[PREFIXES], &none, sizeof none, err));
+                KC_TRY(kc_export_open_out(writer, err));
+        KC_TRY(kc_export_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
+        KC_TRY(kc_export_out_write(&writer->outs[PREFIXES], "KMCP", 4, err));
+        KC_TRY(kc_export_out_write(&writer->outs[PREFIXES], &none, sizeof none, err));
 out:
         return status;
 }
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
         const struct kmc_state *state = writer->state;
         return n * (state->suffix_nbytes + COUNT_NBYTES);
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
         const struct kmc_state *state = writer->state;
         const size_t nwords = writer->nwords, nbytes = state->suffix_nbytes;
@@ -86,17 +86,17 @@ static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers
         return to;
 }
 
-static enum kc_status note(struct kc_format_writer *writer, const uint64_t *kmers, size_t n,
+static enum kc_status note(struct kc_export *writer, const uint64_t *kmers, size_t n,
                            struct kc_error *err)
 {
         struct kmc_state *state = writer->state;
         return kc_prefix_note(&state->table, kmers, n, err);
 }
 
-static char *put_header(const struct kc_format_writer *writer, char *to)
+static char *put_header(const struct kc_export *writer, char *to)
 {
         const struct kmc_state *state = writer->state;
-        const struct kc_format_options *options = &writer->options;
+        const struct kc_export_options *options = &writer->options;
         memset(to, 0, HEADER_NBYTES); /* also the mode: integer counts */
         kc_pack_u32(to, (uint32_t)options->k);
         kc_pack_u32(to + 8, COUNT_NBYTES);
@@ -108,7 +108,7 @@ static char *put_header(const struct kc_format_writer *writer, char *to)
         return to + HEADER_NBYTES;
 }
 
-static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         enum kc_status status;
         struct kmc_state *state = writer->state;
@@ -116,16 +116,16 @@ static enum kc_status end(struct kc_format_writer *writer, struct kc_error *err)
         to = kc_pack_u32(to, HEADER_NBYTES);
         memcpy(to, "KMCP", 4);
         KC_TRY(kc_prefix_end(&state->table, err));
-        KC_TRY(kc_format_out_write(&writer->outs[PREFIXES], text, sizeof text, err));
-        KC_TRY(kc_format_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
+        KC_TRY(kc_export_out_write(&writer->outs[PREFIXES], text, sizeof text, err));
+        KC_TRY(kc_export_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
 out:
         return status;
 }
 
-const struct kc_format_kind kc_write_kmc = {
+const struct kc_export_format kc_export_kmc = {
         .count_limit = UINT32_MAX,
         .files = { [SUFFIXES] = { "", ".kmc_suf" }, [PREFIXES] = { "", ".kmc_pre" } },
-        .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
+        .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,

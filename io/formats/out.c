@@ -7,17 +7,17 @@
 
 enum { BUFFER_NBYTES = 64 << 10 };
 
-enum kc_status kc_format_out_open(struct kc_format_out *out, char *path,
+enum kc_status kc_export_out_open(struct kc_export_out *out, char *path,
                                   const struct kc_new_file_options *options, struct kc_error *err)
 {
-        *out = (struct kc_format_out){ .path = path, .file = { .fd = -1, .lock = -1 } };
+        *out = (struct kc_export_out){ .path = path, .file = { .fd = -1, .lock = -1 } };
         out->buffer = malloc(BUFFER_NBYTES);
         if (path == NULL || out->buffer == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for an output");
         return kc_new_file_create(&out->file, path, options, err);
 }
 
-static enum kc_status write_all(struct kc_format_out *out, const char *data, size_t nbytes,
+static enum kc_status write_all(struct kc_export_out *out, const char *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err)
 {
         while (nbytes > 0) {
@@ -34,19 +34,19 @@ static enum kc_status write_all(struct kc_format_out *out, const char *data, siz
         return KC_OK;
 }
 
-enum kc_status kc_format_out_flush(struct kc_format_out *out, struct kc_error *err)
+enum kc_status kc_export_out_flush(struct kc_export_out *out, struct kc_error *err)
 {
         const size_t used = out->used;
         out->used = 0;
         return write_all(out, out->buffer, used, out->nbytes - used, err);
 }
 
-enum kc_status kc_format_out_write(struct kc_format_out *out, const void *data, size_t nbytes,
+enum kc_status kc_export_out_write(struct kc_export_out *out, const void *data, size_t nbytes,
                                    struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (nbytes > BUFFER_NBYTES - out->used)
-                KC_TRY(kc_format_out_flush(out, err));
+                KC_TRY(kc_export_out_flush(out, err));
         if (nbytes > BUFFER_NBYTES) {
                 KC_TRY(write_all(out, data, nbytes, out->nbytes, err));
         } else {
@@ -58,17 +58,17 @@ out:
         return status;
 }
 
-enum kc_status kc_format_out_patch(struct kc_format_out *out, const void *data, size_t nbytes,
+enum kc_status kc_export_out_patch(struct kc_export_out *out, const void *data, size_t nbytes,
                                    uint64_t offset, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_format_out_flush(out, err));
+        KC_TRY(kc_export_out_flush(out, err));
         KC_TRY(write_all(out, data, nbytes, offset, err));
 out:
         return status;
 }
 
-void kc_format_out_close(struct kc_format_out *out)
+void kc_export_out_close(struct kc_export_out *out)
 {
         kc_new_file_discard(&out->file);
         free(out->path);

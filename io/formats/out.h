@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-struct kc_format_out {
+struct kc_export_out {
         struct kc_new_file file;
         char *path;      /* for messages */
         char *buffer;    /* what is not written yet */
@@ -19,21 +19,21 @@ struct kc_format_out {
 };
 
 /* path: from malloc; owned by out now, even on failure. Fails like kc_new_file_create; KC_ENOMEM,
- * also if path is NULL. Pass out to kc_format_out_close in any case. */
-enum kc_status kc_format_out_open(struct kc_format_out *out, char *path,
+ * also if path is NULL. Pass out to kc_export_out_close in any case. */
+enum kc_status kc_export_out_open(struct kc_export_out *out, char *path,
                                   const struct kc_new_file_options *options, struct kc_error *err);
 
 /* Append. KC_EIO. */
-enum kc_status kc_format_out_write(struct kc_format_out *out, const void *data, size_t nbytes,
+enum kc_status kc_export_out_write(struct kc_export_out *out, const void *data, size_t nbytes,
                                    struct kc_error *err);
 
 /* Replace bytes that were appended before. KC_EIO. */
-enum kc_status kc_format_out_patch(struct kc_format_out *out, const void *data, size_t nbytes,
+enum kc_status kc_export_out_patch(struct kc_export_out *out, const void *data, size_t nbytes,
                                    uint64_t offset, struct kc_error *err);
 
 /* Write what is in the buffer. KC_EIO. */
-enum kc_status kc_format_out_flush(struct kc_format_out *out, struct kc_error *err);
+enum kc_status kc_export_out_flush(struct kc_export_out *out, struct kc_error *err);
 
-void kc_format_out_close(struct kc_format_out *out);
+void kc_export_out_close(struct kc_export_out *out);
 
 #endif

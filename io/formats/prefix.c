@@ -21,7 +21,7 @@ static enum kc_status advance(struct kc_prefix_table *table, uint64_t prefix, ui
 {
         enum kc_status status = KC_OK;
         for (; table->next < prefix && table->next < table->end; table->next++)
-                KC_TRY(kc_format_out_write(table->out, &nkmers, sizeof nkmers, err));
+                KC_TRY(kc_export_out_write(table->out, &nkmers, sizeof nkmers, err));
 out:
         return status;
 }

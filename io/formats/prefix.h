@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct kc_prefix_table {
-        struct kc_format_out *out;
+        struct kc_export_out *out;
         size_t nwords;   /* of a k-mer */
         int shift;       /* the prefix is the k-mer shifted right by that; negative: left */
         uint64_t end;    /* numbers are written for the prefixes below it */

@@ -4,26 +4,26 @@
 #include "io/formats/export_internal.h"
 #include "kmer/text.h"
 
-static enum kc_status begin(struct kc_format_writer *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
-        return kc_format_open_out(writer, err);
+        return kc_export_open_out(writer, err);
 }
 
-static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
+static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
         return n * kc_kmer_text_line_nbytes(writer->options.k);
 }
 
-static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
-                    const uint32_t *counts, size_t n, char *to)
+static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
+                    size_t n, char *to)
 {
         const struct kc_kmer_text lines = { .k = writer->options.k, .max_count = UINT32_MAX };
         return kc_kmer_text_lines(&lines, kmers, counts, n, to);
 }
 
-const struct kc_format_kind kc_write_tsv = {
+const struct kc_export_format kc_export_tsv = {
         .count_limit = UINT32_MAX,
-        .batch_nkmers = KC_FORMAT_BATCH_NKMERS,
+        .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,

@@ -191,8 +191,7 @@ bool kc_file_inflates(const struct kc_file *file)
 
 bool kc_file_has_qualities(const struct kc_file *file)
 {
-        return file->alignments != NULL || file->bam != NULL ||
-               file->text.format == KC_FORMAT_FASTQ;
+        return file->alignments != NULL || file->bam != NULL || file->text.format == KC_TEXT_FASTQ;
 }
 
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-/* ---- shares ---- */
-
 struct sized {
         double nbases;
         size_t input;
@@ -29,8 +27,8 @@ static int least_loaded(const double *loads, int nranks)
 /* Give away the inputs that cannot be cut.
  *   owners  out [n]
  *   loads   in/out [nranks] bases */
-static enum kc_status share_whole(const struct kc_sized_input *inputs, size_t n, int nranks,
-                                  int *owners, double *loads, struct kc_error *err)
+static enum kc_status assign_whole(const struct kc_sized_input *inputs, size_t n, int nranks,
+                                   int *owners, double *loads, struct kc_error *err)
 {
         size_t nwhole = 0;
         struct sized *whole = malloc((n + 1) * sizeof *whole);
@@ -70,9 +68,9 @@ static double level(const double *loads, int nranks, double ncut)
         return high;
 }
 
-/* Where each rank's share of such files begins, and where the last one ends, in bases:
+/* Where each rank's part of such files begins, and where the last one ends, in bases:
  * [nranks + 1]. */
-static void place_shares(const double *loads, int nranks, double ncut, double *begins)
+static void place_cuts(const double *loads, int nranks, double ncut, double *begins)
 {
         const double target = level(loads, nranks, ncut);
         begins[0] = 0;
@@ -116,9 +114,9 @@ static size_t list_pieces(const struct kc_sized_input *inputs, size_t n, int ran
         return npieces;
 }
 
-enum kc_status kc_share_inputs(const struct kc_sized_input *inputs, size_t n, int nranks, int rank,
-                               struct kc_input_piece **pieces, size_t *npieces,
-                               struct kc_error *err)
+enum kc_status kc_divide_inputs(const struct kc_sized_input *inputs, size_t n, int nranks, int rank,
+                                struct kc_input_piece **pieces, size_t *npieces,
+                                struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         double ncut = 0;
@@ -129,11 +127,11 @@ enum kc_status kc_share_inputs(const struct kc_sized_input *inputs, size_t n, in
         if (loads == NULL || begins == NULL || owners == NULL || *pieces == NULL)
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
         if (status == KC_OK)
-                status = share_whole(inputs, n, nranks, owners, loads, err);
+                status = assign_whole(inputs, n, nranks, owners, loads, err);
         if (status == KC_OK) {
                 for (size_t i = 0; i < n; i++)
                         ncut += inputs[i].cuttable ? inputs[i].nbases : 0;
-                place_shares(loads, nranks, ncut, begins);
+                place_cuts(loads, nranks, ncut, begins);
                 *npieces = list_pieces(inputs, n, rank, owners, begins, *pieces);
         }
         free(loads);

@@ -34,8 +34,8 @@ struct kc_sized_input {
  *   pieces  out, freed by the caller; at most n of them
  * KC_ENOMEM.
  */
-enum kc_status kc_share_inputs(const struct kc_sized_input *inputs, size_t n, int nranks, int rank,
-                               struct kc_input_piece **pieces, size_t *npieces,
-                               struct kc_error *err);
+enum kc_status kc_divide_inputs(const struct kc_sized_input *inputs, size_t n, int nranks, int rank,
+                                struct kc_input_piece **pieces, size_t *npieces,
+                                struct kc_error *err);
 
 #endif

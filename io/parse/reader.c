@@ -386,13 +386,13 @@ static enum kc_status take_all(struct kc_reader *reader, struct kc_error *err)
         return KC_OK;
 }
 
-static enum kc_status take_share(struct kc_reader *reader, const struct kc_sized_input *sized,
-                                 const struct kc_reader_options *options, struct kc_error *err)
+static enum kc_status take_pieces(struct kc_reader *reader, const struct kc_sized_input *sized,
+                                  const struct kc_reader_options *options, struct kc_error *err)
 {
         if (options->nranks == 0)
                 return take_all(reader, err);
-        return kc_share_inputs(sized, reader->inputs.n, options->nranks, options->rank,
-                               &reader->pieces, &reader->npieces, err);
+        return kc_divide_inputs(sized, reader->inputs.n, options->nranks, options->rank,
+                                &reader->pieces, &reader->npieces, err);
 }
 
 /* The bytes of the pieces. */
@@ -407,7 +407,7 @@ static uint64_t sum_pieces(const struct kc_reader *reader, const struct kc_sized
         return sum;
 }
 
-/* A hash of everything that the ranks' shares depend on. */
+/* A hash of everything that the pieces depend on. */
 static uint64_t fingerprint_of(const struct kc_reader *reader, const struct kc_sized_input *sized)
 {
         uint64_t hash = reader->inputs.n;
@@ -439,7 +439,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_read
         }
         reader->stored.unfit |= options->nranks > 0; /* a device reads whole files */
         reader->fingerprint = fingerprint_of(reader, sized);
-        KC_TRY(take_share(reader, sized, options, err));
+        KC_TRY(take_pieces(reader, sized, options, err));
         if (!size_known)
                 reader->expected_nbases = 0;
         kc_job_expect(reader->job, size_known ? sum_pieces(reader, sized) : 0);

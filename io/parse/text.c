@@ -7,7 +7,7 @@
 
 /* What the split decided about one chunk. */
 struct cut {
-        enum kc_format format;
+        enum kc_text_format format;
         bool binary;                 /* there is a byte under 9 */
         size_t nlines;               /* line ends in the chunk's own text */
         size_t tail;                 /* after its last line end */
@@ -101,9 +101,9 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         bool cut_bom = text->nbom > 0 && text->nbom < KC_BOM_NBYTES;
         uint8_t first = n > 0 && !cut_bom ? chunk->buffer[chunk->text] : 0;
         if (first == '@')
-                text->format = KC_FORMAT_FASTQ;
+                text->format = KC_TEXT_FASTQ;
         else if (first == '>' || first == ';')
-                text->format = KC_FORMAT_FASTA;
+                text->format = KC_TEXT_FASTA;
         else if (!text->any_text)
                 return KC_OK; /* empty, or nothing was compressed: there are no reads */
         else if (cut_bom)
@@ -230,7 +230,7 @@ static enum kc_status check_open_end(const struct kc_text *text, const struct kc
 {
         const struct kc_open_end *open = &chunk->open_end;
         const bool goes_on = !chunk->last || open->nafter > 0;
-        if (text->format == KC_FORMAT_FASTQ && !(goes_on && in_line))
+        if (text->format == KC_TEXT_FASTQ && !(goes_on && in_line))
                 return KC_OK;
         return kc_damage_no_end_block(text->name, open->offset, goes_on, "gzip -dc FILE", err);
 }
@@ -247,7 +247,7 @@ static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct
         const bool in_line = breaks_off_in_line(text, chunk);
         enum kc_status status;
         end_text(text, chunk, cut);
-        if (text->format == KC_FORMAT_UNKNOWN) {
+        if (text->format == KC_TEXT_UNKNOWN) {
                 status = find_format(text, chunk, cut, err);
                 if (status != KC_OK)
                         return status;
@@ -258,9 +258,9 @@ static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct
                         return status;
         }
         cut->format = text->format;
-        if (text->format == KC_FORMAT_FASTQ)
+        if (text->format == KC_TEXT_FASTQ)
                 return split_fastq(text, chunk, cut, err);
-        if (text->format == KC_FORMAT_FASTA)
+        if (text->format == KC_TEXT_FASTA)
                 split_fasta(text, chunk, cut);
         return KC_OK;
 }
@@ -381,10 +381,10 @@ static enum kc_status confirm_fasta(struct kc_text *text, const struct kc_chunk 
 static enum kc_status scan(const struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
                            bool *strict, struct kc_error *err)
 {
-        if (cut->format == KC_FORMAT_FASTA)
+        if (cut->format == KC_TEXT_FASTA)
                 return kc_fasta_scan(chunk, text->kernels, &cut->fasta, cut->binary, &cut->problem,
                                      err);
-        if (cut->format == KC_FORMAT_FASTQ)
+        if (cut->format == KC_TEXT_FASTQ)
                 return scan_strict(text, chunk, cut, strict, err);
         return KC_OK;
 }
@@ -394,9 +394,9 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
                               bool strict, struct kc_error *own, struct kc_error *err)
 {
         bool sound = !text->order.failed && own->status == KC_OK;
-        if (sound && cut->format == KC_FORMAT_FASTQ)
+        if (sound && cut->format == KC_TEXT_FASTQ)
                 confirm_fastq(text, chunk, strict, own);
-        if (sound && cut->format == KC_FORMAT_FASTA)
+        if (sound && cut->format == KC_TEXT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
         return kc_order_settle(&text->order, chunk, own, err);
 }

@@ -24,7 +24,7 @@
 #include "io/parse/order.h"
 #include "io/parse/pack.h"
 
-enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
+enum kc_text_format { KC_TEXT_UNKNOWN, KC_TEXT_FASTQ, KC_TEXT_FASTA };
 
 struct kc_text {
         const char *name;    /* of the file */
@@ -37,7 +37,7 @@ struct kc_text {
         struct kc_order order;
 
         /* In the split's turn. */
-        enum kc_format format;
+        enum kc_text_format format;
         bool at_begin; /* only the first nbom bytes of a byte order mark were seen so far */
         unsigned nbom;
         bool any_text;

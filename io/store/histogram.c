@@ -8,15 +8,15 @@
 #include <string.h>
 
 /* The tally of one call at a time; kept for later calls from any thread. */
-struct kc_histogram_share {
-        struct kc_histogram_share *next_idle, *next_made;
+struct pooled_tally {
+        struct pooled_tally *next_idle, *next_made;
         struct kc_tally tally;
 };
 
 struct kc_histogram {
         pthread_mutex_t lock; /* guards all below */
         bool canceled;
-        struct kc_histogram_share *idle, *made;
+        struct pooled_tally *idle, *made;
 };
 
 static enum kc_status no_memory(struct kc_error *err)
@@ -39,10 +39,10 @@ void kc_histogram_free(struct kc_histogram *h)
         if (h == NULL)
                 return;
         while (h->made != NULL) {
-                struct kc_histogram_share *share = h->made;
-                h->made = share->next_made;
-                kc_tally_free(&share->tally);
-                free(share);
+                struct pooled_tally *pooled = h->made;
+                h->made = pooled->next_made;
+                kc_tally_free(&pooled->tally);
+                free(pooled);
         }
         pthread_mutex_destroy(&h->lock);
         free(h);
@@ -50,49 +50,49 @@ void kc_histogram_free(struct kc_histogram *h)
 
 /* ---- the sink ---- */
 
-/* An idle share or a new one; lock held. */
-static struct kc_histogram_share *find_share(struct kc_histogram *h)
+/* An idle tally or a new one; lock held. */
+static struct pooled_tally *find_tally(struct kc_histogram *h)
 {
-        struct kc_histogram_share *share = h->idle;
-        if (share != NULL) {
-                h->idle = share->next_idle;
-        } else if ((share = calloc(1, sizeof *share)) != NULL) {
-                share->next_made = h->made;
-                h->made = share;
+        struct pooled_tally *pooled = h->idle;
+        if (pooled != NULL) {
+                h->idle = pooled->next_idle;
+        } else if ((pooled = calloc(1, sizeof *pooled)) != NULL) {
+                pooled->next_made = h->made;
+                h->made = pooled;
         }
-        return share;
+        return pooled;
 }
 
-static enum kc_status take_share(struct kc_histogram *h, struct kc_histogram_share **share,
+static enum kc_status take_tally(struct kc_histogram *h, struct pooled_tally **pooled,
                                  struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         pthread_mutex_lock(&h->lock);
-        *share = h->canceled ? NULL : find_share(h);
-        if (*share == NULL)
+        *pooled = h->canceled ? NULL : find_tally(h);
+        if (*pooled == NULL)
                 status = h->canceled ? kc_fail(err, KC_ECANCELED, "canceled") : no_memory(err);
         pthread_mutex_unlock(&h->lock);
         return status;
 }
 
-static void give_share(struct kc_histogram *h, struct kc_histogram_share *share)
+static void give_tally(struct kc_histogram *h, struct pooled_tally *pooled)
 {
         pthread_mutex_lock(&h->lock);
-        share->next_idle = h->idle;
-        h->idle = share;
+        pooled->next_idle = h->idle;
+        h->idle = pooled;
         pthread_mutex_unlock(&h->lock);
 }
 
 static enum kc_status put_counts(void *ctx, const struct kc_run_counts *in, struct kc_error *err)
 {
-        struct kc_histogram_share *share;
-        enum kc_status status = take_share(ctx, &share, err);
+        struct pooled_tally *pooled;
+        enum kc_status status = take_tally(ctx, &pooled, err);
         if (status != KC_OK)
                 return status;
         if (in->rows != NULL)
-                kc_tally_add_rows(&share->tally, in->rows);
-        status = kc_tally_add(&share->tally, in->counts, in->n, err);
-        give_share(ctx, share);
+                kc_tally_add_rows(&pooled->tally, in->rows);
+        status = kc_tally_add(&pooled->tally, in->counts, in->n, err);
+        give_tally(ctx, pooled);
         return status;
 }
 
@@ -156,8 +156,8 @@ enum kc_status kc_histogram_add(struct kc_histogram *h, const struct kc_histogra
 static enum kc_status collect(struct kc_histogram *h, struct kc_tally *total, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (struct kc_histogram_share *share = h->made; share != NULL; share = share->next_made)
-                KC_TRY(kc_tally_merge(total, &share->tally, err));
+        for (struct pooled_tally *pooled = h->made; pooled != NULL; pooled = pooled->next_made)
+                KC_TRY(kc_tally_merge(total, &pooled->tally, err));
         for (int lane = 0; lane < KC_TALLY_NLANES; lane++)
                 total->small[lane][0] = 0;
 out:

@@ -16,7 +16,7 @@ static const struct progress_state reading = {
         .nstages = 3,
         .unit = PROGRESS_BYTES,
         .done = 760e6,
-        .share = 0.48,
+        .fraction = 0.48,
         .seconds = 5,
         .stage_seconds = 5,
 };
@@ -69,29 +69,29 @@ static void test_stages(void **state)
         struct progress_state s = reading;
         s.stage = 2;
         s.label = "counting";
-        s.share = 0.9;
+        s.fraction = 0.9;
         s.seconds = 12;
         assert_line(&s, 80,
                     "2/3 counting  [===========================   ]  90%            0:12 elapsed");
-        s.share = 1;
+        s.fraction = 1;
         assert_line(&s, 80,
                     "2/3 counting  [==============================] 100%            0:12 elapsed");
         s = (struct progress_state){ .label = "merging",
                                      .label_columns = 7,
                                      .stage = 1,
                                      .nstages = 1,
-                                     .share = 0,
+                                     .fraction = 0,
                                      .seconds = 3723,
                                      .stage_seconds = 3723 };
         assert_line(&s, 80, "merging  [                              ]   0%  1:02:03 elapsed");
-        s.share = 0.25;
+        s.fraction = 0.25;
         assert_line(&s, 80,
                     "merging  [=======                       ]  25%  1:02:03, 3:06:09 left");
         s = (struct progress_state){ .label = "counting 255-mers",
                                      .label_columns = 17,
                                      .stage = 20,
                                      .nstages = 31,
-                                     .share = 0.5 };
+                                     .fraction = 0.5 };
         assert_line(&s, 29, "20/31 counting 255-mers 50%");
         assert_line(&s, 28, "counting 50%");
         assert_line(&s, 18, "counting 50%");
@@ -107,7 +107,7 @@ static void test_left(void **state)
         assert_line(&s, 80,
                     "1/3 reading   [==============                ]  48%  158 MB/s  0:05 elapsed");
         s = reading;
-        s.share = 0.75;
+        s.fraction = 0.75;
         s.done = 1100e6;
         assert_line(&s, 80,
                     "1/3 reading   [======================        ]  75%  220 MB/s  0:05 elapsed");
@@ -122,7 +122,7 @@ static void test_unknown(void **state)
 {
         (void)state;
         struct progress_state s = reading;
-        s.share = -1;
+        s.fraction = -1;
         s.done = 347e6;
         s.seconds = 2.2;
         s.stage_seconds = 2.21;
@@ -157,7 +157,7 @@ static void test_all_fit(void **state)
                                 .nstages = 33,
                                 .unit = (enum progress_unit)(i % 3),
                                 .done = done[i % 4],
-                                .share = i % 23 == 22 ? -1 : (i % 23) / 21.0,
+                                .fraction = i % 23 == 22 ? -1 : (i % 23) / 21.0,
                                 .seconds = seconds[i % 6],
                                 .stage_seconds = seconds[i % 5],
                         };

@@ -49,7 +49,7 @@ static void check_typed(const char *text, int k)
 {
         struct kc_error err = { 0 };
         bool good = strlen(text) >= (size_t)k && strspn(text, "ACGTUacgtu") == strlen(text);
-        REQUIRE((kmer_text_check(text, k, &err) == KC_OK) == good);
+        REQUIRE((typed_kmer_check(text, k, &err) == KC_OK) == good);
         REQUIRE(good || err.message[0] != '\0');
 }
 

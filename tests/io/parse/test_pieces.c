@@ -20,7 +20,7 @@ static void check_cover(const struct kc_sized_input *inputs, size_t n, int nrank
                 struct kc_input_piece *pieces;
                 size_t npieces;
                 loads[rank] = 0;
-                assert_int_equal(kc_share_inputs(inputs, n, nranks, rank, &pieces, &npieces, NULL),
+                assert_int_equal(kc_divide_inputs(inputs, n, nranks, rank, &pieces, &npieces, NULL),
                                  KC_OK);
                 for (size_t i = 0; i < npieces; i++) {
                         const struct kc_sized_input *in = &inputs[pieces[i].input];
