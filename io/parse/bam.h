@@ -13,6 +13,10 @@
  * Each read is given once: secondary and supplementary alignments are left out. A read stored as
  * its reverse complement is turned back, so that stranded counts equal those of the FASTQ it came
  * from.
+ *
+ * htslib, which reads SAM and CRAM, can be trusted with BAM only on one thread: with its thread
+ * pool, htslib 1.16 may hang on a damaged file, or report its end where the damage begins, so that
+ * records are lost without an error.
  */
 #ifndef KC_IO_PARSE_BAM_H
 #define KC_IO_PARSE_BAM_H
