@@ -95,22 +95,35 @@ out:
         return status;
 }
 
+/* Report a failure. Returns the exit code; kmc's is 1 for any failure. */
 static int exit_code(const struct invocation *call, const struct kc_error *err,
                      enum kc_status status)
 {
+        const bool is_kmc = call->command == NULL;
+        char advice[ADVICE_NBYTES];
         if (status == KC_OK)
                 return EXIT_SUCCESS;
         signals_die_if_caught(status == KC_ECANCELED);
-        char advice[ADVICE_NBYTES];
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();
         else if (err->message[0] != '\0') /* otherwise another rank reports the failure */
-                message_print("kcount: %s%s\n", err->message, advice_text(call, err, advice));
+                message_print("%s: %s%s\n", is_kmc ? "kcount-kmc" : "kcount", err->message,
+                              is_kmc ? "" : advice_text(call, err, advice));
+        if (is_kmc)
+                return EXIT_FAILURE;
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
         if (status == KC_EUSAGE)
                 message_print("kcount: see 'kcount %s --help'\n", call->command->name);
         return ranks_verdict(call->ranks, status) == KC_EUSAGE ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+/* End the work of a command: the user gets what was written so far, even after a failure. */
+static int end(const struct invocation *call, enum kc_status status, struct kc_error *err)
+{
+        const enum kc_status closed = text_out_close(call->out, err);
+        status = ranks_agree(call->ranks, status ? status : closed, err);
+        return exit_code(call, err, status);
 }
 
 /* Parse argv by command's table and run it; argv[0] is the program's or the command's name. */
@@ -120,33 +133,14 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
         call->command = command;
         call->words = (const char *const *)argv;
         call->nwords = (size_t)argc;
-        enum kc_status status = run(call, argc, argv, &err);
-        /* Also after a failure: the user gets what was written so far. */
-        enum kc_status closed = text_out_close(call->out, &err);
-        status = ranks_agree(call->ranks, status ? status : closed, &err);
-        int code = exit_code(call, &err, status);
-        invocation_free(call);
-        return code;
+        return end(call, run(call, argc, argv, &err), &err);
 }
 
-/* Run kcount-kmc. kmc's exit code is 1 for any failure. */
 static int run_kmc(int argc, char **argv, struct invocation *call)
 {
         struct kc_error err = { 0 };
         enum kc_status status = ranks_require_one(call->ranks, "it", &err);
-        if (status == KC_OK)
-                status = kmc_run(call, argc, argv, &err);
-        enum kc_status closed = text_out_close(call->out, &err);
-        status = ranks_agree(call->ranks, status ? status : closed, &err);
-        if (status != KC_OK) {
-                signals_die_if_caught(status == KC_ECANCELED);
-                if (text_out_pipe_closed(call->out))
-                        signals_die_by_pipe();
-                else if (err.message[0] != '\0')
-                        message_print("kcount-kmc: %s\n", err.message);
-        }
-        invocation_free(call);
-        return status == KC_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+        return end(call, status ? status : kmc_run(call, argc, argv, &err), &err);
 }
 
 /* A plain word that is neither a command nor a file is more likely a misspelled command than a
@@ -166,7 +160,6 @@ static int choose(int argc, char **argv, struct invocation *call)
                 if (ranks_is_first(call->ranks))
                         help_overview(call->out);
                 text_out_flush(call->out);
-                free(call->line);
                 return EXIT_USAGE;
         }
         const struct command *command = command_find(argv[1]);
@@ -183,7 +176,6 @@ static int choose(int argc, char **argv, struct invocation *call)
                 message_print("kcount: no command or file '%s'%s\n", argv[1],
                               suggest_command(argv[1], advice));
                 message_print("kcount: see 'kcount help'\n");
-                free(call->line);
                 return EXIT_USAGE;
         }
         return dispatch(&command_count, argc, argv, call);
@@ -219,10 +211,11 @@ static int run_program(int argc, char **argv)
         const enum kc_status joined = ranks_join(&call.ranks, call.line, alone, &err);
         if (joined != KC_OK) {
                 message_print("kcount: %s\n", err.message);
-                free(call.line);
+                invocation_free(&call);
                 return joined == KC_EUSAGE ? EXIT_USAGE : EXIT_FAILURE;
         }
         const int code = choose(argc, argv, &call);
+        invocation_free(&call);
         ranks_leave(call.ranks);
         return code;
 }
