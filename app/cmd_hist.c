@@ -90,47 +90,43 @@ static bool is_repeatable(const struct invocation *call)
         return nletters <= MOST;
 }
 
-/* The words as typed, with --genomescope in place of --plot. NULL when out of memory. */
-static char *join_for_model(const struct invocation *call)
+/* The words as typed, with --genomescope in place of --plot. */
+static const char *join_for_model(const struct invocation *call, char line[SHELL_LINE_NBYTES])
 {
-        const char **words = calloc(call->nwords, sizeof *words);
-        char *text = NULL;
-        for (size_t i = 0; words != NULL && i < call->nwords; i++)
-                words[i] = strcmp(call->words[i], "--plot") == 0 ? "--genomescope" : call->words[i];
-        if (words != NULL)
-                text = shell_join(words, call->nwords);
-        free(words);
-        return text;
+        const char *const end = line + SHELL_LINE_NBYTES;
+        char *to = shell_append(line, end, call->words[0]);
+        for (size_t i = 1; i < call->nwords; i++)
+                to = shell_append_next(to, end,
+                                       strcmp(call->words[i], "--plot") == 0 ? "--genomescope"
+                                                                             : call->words[i]);
+        return line;
 }
 
-/* The name of the table for a model, quoted for a shell. NULL when out of memory. */
-static char *name_table(const struct invocation *call, const struct result *r)
+/* The name of the table for a model, quoted for a shell; "" when out of memory. */
+static const char *name_table(const struct invocation *call, const struct result *r,
+                              char quoted[SHELL_LINE_NBYTES])
 {
         char *name = r->store != NULL ? strdup(r->store) : output_name(call->operands[0]);
-        char *table = NULL, *quoted = NULL;
-        if (name != NULL &&
-            asprintf(&table, "%.*s.hist", (int)output_stem_length(name), name) >= 0) {
-                quoted = shell_join(&(const char *){ table }, 1);
-                free(table);
-        }
+        char table[SHELL_LINE_NBYTES];
+        quoted[0] = '\0';
+        if (name == NULL)
+                return quoted;
+        snprintf(table, sizeof table, "%.*s.hist", (int)output_stem_length(name), name);
         free(name);
-        return quoted;
+        return shell_word(table, quoted);
 }
 
 /* How a model is fitted. Commands are to be pasted, so they are not broken into lines. */
 static void put_hint(const struct invocation *call, const struct result *r, int width)
 {
-        char *hist = is_repeatable(call) ? join_for_model(call) : NULL;
-        char *table = hist != NULL ? name_table(call, r) : NULL;
-        if (table != NULL)
+        char hist[SHELL_LINE_NBYTES], table[SHELL_LINE_NBYTES];
+        if (is_repeatable(call) && *name_table(call, r, table) != '\0')
                 text_out_printf(call->out,
                                 "for a model:\n  kcount %s > %s\n"
                                 "  genomescope2 -i %s -o model -k %d\n",
-                                hist, table, table, r->k);
+                                join_for_model(call, hist), table, table, r->k);
         else
                 text_out_words(call->out, "for a model: see 'kcount hist --help'", 0, 0, width);
-        free(hist);
-        free(table);
 }
 
 static void put_plot(const struct invocation *call, struct result *r, const struct hist_settings *s)

@@ -54,11 +54,7 @@ static void append(const struct advising *a, const char *format, ...)
 
 static void append_word(const struct advising *a, const char *word)
 {
-        char quoted[SHELL_MOST_NBYTES(KC_ERROR_FILE_NBYTES)];
-        if (strlen(word) >= KC_ERROR_FILE_NBYTES)
-                return;
-        shell_append(quoted, word);
-        append(a, "%s", quoted);
+        shell_append(a->text + strlen(a->text), a->text + ADVICE_NBYTES, word);
 }
 
 static bool is_standard_input(const char *name)
@@ -142,21 +138,14 @@ static void append_command(const struct advising *a)
                 append(a, " %s", name);
 }
 
-static void append_words(const struct advising *a)
-{
-        append_command(a);
-        for (size_t i = 1; i < a->call->nwords; i++) {
-                append(a, " ");
-                append_word(a, a->call->words[i]);
-        }
-}
-
 #define EXAMPLE_K "31"
 
 static void put_count(const struct advising *a)
 {
         const char *file = a->failure->file;
+        const char *const nothing[] = { NULL };
         const bool counts_itself = find_option(a->call, "kmer") != NULL;
+        char line[SHELL_LINE_NBYTES];
         if (a->failure->remedies & FILTERS)
                 return;
         if (*file == '\0' && counts_itself) {
@@ -164,7 +153,7 @@ static void put_count(const struct advising *a)
         } else if (*file != '\0') {
                 append(a, "count them: ");
                 if (counts_itself) {
-                        append_words(a);
+                        append(a, "%s", invocation_line(a->call, nothing, nothing, line));
                 } else {
                         append(a, "kcount ");
                         append_word(a, is_standard_input(file) ? "-" : file);
@@ -205,8 +194,8 @@ static void put_other_input(const struct advising *a)
         const char *file = a->failure->file;
         const bool reads = find_option(a->call, "min-quality") != NULL;
         if (is_named(a->failure) && folder_is(file)) {
-                char quoted[SHELL_MOST_NBYTES(KC_ERROR_FILE_NBYTES)];
-                shell_append(quoted, file);
+                char quoted[SHELL_LINE_NBYTES];
+                shell_word(file, quoted);
                 if (folder_is_meryl(file)) {
                         append(a, "convert it: meryl print %s | kcount import - --canonical",
                                quoted);

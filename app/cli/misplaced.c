@@ -6,7 +6,6 @@
 #include "app/cli/typed_kmer.h"
 #include "io/store.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,12 +19,9 @@ enum kc_status misplaced_check_first(const struct invocation *call, struct kc_er
                         front[0] = call->operands[i];
         if (front[0] == NULL)
                 return KC_OK;
-        char *line = invocation_line(call, front, front);
-        const enum kc_status status =
-                line != NULL ? kc_fail(err, KC_EUSAGE, "the .kc file comes first: %s", line)
-                             : kc_fail(err, KC_ENOMEM, "out of memory");
-        free(line);
-        return status;
+        char line[SHELL_LINE_NBYTES];
+        return kc_fail(err, KC_EUSAGE, "the .kc file comes first: %s",
+                       invocation_line(call, front, front, line));
 }
 
 /* The text is the name of a file. */
@@ -33,21 +29,14 @@ static enum kc_status refuse_file(const struct invocation *call, const char *tex
                                   struct kc_error *err)
 {
         const char *const words[] = { call->operands[0], text };
-        const bool is_store = kc_store_recognizes(text);
-        char *files = is_store ? shell_join(words, 2) : shell_join(words + 1, 1);
-        enum kc_status status;
-        if (files == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (is_store)
-                status = kc_fail(err, KC_EUSAGE,
-                                 "%s is a .kc file, not a sequence; write: kcount %s %s -o out.kc",
-                                 text, call->command == &command_remove ? "subtract" : "intersect",
-                                 files);
-        else
-                status = kc_fail(err, KC_EUSAGE, "%s is a file, not a sequence; write -f %s", text,
-                                 files);
-        free(files);
-        return status;
+        char files[SHELL_LINE_NBYTES];
+        if (!kc_store_recognizes(text))
+                return kc_fail(err, KC_EUSAGE, "%s is a file, not a sequence; write -f %s", text,
+                               shell_word(text, files));
+        return kc_fail(err, KC_EUSAGE,
+                       "%s is a .kc file, not a sequence; write: kcount %s %s -o out.kc", text,
+                       call->command == &command_remove ? "subtract" : "intersect",
+                       shell_line(words, 2, files));
 }
 
 enum kc_status misplaced_check_sequence(const struct invocation *call, const char *text, int k,

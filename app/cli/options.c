@@ -368,7 +368,7 @@ static const char **add_words(const struct invocation *call, const char *argumen
 static enum kc_status refuse_twice(const struct invocation *call, const struct option_spec *spec,
                                    const char *before, const char *argument, struct kc_error *err)
 {
-        char name[OPTION_NAME_NBYTES];
+        char name[OPTION_NAME_NBYTES], files[SHELL_LINE_NBYTES], line[SHELL_LINE_NBYTES];
         option_short_name(spec, name);
         if (strcmp(before, "-") == 0 || strcmp(argument, "-") == 0)
                 return kc_fail(err, KC_EUSAGE, "%s is given twice: %s and %s", name, before,
@@ -376,17 +376,8 @@ static enum kc_status refuse_twice(const struct invocation *call, const struct o
         const char *const names[] = { before, argument }, *const front[] = { name, "-", NULL };
         const char *dropped[5] = { NULL };
         add_words(call, argument, add_words(call, before, dropped));
-        char *files = shell_join(names, 2), *line = invocation_line(call, front, dropped);
-        enum kc_status status = KC_ENOMEM;
-        if (files == NULL || line == NULL)
-                kc_fail(err, KC_ENOMEM, "out of memory");
-        else
-                status =
-                        kc_fail(err, KC_EUSAGE, "%s is given twice; give one file, or: cat %s | %s",
-                                name, files, line);
-        free(files);
-        free(line);
-        return status;
+        return kc_fail(err, KC_EUSAGE, "%s is given twice; give one file, or: cat %s | %s", name,
+                       shell_line(names, 2, files), invocation_line(call, front, dropped, line));
 }
 
 /* Of most options, the last argument counts, so that users can override what an alias sets. A file
@@ -548,20 +539,16 @@ static enum kc_status propose(const struct invocation *call, const struct option
                               struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES], option[OPTION_NAME_NBYTES];
+        char line[SHELL_LINE_NBYTES], word[SHELL_LINE_NBYTES];
+        const char *const nothing[] = { NULL };
         char *argument = spec->propose(call);
-        const char *const nothing[] = { NULL }, *const one = argument;
-        char *word = argument != NULL ? shell_join(&one, 1) : NULL;
-        char *line = invocation_line(call, nothing, nothing);
-        enum kc_status status = KC_ENOMEM;
-        if (word == NULL || line == NULL)
-                kc_fail(err, KC_ENOMEM, "out of memory");
-        else
-                status = kc_fail(err, KC_EUSAGE, "%s %s is required; for example: %s %s %s",
-                                 option_name(spec, name), spec->argument, line,
-                                 option_short_name(spec, option), word);
+        if (argument == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const enum kc_status status = kc_fail(
+                err, KC_EUSAGE, "%s %s is required; for example: %s %s %s", option_name(spec, name),
+                spec->argument, invocation_line(call, nothing, nothing, line),
+                option_short_name(spec, option), shell_word(argument, word));
         free(argument);
-        free(word);
-        free(line);
         return status;
 }
 
@@ -639,42 +626,33 @@ static bool is_among(const char *word, const char *const *words)
 }
 
 /* max_operands: those after them are left out, with dots at the end. */
-static char *join_line(const struct invocation *call, const char *const *front,
-                       const char *const *dropped, int max_operands)
+static void join_line(const struct invocation *call, const char *const *front,
+                      const char *const *dropped, int max_operands, char line[SHELL_LINE_NBYTES])
 {
-        enum { NOWN = 3, MOST_FRONT = 2 }; /* words */
-        const char *const none[] = { NULL };
+        const char *const none[] = { NULL }, *const end = line + SHELL_LINE_NBYTES;
         const char *const *left_out = max_operands < call->noperands
                                               ? (const char *const *)call->operands + max_operands
                                               : none;
-        const char **words = calloc(call->nwords + NOWN + MOST_FRONT, sizeof *words);
-        size_t n = 0;
-        if (words == NULL)
-                return NULL;
-        words[n++] = "kcount";
+        char *to = shell_append(line, end, "kcount");
         if (strcmp(call->words[0], call->command->name) == 0)
-                words[n++] = call->command->name;
-        for (size_t i = 0; i < MOST_FRONT && front[i] != NULL; i++)
-                words[n++] = front[i];
+                to = shell_append_next(to, end, call->command->name);
+        for (; *front != NULL; front++)
+                to = shell_append_next(to, end, *front);
         for (size_t i = 1; i < call->nwords; i++)
                 if (!is_among(call->words[i], dropped) && !is_among(call->words[i], left_out))
-                        words[n++] = call->words[i];
+                        to = shell_append_next(to, end, call->words[i]);
         if (*left_out != NULL)
-                words[n++] = "...";
-        char *line = shell_join(words, n);
-        free(words);
-        return line;
+                shell_append_next(to, end, "...");
 }
 
-char *invocation_line(const struct invocation *call, const char *const *front,
-                      const char *const *dropped)
+const char *invocation_line(const struct invocation *call, const char *const *front,
+                            const char *const *dropped, char line[SHELL_LINE_NBYTES])
 {
         enum { MOST_LETTERS = 400 };
-        char *line = join_line(call, front, dropped, call->noperands);
-        if (line == NULL || strlen(line) <= MOST_LETTERS || call->noperands < 2)
-                return line;
-        free(line);
-        return join_line(call, front, dropped, 1);
+        join_line(call, front, dropped, call->noperands, line);
+        if (strlen(line) > MOST_LETTERS && call->noperands > 1)
+                join_line(call, front, dropped, 1, line);
+        return line;
 }
 
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)

@@ -5,6 +5,7 @@
 #ifndef APP_CLI_OPTIONS_H
 #define APP_CLI_OPTIONS_H
 
+#include "app/cli/shell.h"
 #include "app/cli/text_out.h"
 #include "base/status.h"
 
@@ -249,10 +250,10 @@ bool invocation_has(const struct invocation *call, const char *name);
  * nobody wants to read it, dots stand for the operands after the first.
  *   front    words to insert before the first argument; ends with NULL
  *   dropped  words to leave out, compared as pointers; ends with NULL
- * The caller frees it; NULL when out of memory.
+ * Returns line.
  */
-char *invocation_line(const struct invocation *call, const char *const *front,
-                      const char *const *dropped);
+const char *invocation_line(const struct invocation *call, const char *const *front,
+                            const char *const *dropped, char line[SHELL_LINE_NBYTES]);
 
 /* The option of that name, or NULL. */
 const struct option_spec *option_find(const struct option_spec *specs, const char *name);

@@ -6,13 +6,21 @@
 
 #include <stddef.h>
 
-/* Append a word, quoted if the shell would not take it as it stands. Returns the end of the text,
- * which grows by less than shell_most_nbytes, or SHELL_MOST_NBYTES for a word of this length. */
-char *shell_append(char *to, const char *word);
-size_t shell_most_nbytes(const char *word);
-#define SHELL_MOST_NBYTES(length) (4 * (length) + 3) /* all of them single quotes */
+/* Enough for any line that a message can hold: what comes after that would be cut off there. */
+enum { SHELL_LINE_NBYTES = 2048 };
 
-/* The words, with blanks between them. The caller frees it; NULL when out of memory. */
+/* Append a word at `to`, quoted if the shell would not take it as it stands; cut off if it does not
+ * fit before `end`. Returns the end of the text. */
+char *shell_append(char *to, const char *end, const char *word);
+
+/* Likewise, with a blank before it. */
+char *shell_append_next(char *to, const char *end, const char *word);
+
+/* The words, with blanks between them, or one word; each returns line. */
+const char *shell_line(const char *const *words, size_t n, char line[SHELL_LINE_NBYTES]);
+const char *shell_word(const char *word, char line[SHELL_LINE_NBYTES]);
+
+/* Likewise, whatever its length. The caller frees it; NULL when out of memory. */
 char *shell_join(const char *const *words, size_t n);
 
 #endif

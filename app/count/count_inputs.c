@@ -10,8 +10,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,20 +19,12 @@
 /* KMC's command line ends with the names of the output and of a folder. */
 static enum kc_status refuse_output(const char *output, const char *folder, struct kc_error *err)
 {
-        char *name, *line = NULL;
-        if (asprintf(&name, "%s.kc", output) >= 0) {
-                const char *const words[] = { "-o", name, "--tmp", folder };
-                line = shell_join(words, 4);
-                free(name);
-        }
-        if (line == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const enum kc_status status =
-                kc_fail(err, KC_EUSAGE,
-                        "there is no file %s, and kcount takes no output name there; write %s",
-                        output, line);
-        free(line);
-        return status;
+        char name[PATH_MAX], line[SHELL_LINE_NBYTES];
+        const char *const words[] = { "-o", name, "--tmp", folder };
+        snprintf(name, sizeof name, "%s.kc", output);
+        return kc_fail(err, KC_EUSAGE,
+                       "there is no file %s, and kcount takes no output name there; write %s",
+                       output, shell_line(words, 4, line));
 }
 
 /* The operand i is missing: what the user may have meant by it. */

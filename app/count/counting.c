@@ -14,6 +14,8 @@
 #include "io/input/input.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,61 +23,38 @@
 /* A .kc file that is to be exported. */
 static enum kc_status advise_export(const char *name, const char *format, struct kc_error *err)
 {
-        char *stem = strndup(name, output_stem_length(name)), *line = NULL;
-        if (stem != NULL) {
-                const char *const words[] = {
-                        "kcount", "export", name, "--to", format, "-o", stem
-                };
-                line = shell_join(words, sizeof words / sizeof *words);
-        }
-        const enum kc_status status =
-                line != NULL
-                        ? kc_fail(err, KC_EUSAGE, "%s is already counted; try '%s'", name, line)
-                        : kc_fail(err, KC_ENOMEM, "out of memory");
-        free(stem);
-        free(line);
-        return status;
+        char stem[PATH_MAX], line[SHELL_LINE_NBYTES];
+        const char *const words[] = { "kcount", "export", name, "--to", format, "-o", stem };
+        snprintf(stem, sizeof stem, "%.*s", (int)output_stem_length(name), name);
+        return kc_fail(err, KC_EUSAGE, "%s is already counted; try '%s'", name,
+                       shell_line(words, sizeof words / sizeof *words, line));
 }
 
 static enum kc_status refuse_missing(const struct invocation *call, struct kc_error *err)
 {
         const char *const *names = (const char *const *)call->operands;
-        char *reads = shell_join(names + 1, (size_t)call->noperands - 1);
-        char *output = shell_join(names, 1);
-        const enum kc_status status =
-                reads == NULL || output == NULL
-                        ? kc_fail(err, KC_ENOMEM, "out of memory")
-                        : kc_fail(err, KC_EIO,
-                                  "there is no %s yet; to make it: kcount %s -k 31 -o %s", names[0],
-                                  reads, output);
-        free(reads);
-        free(output);
-        return status;
+        char reads[SHELL_LINE_NBYTES], output[SHELL_LINE_NBYTES];
+        return kc_fail(err, KC_EIO, "there is no %s yet; to make it: kcount %s -k 31 -o %s",
+                       names[0], shell_line(names + 1, (size_t)call->noperands - 1, reads),
+                       shell_word(names[0], output));
 }
 
 static enum kc_status refuse_counted(const char *name, struct kc_error *err)
 {
-        char *file = shell_join(&name, 1);
-        if (file == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const enum kc_status status = kc_fail(err, KC_EUSAGE,
-                                              "%s is already counted; try 'kcount info %s', "
-                                              "'kcount dump %s' or 'kcount hist %s'",
-                                              name, file, file, file);
-        free(file);
-        return status;
+        char file[SHELL_LINE_NBYTES];
+        shell_word(name, file);
+        return kc_fail(err, KC_EUSAGE,
+                       "%s is already counted; try 'kcount info %s', 'kcount dump %s' or 'kcount "
+                       "hist %s'",
+                       name, file, file, file);
 }
 
 static enum kc_status suggest_k(const struct invocation *call, struct kc_error *err)
 {
         const char *const nothing[] = { NULL };
-        char *line = invocation_line(call, nothing, nothing);
-        if (line == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const enum kc_status status = kc_fail(
-                err, KC_EUSAGE, "which k? Try '%s -k 31' (21 for GenomeScope, 31 is common)", line);
-        free(line);
-        return status;
+        char line[SHELL_LINE_NBYTES];
+        return kc_fail(err, KC_EUSAGE, "which k? Try '%s -k 31' (21 for GenomeScope, 31 is common)",
+                       invocation_line(call, nothing, nothing, line));
 }
 
 enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)

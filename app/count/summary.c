@@ -4,7 +4,6 @@
 #include "app/cli/size.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -256,15 +255,11 @@ static void put_costs(struct text_out *out, const struct summaries *all)
 /* Only for a person at a terminal. */
 static void put_next(struct text_out *out, const struct summary *s)
 {
+        char name[SHELL_LINE_NBYTES];
         if (s->output == NULL || s->adds || !isatty(out->fd))
                 return;
-        char *name = malloc(shell_most_nbytes(s->output));
-        if (name == NULL)
-                return;
-        shell_append(name, s->output);
         text_out_printf(out, "next: kcount hist --plot %s%s\n",
-                        strchr("-@", *s->output) ? "./" : "", name);
-        free(name);
+                        strchr("-@", *s->output) ? "./" : "", shell_word(s->output, name));
 }
 
 static void put_results(struct text_out *out, const struct summaries *all)
