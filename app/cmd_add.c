@@ -2,7 +2,7 @@
  * kcount add: add the k-mers of more reads to a .kc file, as a run of their own.
  */
 #include "app/cli/command.h"
-#include "app/count/counting.h"
+#include "app/count/count.h"
 
 #define BOUND_ON_COUNTS(text) \
         { \
@@ -12,8 +12,8 @@
         }
 
 static const struct option_spec add_options[] = {
-        COUNTING_OPTIONS,
-        WRITING_OPTIONS(COUNTING_FIELD(common)),
+        COUNT_OPTIONS,
+        WRITING_OPTIONS(COUNT_FIELD(common)),
         BOUND_ON_COUNTS("min"),
         BOUND_ON_COUNTS("max"),
         { 0 },
@@ -21,7 +21,7 @@ static const struct option_spec add_options[] = {
 
 const struct command command_add = {
         .name = "add",
-        .run = counting_add,
+        .run = count_add,
         .operands = "FILE.kc FILE...",
         .group = COMMAND_CHANGES,
         .base = &command_count,

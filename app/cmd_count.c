@@ -2,24 +2,24 @@
  * kcount count: reads in, one .kc file out.
  */
 #include "app/cli/command.h"
-#include "app/count/counting.h"
+#include "app/count/count.h"
 #include "app/store/exporting.h"
 #include "kmer/kmer.h"
 
-#define FIELD(member) COUNTING_FIELD(member)
+#define FIELD(member) COUNT_FIELD(member)
 
 static enum kc_status run_count(const struct invocation *call, struct kc_error *err)
 {
         const struct count_settings *s = call->settings;
         if (call->noperands == 0)
                 return kc_fail(err, KC_EUSAGE, "no input; name a file, or - for standard input");
-        return s->ks.n == 0 ? counting_ask_for_k(call, err) : counting_create(call, err);
+        return s->ks.n == 0 ? count_ask_for_k(call, err) : count_create(call, err);
 }
 
 static const struct option_spec count_options[] = {
-        COUNTING_KMER(", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
-                      "run, each into a file of its own. If -k is given more than once, all "
-                      "of its numbers are counted."),
+        COUNT_KMER(", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
+                   "run, each into a file of its own. If -k is given more than once, all "
+                   "of its numbers are counted."),
         { .type = OPTION_OUTPUT,
           .letter = 'o',
           .name = "output",
@@ -29,7 +29,7 @@ static const struct option_spec count_options[] = {
                   "input's name without its sequence and compression endings, plus .kc, in the "
                   "current folder. With several k, .k21 and so on comes before .kc: x.k21.kc, "
                   "x.k31.kc." },
-        COUNTING_OPTIONS,
+        COUNT_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
           .name = "gather",
@@ -44,7 +44,7 @@ static const struct option_spec count_options[] = {
           .offset = FIELD(reader_only),
           .hidden = true,
           .help = "Read and parse, count and write nothing, for benchmarks." },
-        COUNTING_STRANDED,
+        COUNT_STRANDED,
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_TEXT,

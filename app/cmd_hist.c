@@ -7,7 +7,7 @@
 #include "app/cli/plot.h"
 #include "app/cli/shell.h"
 #include "app/cli/terminal.h"
-#include "app/count/counting.h"
+#include "app/count/count.h"
 #include "app/count/ranks.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"
@@ -26,7 +26,7 @@ struct hist_settings {
         uint64_t max_count;
         bool genomescope, jellyfish, plot;
 };
-static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNTING_FIELD");
+static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNT_FIELD");
 
 static void put_row(struct text_out *out, uint64_t count, uint64_t value,
                     const struct hist_settings *s)
@@ -206,7 +206,7 @@ static enum kc_status choose(const struct invocation *call, bool *reads, struct 
         if (store != NULL)
                 return check_store(call, store, err);
         if (*reads && s->counting.ks.n == 0)
-                return counting_ask_for_k(call, err);
+                return count_ask_for_k(call, err);
         if (s->counting.ks.n > 1)
                 return kc_fail(err, KC_EUSAGE,
                                "hist prints the histogram of one k; 'kcount count' takes several");
@@ -237,7 +237,7 @@ static enum kc_status count_rows(const struct invocation *call, struct result *r
         const struct count_settings *counting =
                 &((const struct hist_settings *)call->settings)->counting;
         struct kc_error refused = { 0 };
-        const enum kc_status status = counting_histogram(call, &r->rows, &r->nrows, &refused);
+        const enum kc_status status = count_histogram(call, &r->rows, &r->nrows, &refused);
         if (refused.remedies & KC_REMEDY_READ_COUNTS)
                 return kc_fail(err, status,
                                "%s; to print its histogram, save it as a file and leave out -k",
@@ -311,13 +311,13 @@ static const struct option_spec hist_options[] = {
                   "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
                   "MultiQC's Jellyfish module draws files of this form whose names end with "
                   "_jf.hist." },
-        OPTION_MIN(COUNTING_FIELD(min_count)),
-        OPTION_MAX(COUNTING_FIELD(max_count)),
-        COUNTING_KMER("; required for reads. Only one k is possible, but -k may be repeated "
-                      "with the same number."),
-        COUNTING_STRANDED,
-        COUNTING_OPTIONS,
-        MESSAGE_OPTIONS(COUNTING_FIELD(common)),
+        OPTION_MIN(COUNT_FIELD(min_count)),
+        OPTION_MAX(COUNT_FIELD(max_count)),
+        COUNT_KMER("; required for reads. Only one k is possible, but -k may be repeated "
+                   "with the same number."),
+        COUNT_STRANDED,
+        COUNT_OPTIONS,
+        MESSAGE_OPTIONS(COUNT_FIELD(common)),
         { 0 },
 };
 

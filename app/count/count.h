@@ -1,174 +1,135 @@
 /*
- * A count in progress, and its parts, each of which has a source file of its own.
- * app/count/counting.c drives them and shows their order. Only these files include this header.
+ * Counting reads into a new .kc file, an existing one, or a histogram: what count, add and hist
+ * have in common.
  */
 #ifndef APP_COUNT_COUNT_H
 #define APP_COUNT_COUNT_H
 
-#include "app/count/counting.h"
-#include "app/count/rank_report.h"
-#include "app/count/ranks.h"
-#include "app/store/exporting.h"
-#include "io/formats/format.h"
-#include "io/reader.h"
+#include "app/cli/memory.h"
+#include "app/cli/writing.h"
+#include "io/histogram.h"
 
-/* What is counted with one k. */
-struct count_output {
-        int k;
-        char *path;        /* NULL if nothing is written */
-        char *export_path; /* NULL if the file is not exported as well */
-        struct exporting_files exports;
-        struct kc_store_writer *writer;
-        struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
-        struct kc_run_sink sink;
-        uint64_t nguest; /* bytes that this guest has written */
-        /* valid once it has been counted */
-        struct device_choice device;
-        struct kc_gpu_report gpu;
-        struct kc_count_totals totals;
-        struct kc_store_written written;
-        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
-        size_t nrows;
-        char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
+enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 4 };
+
+/* The settings of these commands begin with this struct; a field is zero if the command has no such
+ * option. */
+struct count_settings {
+        struct writing_settings common;
+        struct option_numbers ks;
+        uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
+                gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
+        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
+        bool stranded, canonical, force, reader_only, gather;
+        bool skip_empty;                /* inputs of 0 bytes are accepted */
+        bool histogram;                 /* of count: include it in the JSON summary */
+        const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
+        size_t nother_files;
 };
 
-/* A count in progress: what was opened, and what will be reported. app/count/counting.c frees what
- * the pointers own. */
-struct count {
-        const struct count_settings *settings;
-        struct writing writing;
-        bool adds;                      /* the output is a .kc file to which a run is added */
-        struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
-        struct count_output outputs[OPTION_NUMBERS_MAX];
-        int noutputs;
-        bool stranded;
-        enum kc_file_format format; /* of the exports */
-        const char *const *inputs;
-        size_t ninputs;
-        char *tmp_dir;
-        uint64_t memory_nbytes;
-        struct memory_plan plan; /* how memory_nbytes is divided */
-        bool rereadable;         /* all inputs, from their beginning */
-        bool tried_device;
-        struct kc_reader *reader;
-        uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
-        struct ranks *ranks;            /* that count together; or NULL */
-        struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
-        struct writing_settings silent; /* of a rank that does not report */
-};
+/* count: the operands are reads; the output is settings->output, or named after the first of
+ * them. With several k there is one output for each, and all appear together. */
+enum kc_status count_create(const struct invocation *call, struct kc_error *err);
 
-/* ---- app/count/count_inputs.c: inputs ---- */
+/* Fail because -k is missing, and say what to type for these operands: KC_EINPUT if one of them is
+ * missing, too, otherwise KC_EUSAGE. */
+enum kc_status count_ask_for_k(const struct invocation *call, struct kc_error *err);
 
-/* Fails if there is no file for one of the operands from `first` on: KC_EINPUT, or KC_EUSAGE if it
- * is likely to mean something else. */
-enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err);
+/* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
+enum kc_status count_add(const struct invocation *call, struct kc_error *err);
 
-/* KC_EUSAGE if an operand is also an output, or if two outputs are one file. Does not open the
- * operands. */
-enum kc_status count_check_operands(const struct count *count, struct kc_error *err);
+/* hist: the operands are reads, and nothing is written. min_count and max_count are not applied.
+ *   rows  out, [*nrows] by ascending count, freed by the caller */
+enum kc_status count_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                               size_t *nrows, struct kc_error *err);
 
-/* The same for all inputs, those in an @LIST and references included, once the reader is open. */
-enum kc_status count_check_inputs(const struct count *count, struct kc_error *err);
+/* ---- their options ---- */
 
-/* Warn on rank 0 if an input is given more than once. The reader must be open. */
-void count_warn_of_same_inputs(const struct count *count);
+#define COUNT_FIELD(member) offsetof(struct count_settings, member)
 
-/* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
- * kc_reader_open. */
-enum kc_status count_open_reader(struct count *count, struct kc_error *err);
-
-/* Let the open reader begin again after another count_plan_memory, if the inputs are rereadable.
- * Fails like kc_reader_reopen. */
-enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
-
-/* Whether all inputs of the open reader can be read again from their beginning. */
-bool count_is_rereadable(const struct count *count);
-
-/* What this process has read, or, after count_gather, all ranks have. */
-struct kc_reader_totals count_read_totals(const struct count *count);
-
-/* ---- app/count/count_outputs.c: outputs ---- */
-
-/* The names of new files: one, or one for each k, and their exports. KC_EUSAGE for an unknown
- * format; KC_ENOMEM. */
-enum kc_status count_name_outputs(struct count *count, struct kc_error *err);
-
-/* List all files that will be written: the stores, their exports, and what the settings name.
- * Returns their number. */
-enum {
-        COUNT_MAX_FILES =
-                OPTION_NUMBERS_MAX * (1 + KC_EXPORT_MAX_FILES) + COUNTING_MAX_OTHER_FILES + 1
-};
-size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_FILES]);
-
-/* Find out before reading whether the exports can be written. Fails like exporting_check. */
-enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
-
-/* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
- * output_check and kc_store_create. */
-enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
-
-/* If -k is given more than once, print on standard error which k is counted into which file: the
- * user may have meant the last one to replace the others. Only rank 0 prints it. */
-void count_warn_of_lengths(const struct count *count);
-
-/* Give new files their names, all or none; or commit the run that was added; or take the rows of
- * the histogram, if nothing is written. No writer is left, even on failure. Fails like
- * kc_store_commit and kc_histogram_rows. */
-enum kc_status count_commit(struct count *count, struct kc_error *err);
-
-/* Export the files that have just been committed. Fails like exporting_write, and says that these
- * files stay. */
-enum kc_status count_export(const struct count *count, struct kc_error *err);
-
-/* ---- app/count/count_engines.c: CPU and CUDA engines ---- */
-
-/*
- * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
- * different devices: then KC_ENODEVICE if there is none. KC_EUSAGE if the settings do not allow the
- * choice.
- */
-enum kc_status count_choose_device(struct count *count, struct kc_error *err);
-
-/* Divide the memory, and lower the number of threads if there is not enough for all. Call this
- * once the engine is chosen, because the number of threads that share the memory depends on
- * it. */
-void count_plan_memory(struct count *count);
-
-/* Read everything and count it, for all outputs. Fails like writing_run. */
-enum kc_status count_somewhere(struct count *count, struct kc_error *err);
-
-/* ---- app/count/count_ranks.c: for several ranks; with a single process, these do nothing ---- */
-
-/* Every rank calls these in this order, until one fails; then it calls ranks_agree at once. */
-
-/* Only rank 0 reports to the user: make the others quiet. */
-void count_silence(struct count *count);
-
-/* KC_EINPUT if this rank does not see the same inputs as rank 0; or another rank is lost. */
-enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err);
-
-/* Let the other ranks write to rank 0's files, if they can open them. Fails like kc_store_invite
- * and kc_store_join. */
-enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
-
-/* This rank has written everything that it writes to rank 0's files. KC_EIO. */
-enum kc_status count_end_guests(struct count *count, struct kc_error *err);
-
-/* After counting: collect what all ranks know about the inputs and, on rank 0, what the others
- * report about the count. KC_ENOMEM; or another rank is lost. */
-enum kc_status count_gather(struct count *count, struct kc_error *err);
-
-/* Only on rank 0, after count_commit: report that it has written what the others have not. */
-void count_add_first_rank(struct count *count);
-
-/* ---- app/count/count_report.c: reporting to the user ---- */
-
-/* Warn on standard error about inputs that hold no sequence or do not show that they are whole,
- * about each k for which no k-mer was kept, and about -q if no input has qualities. */
-void count_warn(const struct count *count);
-
-/* Print the summary of all outputs; with --reader-only, of what was read. */
-void count_report(const struct count *count);
+/* clang-format off */
+#define COUNT_KMER(text) \
+        { .type = OPTION_NUMBERS, \
+          .letter = 'k', \
+          .name = "kmer", \
+          .argument = "K", \
+          .min = 1, \
+          .max = KC_MAX_K, \
+          .offset = COUNT_FIELD(ks), \
+          .help = "Length of the k-mers, 1 to 255" text }
+#define COUNT_STRANDED \
+        { .type = OPTION_FLAG, \
+          .name = "stranded", \
+          .offset = COUNT_FIELD(stranded), \
+          .group = OPTION_SHARED, \
+          .help = "Count a k-mer and its reverse complement separately. Default: both are " \
+                  "counted as the one that comes first in the alphabet." }, \
+        { .type = OPTION_FLAG, /* users of other programs type it; it is the default */ \
+          .name = "canonical", \
+          .offset = COUNT_FIELD(canonical), \
+          .hidden = true, \
+          .help = "Count a k-mer and its reverse complement together." }
+#define COUNT_OPTIONS \
+        OPTION_THREADS(COUNT_FIELD(common.nthreads)), \
+        OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
+        { .type = OPTION_SIZE, \
+          .name = "engine-memory", \
+          .argument = "SIZE", \
+          .min = MEMORY_MIB, \
+          .offset = COUNT_FIELD(engine_memory_nbytes), \
+          .hidden = true, \
+          .help = "The engine's part of the memory, however small: tests make it spill." }, \
+        OPTION_TMP(COUNT_FIELD(tmp_dir)), \
+        OPTION_DEVICE(COUNT_FIELD(device)), \
+        { .type = OPTION_TEXT, \
+          .name = "table", \
+          .argument = "NAME", \
+          .words = "warpdrive slab linear hopscotch", \
+          .offset = COUNT_FIELD(table), \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
+          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
+                  "of them support k up to 128. The output is the same. Default: warpdrive." }, \
+        { .type = OPTION_TEXT, \
+          .name = "reader", \
+          .argument = "WHERE", \
+          .words = "auto host device", \
+          .preset = "auto", \
+          .offset = COUNT_FIELD(reader), \
+          .group = OPTION_DEVICES, \
+          .needs = OPTION_NEEDS_CUDA, \
+          .help = "Where to decompress and parse reads when a CUDA device counts: auto, host " \
+                  "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
+                  "BGZF, and BAM; everything else is left to the host, and so are files in " \
+                  "which the device finds anything unusual. auto chooses the faster one; " \
+                  "several processes (mpirun, srun) read on the host. The output is the same." }, \
+        OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
+        OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
+        OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
+        { .type = OPTION_NUMBER, \
+          .name = "rank-patience", \
+          .argument = "SECONDS", \
+          .min = 1, \
+          .max = 3600, \
+          .offset = COUNT_FIELD(rank_patience), \
+          .hidden = true, \
+          .help = "With several processes: how long one may send nothing, for tests." }, \
+        { .type = OPTION_NUMBER, \
+          .letter = 'q', \
+          .name = "min-quality", \
+          .argument = "Q", \
+          .max = COUNT_MAX_QUALITY, \
+          .preset = "0", \
+          .offset = COUNT_FIELD(min_quality), \
+          .mistaken = "for fewer messages, use --quiet", \
+          .group = OPTION_SHARED, \
+          .help = "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
+                  "scores (offset 33 in FASTQ). For fewer messages, use --quiet." }, \
+        { .type = OPTION_FLAG, \
+          .name = "skip-empty", \
+          .offset = COUNT_FIELD(skip_empty), \
+          .group = OPTION_SHARED, \
+          .help = "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
+                  "because a download or a program may have failed." }
+/* clang-format on */
 
 #endif

@@ -5,7 +5,7 @@
 #include "app/cli/json.h"
 #include "app/cli/machine.h"
 #include "app/cli/output_check.h"
-#include "app/count/counting.h"
+#include "app/count/count.h"
 #include "app/kmc/kmc_options.h"
 #include "app/store/exporting.h"
 #include "base/clock.h"
@@ -72,7 +72,7 @@ struct kmc_files {
         char *output;     /* as the format takes it */
         const char *json; /* as in kmc, "-" is the name of a file; NULL: none */
         struct exporting_files exports;
-        const char *names[COUNTING_MAX_OTHER_FILES]; /* [n] of all of them */
+        const char *names[COUNT_MAX_OTHER_FILES]; /* [n] of all of them */
         size_t n;
 };
 
@@ -105,7 +105,7 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
         inner.settings = &counting;
         inner.operands = operands;
         inner.noperands = 1;
-        enum kc_status status = counting_create(&inner, err);
+        enum kc_status status = count_create(&inner, err);
         if (status == KC_OK) {
                 status = kc_store_open(store, path, err);
                 unlink(path);

@@ -15,7 +15,7 @@ bool kmc_is_name(const char *program);
  * also have set call->line and call->start_seconds. The output and the file of -j appear only when
  * both are complete, and replace existing ones. On failure nothing remains, except what has been
  * written to a pipe or device that -j names. Fails with KC_EUSAGE, also for an option that kcount
- * cannot honour, or like counting_create, exporting_write, text_out_open or text_out_finish.
+ * cannot honour, or like count_create, exporting_write, text_out_open or text_out_finish.
  */
 enum kc_status kmc_run(const struct invocation *call, int argc, char **argv, struct kc_error *err);
 

@@ -1,4 +1,4 @@
-#include "app/count/count.h"
+#include "app/count/count_internal.h"
 
 #include <stdlib.h>
 

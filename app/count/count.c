@@ -1,4 +1,4 @@
-#include "app/count/counting.h"
+#include "app/count/count.h"
 
 #include "app/cli/command.h"
 #include "app/cli/machine.h"
@@ -7,7 +7,7 @@
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
 #include "app/cli/signals.h"
-#include "app/count/count.h"
+#include "app/count/count_internal.h"
 #include "app/count/reader_only.h"
 #include "app/store/stores.h"
 #include "base/temp_file.h"
@@ -57,7 +57,7 @@ static enum kc_status suggest_k(const struct invocation *call, struct kc_error *
                        invocation_line(call, nothing, nothing, line));
 }
 
-enum kc_status counting_ask_for_k(const struct invocation *call, struct kc_error *err)
+enum kc_status count_ask_for_k(const struct invocation *call, struct kc_error *err)
 {
         const struct count_settings *s = call->settings;
         enum kc_status status;
@@ -248,7 +248,7 @@ static struct count begin(const struct invocation *call, int first)
         return count;
 }
 
-enum kc_status counting_create(const struct invocation *call, struct kc_error *err)
+enum kc_status count_create(const struct invocation *call, struct kc_error *err)
 {
         struct count count = begin(call, 0);
         enum kc_status status;
@@ -273,7 +273,7 @@ static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
         return KC_OK;
 }
 
-enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
+enum kc_status count_add(const struct invocation *call, struct kc_error *err)
 {
         struct count count = begin(call, 1);
         enum kc_status status;
@@ -296,8 +296,8 @@ out:
         return status;
 }
 
-enum kc_status counting_histogram(const struct invocation *call, struct kc_histogram_row **rows,
-                                  size_t *nrows, struct kc_error *err)
+enum kc_status count_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                               size_t *nrows, struct kc_error *err)
 {
         struct count count = begin(call, 0);
         enum kc_status status;
