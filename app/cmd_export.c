@@ -2,14 +2,12 @@
  * kcount export: write the k-mers and their counts in the format of another program.
  */
 #include "app/cli/command.h"
-#include "app/cli/machine.h"
 #include "app/cli/output_check.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
 #include "app/store/exporting.h"
 #include "app/store/stores.h"
-#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,20 +101,11 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         const struct export *e = ctx;
         json_string(json, "input", e->input);
         json_string(json, "format", e->settings->format);
-        json_begin(json, "files", '[');
-        for (size_t i = 0; i < e->files.n; i++)
-                json_string(json, NULL, e->files.paths[i]);
-        json_end(json, ']');
+        json_strings(json, "files", (const char *const *)e->files.paths, e->files.n);
         json_number(json, "output_bytes", e->written.nbytes);
-        json_number(json, "threads", (uint64_t)e->writing.nthreads);
         json_number(json, "distinct", e->written.nkmers);
         json_number(json, "clipped_counts", e->written.nclipped);
-        json_begin(json, "seconds", '{');
-        json_real(json, "wall", kc_clock_seconds() - e->writing.call->start_seconds);
-        json_real(json, "user", machine_user_seconds());
-        json_real(json, "system", machine_system_seconds());
-        json_end(json, '}');
-        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+        writing_json_costs(json, &e->writing, NULL, 0);
 }
 
 static enum kc_status run_export(const struct invocation *call, struct kc_error *err)

@@ -3,7 +3,6 @@
  */
 #include "app/cli/advice.h"
 #include "app/cli/command.h"
-#include "app/cli/machine.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/output_check.h"
@@ -11,7 +10,6 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
-#include "base/clock.h"
 #include "cpu/cpu_engine.h"
 #include "io/formats/import.h"
 
@@ -163,8 +161,7 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct importing *m = ctx;
         const struct kc_store_info *r = &m->writing.written.info;
         const uint64_t nrepeated = m->npairs - m->totals.ndistinct;
-        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes(),
-                                             .spilled_nbytes = m->totals.spilled_nbytes };
+        const struct writing_costs costs = { .spilled_nbytes = m->totals.spilled_nbytes };
         char size[FORMATTED_NBYTES], label[64];
         text_out_printf(out, "%s is %s with %s k-mers\n", m->path, m->info.what,
                         m->info.stranded ? "stranded" : "canonical");
@@ -193,34 +190,20 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         (void)number;
         const struct importing *m = ctx;
         const struct kc_store_info *r = &m->writing.written.info;
+        const double *seconds = m->totals.stage_seconds;
+        const struct writing_stage stages[] = { { "read", seconds[KC_STAGE_PARTITION] },
+                                                { "sort", seconds[KC_STAGE_ORDER] } };
         json_string(json, "input", m->path);
         json_string(json, "format", m->info.what);
-        json_string(json, "output", m->settings->output);
-        json_number(json, "output_bytes", r->file_nbytes);
-        json_number(json, "threads", (uint64_t)m->writing.nthreads);
-        json_number(json, "k", (uint64_t)r->k);
-        json_bool(json, "stranded", r->stranded);
+        writing_json_output(json, m->settings->output, r);
         json_number(json, "kmers_read", m->npairs);
         json_number(json, "repeated_kmers", m->npairs - m->totals.ndistinct);
         json_number(json, "zero_counts", m->read.nzero);
         json_number(json, "outside_range", m->read.noutside);
         json_number(json, "at_limit", m->read.natlimit);
-        json_number(json, "distinct", r->ndistinct);
-        json_number(json, "unique", r->nunique);
-        json_number(json, "largest_count", r->max_count);
-        json_number(json, "sum", r->sum);
-        json_number(json, "dropped_distinct", r->ndropped_distinct);
-        json_number(json, "dropped_kmers", r->ndropped_kmers);
-        json_number(json, "saturated_kmers", r->nsaturated);
+        writing_json_counts(json, r);
         json_number(json, "spilled_bytes", m->totals.spilled_nbytes);
-        json_begin(json, "seconds", '{');
-        json_real(json, "wall", kc_clock_seconds() - m->writing.call->start_seconds);
-        json_real(json, "user", machine_user_seconds());
-        json_real(json, "system", machine_system_seconds());
-        json_real(json, "read", m->totals.stage_seconds[KC_STAGE_PARTITION]);
-        json_real(json, "sort", m->totals.stage_seconds[KC_STAGE_ORDER]);
-        json_end(json, '}');
-        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+        writing_json_costs(json, &m->writing, stages, 2);
 }
 
 static enum kc_status run_import(const struct invocation *call, struct kc_error *err)

@@ -3,8 +3,8 @@
  */
 #include "app/cli/command.h"
 #include "app/cli/device.h"
-#include "app/cli/json.h"
 #include "app/cli/size.h"
+#include "app/cli/writing.h"
 #include "app/store/stores.h"
 
 struct info_settings {
@@ -97,26 +97,17 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_number(&json, "runs", info->nruns);
         json_number(&json, "tombstone_runs", info->ntombstone_runs);
         json_number(&json, "tombstones", info->ntombstones);
-        json_number(&json, "distinct", info->ndistinct);
-        json_number(&json, "unique", info->nunique);
-        json_number(&json, "largest_count", info->max_count);
-        json_number(&json, "sum", info->sum);
+        writing_json_counts(&json, info);
         json_number(&json, "counted_kmers", info->nkmers);
         json_number(&json, "min_count", info->min_count);
         json_number(&json, "max_count", info->max_count_kept);
         json_bool(&json, "min_count_is_mixed", info->mixed & KC_MIXED_MIN);
         json_bool(&json, "max_count_is_mixed", info->mixed & KC_MIXED_MAX);
-        json_number(&json, "dropped_distinct", info->ndropped_distinct);
-        json_number(&json, "dropped_kmers", info->ndropped_kmers);
-        json_number(&json, "saturated_kmers", info->nsaturated);
         json_number(&json, "reads", info->nreads);
         json_number(&json, "bases", info->nbases);
         json_number(&json, "skipped_letters", info->nskipped);
         json_number(&json, "low_quality_bases", info->nlow_quality);
-        json_begin(&json, "inputs", '[');
-        for (size_t i = 0; i < info->nnames; i++)
-                json_string(&json, NULL, info->names[i]);
-        json_end(&json, ']');
+        json_strings(&json, "inputs", info->names, info->nnames);
         json_end(&json, '}');
 }
 

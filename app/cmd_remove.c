@@ -2,7 +2,6 @@
  * kcount remove: remove k-mers from a .kc file, by a run of tombstones.
  */
 #include "app/cli/command.h"
-#include "app/cli/machine.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
@@ -12,7 +11,6 @@
 #include "app/cli/writing.h"
 #include "app/store/removals.h"
 #include "app/store/stores.h"
-#include "base/clock.h"
 #include "cpu/cpu_engine.h"
 #include "kmer/kmer.h"
 
@@ -147,8 +145,7 @@ static void put_text(const void *ctx, struct text_out *out)
 {
         const struct removing *r = ctx;
         const struct kc_store_info *info = &r->writing.written.info;
-        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes(),
-                                             .spilled_nbytes = r->totals.spilled_nbytes };
+        const struct writing_costs costs = { .spilled_nbytes = r->totals.spilled_nbytes };
         char size[FORMATTED_NBYTES];
         writing_put_number(out, "sequences", r->removals.nsequences);
         writing_put_number(out, "k-mers to remove", r->totals.ndistinct);
@@ -163,20 +160,14 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         const struct removing *r = ctx;
         const struct kc_store_info *info = &r->writing.written.info;
         char device[DEVICE_NAME_NBYTES];
-        json_string(json, "output", r->path);
-        json_number(json, "output_bytes", info->file_nbytes);
+        writing_json_output(json, r->path, info);
         json_number(json, "runs", info->nruns);
-        json_number(json, "k", (uint64_t)info->k);
-        json_bool(json, "stranded", info->stranded);
         json_string(json, "device", device_name(&r->writing.device, device));
         json_number(json, "sequences", r->removals.nsequences);
         json_number(json, "short_sequences", r->removals.nshort);
         json_number(json, "skipped_letters", r->removals.nskipped);
         json_number(json, "distinct", r->totals.ndistinct);
-        json_begin(json, "seconds", '{');
-        json_real(json, "wall", kc_clock_seconds() - r->writing.call->start_seconds);
-        json_end(json, '}');
-        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+        writing_json_costs(json, &r->writing, NULL, 0);
 }
 
 static void report(const struct removing *r)

@@ -78,6 +78,14 @@ void json_bool(struct json *json, const char *key, bool value)
         text_out_puts(json->out, value ? "true" : "false");
 }
 
+void json_strings(struct json *json, const char *key, const char *const *values, size_t n)
+{
+        json_begin(json, key, '[');
+        for (size_t i = 0; i < n; i++)
+                json_string(json, NULL, values[i]);
+        json_end(json, ']');
+}
+
 void json_number_pair(struct json *json, uint64_t first, uint64_t second)
 {
         begin_member(json, NULL);

@@ -55,6 +55,7 @@ static void put_object(const struct writing *w, const struct writing_report *rep
         json_begin(json, NULL, '{');
         json_string(json, "version", KCOUNT_VERSION);
         json_string(json, "command", w->call->line);
+        json_number(json, "threads", (uint64_t)w->nthreads);
         report->put_json(report->ctx, i, json);
         json_end(json, '}');
 }
@@ -114,13 +115,51 @@ void writing_put_share(struct text_out *out, const char *label, uint64_t part, u
         writing_put_noted(out, label, part, format_share(part, whole, share));
 }
 
+void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info)
+{
+        json_string(json, "output", path);
+        json_number(json, "output_bytes", info->file_nbytes);
+        json_number(json, "k", (uint64_t)info->k);
+        json_bool(json, "stranded", info->stranded);
+}
+
+void writing_json_counts(struct json *json, const struct kc_store_info *info)
+{
+        json_number(json, "distinct", info->ndistinct);
+        json_number(json, "unique", info->nunique);
+        json_number(json, "largest_count", info->max_count);
+        json_number(json, "sum", info->sum);
+        json_number(json, "dropped_distinct", info->ndropped_distinct);
+        json_number(json, "dropped_kmers", info->ndropped_kmers);
+        json_number(json, "saturated_kmers", info->nsaturated);
+}
+
+double writing_seconds(const struct writing *w)
+{
+        return kc_clock_seconds() - w->call->start_seconds;
+}
+
+void writing_json_costs(struct json *json, const struct writing *w,
+                        const struct writing_stage *stages, size_t nstages)
+{
+        json_begin(json, "seconds", '{');
+        for (size_t i = 0; i < nstages; i++)
+                json_real(json, stages[i].name, stages[i].seconds);
+        json_real(json, "wall", writing_seconds(w));
+        json_real(json, "user", machine_user_seconds());
+        json_real(json, "system", machine_system_seconds());
+        json_end(json, '}');
+        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+}
+
 void writing_put_costs(struct text_out *out, const struct writing *w,
                        const struct writing_costs *costs)
 {
         const bool cpu_instead = w->device.may_fall_back && !w->device.cuda;
         char time[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], spilled[FORMATTED_NBYTES];
-        format_seconds(kc_clock_seconds() - w->call->start_seconds, time);
-        format_size(costs->peak_nbytes, peak);
+        const uint64_t own = machine_peak_nbytes(), most = costs->most_nbytes;
+        format_seconds(writing_seconds(w), time);
+        format_size(most > own ? most : own, peak);
         if (costs->nprocesses > 0)
                 text_out_printf(out, "%s on %d processes, up to %s of memory each", time,
                                 costs->nprocesses, peak);

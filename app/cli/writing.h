@@ -92,11 +92,25 @@ void writing_put_share(struct text_out *out, const char *label, uint64_t part, u
 
 /* The last line of the text: time, threads or processes, memory. */
 struct writing_costs {
-        uint64_t peak_nbytes; /* of memory; of the process that took most */
         uint64_t spilled_nbytes;
-        int nprocesses; /* that counted together; 0: this one alone */
+        uint64_t most_nbytes; /* of memory, that another process took */
+        int nprocesses;       /* that counted together; 0: this one alone */
 };
 void writing_put_costs(struct text_out *out, const struct writing *writing,
                        const struct writing_costs *costs);
+
+/* Parts of the JSON: the file that was written; what a new file holds; and, at the end, times, those
+ * of stages first, and memory. */
+struct writing_stage {
+        const char *name;
+        double seconds;
+};
+void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info);
+void writing_json_counts(struct json *json, const struct kc_store_info *info);
+void writing_json_costs(struct json *json, const struct writing *writing,
+                        const struct writing_stage *stages, size_t nstages);
+
+/* Since the program began. */
+double writing_seconds(const struct writing *writing);
 
 #endif

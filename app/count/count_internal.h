@@ -23,7 +23,6 @@ struct count_output {
         struct kc_run_sink sink;
         uint64_t nguest; /* bytes that this guest has written */
         /* valid once it has been counted */
-        struct device_choice device;
         struct kc_gpu_report gpu;
         struct kc_count_totals totals;
         struct kc_store_written written;
@@ -83,6 +82,9 @@ enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
 
 /* Whether all inputs of the open reader can be read again from their beginning. */
 bool count_is_rereadable(const struct count *count);
+
+/* How many ranks have reported; 0: there is one process, or they have not counted yet. */
+int count_nreports(const struct count *count);
 
 /* What this process has read, or, after count_gather, all ranks have. */
 struct kc_reader_totals count_read_totals(const struct count *count);
@@ -161,7 +163,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err);
 /* Only on rank 0, after count_commit: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);
 
-/* ---- app/count/report.c: reporting to the user ---- */
+/* ---- app/count/report.c, report_text.c, report_json.c: reporting to the user ---- */
 
 /* Warn on standard error about inputs that hold no sequence or do not show that they are whole,
  * about each k for which no k-mer was kept, and about -q if no input has qualities. */
@@ -169,5 +171,9 @@ void count_warn(const struct count *count);
 
 /* Print the summary of all outputs; with --reader-only, of what was read. */
 void count_report(const struct count *count);
+
+/* Its text, and its JSON about output i: for a writing_report; ctx: a struct count. */
+void count_put_text(const void *ctx, struct text_out *out);
+void count_put_json(const void *ctx, size_t i, struct json *json);
 
 #endif

@@ -127,10 +127,8 @@ static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
 
 static void end_tasks(struct count *count, const struct kc_count_task *tasks)
 {
-        for (int i = 0; i < count->noutputs; i++) {
+        for (int i = 0; i < count->noutputs; i++)
                 count->outputs[i].totals = tasks[i].totals;
-                count->outputs[i].device = count->writing.device;
-        }
 }
 
 /* stored: space for the files, if the device should read them */

@@ -198,7 +198,10 @@ static enum kc_status commit_added(struct count *count, struct kc_error *err)
         const struct kc_store_origin origin = origin_of(count, o);
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* commit frees it, even on failure */
-        return kc_store_commit(writer, &origin, &o->written, err);
+        const enum kc_status status = kc_store_commit(writer, &origin, &o->written, err);
+        /* the others were dropped from the runs before: nothing is dropped from an added one */
+        o->written.info.ndropped_distinct = o->written.info.ndropped_kmers = 0;
+        return status;
 }
 
 /* Take the rows, which the summary then describes in place of a file. */

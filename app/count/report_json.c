@@ -1,15 +1,10 @@
-#include "app/count/summary.h"
+#include "app/count/count_internal.h"
 
-static double mbases_per_second(const struct summary *s)
-{
-        return s->wall_seconds > 0 ? (double)s->read.nbases / s->wall_seconds * 1e-6 : 0;
-}
-
-static void put_json_parts(struct json *json, const struct summary *s)
+static void put_parts(struct json *json, const struct kc_gpu_report *gpu)
 {
         json_begin(json, "devices", '[');
-        for (int i = 0; i < s->gpu.nparts; i++) {
-                const struct kc_gpu_part_report *part = &s->gpu.parts[i];
+        for (int i = 0; i < gpu->nparts; i++) {
+                const struct kc_gpu_part_report *part = &gpu->parts[i];
                 json_begin(json, NULL, '{');
                 json_number(json, "index", (uint64_t)part->device);
                 json_number(json, "counted_kmers", part->nkmers);
@@ -25,150 +20,131 @@ static void put_json_parts(struct json *json, const struct summary *s)
         json_end(json, ']');
 }
 
-static void put_json_device(struct json *json, const struct summary *s)
+static void put_device(struct json *json, const struct count *c, const struct kc_gpu_report *gpu)
 {
-        char device[DEVICE_NAME_NBYTES];
-        json_string(json, "device", device_name(&s->device, device));
-        if (!s->device.cuda)
+        const struct device_choice *device = &c->writing.device;
+        const struct kc_reader_totals read = count_read_totals(c);
+        char name[DEVICE_NAME_NBYTES];
+        json_string(json, "device", device_name(device, name));
+        if (!device->cuda)
                 return;
-        json_string(json, "table", s->device.table_name);
-        json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
-        json_number(json, "device_text_bytes", s->read.stored.text_nbytes);
-        json_number(json, "device_inflated_bytes", s->read.stored.inflated_nbytes);
-        json_number(json, "device_fallback_bytes", s->read.stored.wasted_nbytes);
-        json_number(json, "device_passes", s->gpu.npasses);
-        json_number(json, "device_partial_kmers", s->gpu.npartial);
-        json_number(json, "reads_on_device_bytes", s->gpu.kept_device_nbytes);
-        json_number(json, "reads_in_memory_bytes", s->gpu.kept_host_nbytes);
-        json_number(json, "reads_in_files_bytes", s->gpu.kept_file_nbytes);
-        put_json_parts(json, s);
+        json_string(json, "table", device->table_name);
+        json_number(json, "device_peak_memory_bytes", gpu->peak_nbytes);
+        json_number(json, "device_text_bytes", read.stored.text_nbytes);
+        json_number(json, "device_inflated_bytes", read.stored.inflated_nbytes);
+        json_number(json, "device_fallback_bytes", read.stored.wasted_nbytes);
+        json_number(json, "device_passes", gpu->npasses);
+        json_number(json, "device_partial_kmers", gpu->npartial);
+        json_number(json, "reads_on_device_bytes", gpu->kept_device_nbytes);
+        json_number(json, "reads_in_memory_bytes", gpu->kept_host_nbytes);
+        json_number(json, "reads_in_files_bytes", gpu->kept_file_nbytes);
+        put_parts(json, gpu);
 }
 
-static void put_json_ranks(struct json *json, const struct summary *s)
+/* With the output of this number. */
+static void put_ranks(struct json *json, const struct count *c, size_t i)
 {
-        if (s->nranks == 0)
+        if (c->reports == NULL)
                 return;
         json_begin(json, "ranks", '[');
-        for (int i = 0; i < s->nranks; i++) {
-                const struct rank_report *rank = &s->ranks[i];
+        for (int rank = 0; rank < count_nreports(c); rank++) {
+                const struct rank_report *r = &c->reports[rank];
                 json_begin(json, NULL, '{');
-                json_string(json, "host", rank->host);
-                json_string(json, "device", rank->device);
-                json_number(json, "reads", rank->read.nreads);
-                json_number(json, "bases", rank->read.nbases);
-                json_number(json, "input_bytes", rank->read.input_nbytes);
-                json_number(json, "sent_bytes", rank->nsent);
-                json_number(json, "received_bytes", rank->ntaken);
-                json_number(json, "counted_distinct", rank->ncounted[s->number]);
-                json_number(json, "spilled_bytes", rank->nspilled[s->number]);
-                if (s->output != NULL)
-                        json_number(json, "written_bytes", rank->nwritten[s->number]);
-                json_number(json, "peak_memory_bytes", rank->peak_nbytes);
+                json_string(json, "host", r->host);
+                json_string(json, "device", r->device);
+                json_number(json, "reads", r->read.nreads);
+                json_number(json, "bases", r->read.nbases);
+                json_number(json, "input_bytes", r->read.input_nbytes);
+                json_number(json, "sent_bytes", r->nsent);
+                json_number(json, "received_bytes", r->ntaken);
+                json_number(json, "counted_distinct", r->ncounted[i]);
+                json_number(json, "spilled_bytes", r->nspilled[i]);
+                json_number(json, "written_bytes", r->nwritten[i]);
+                json_number(json, "peak_memory_bytes", r->peak_nbytes);
                 json_end(json, '}');
         }
         json_end(json, ']');
 }
 
-static void put_json_exports(struct json *json, const struct exporting_files *exports)
+/* Inputs whose marks among those in `mask` are `marks`. */
+static void put_inputs(struct json *json, const char *key, const struct count *c, unsigned mask,
+                       unsigned marks)
 {
-        if (exports->n == 0)
-                return;
-        json_begin(json, "exports", '[');
-        for (size_t i = 0; i < exports->n; i++)
-                json_string(json, NULL, exports->paths[i]);
+        const char *const *names;
+        const size_t n = kc_reader_names(c->reader, &names);
+        json_begin(json, key, '[');
+        for (size_t i = 0; i < n; i++)
+                if ((c->marks[i] & mask) == marks)
+                        json_string(json, NULL, names[i]);
         json_end(json, ']');
 }
 
-/* The elements and the end of an array: inputs whose marks among those in `mask` are `marks`. */
-static void put_json_inputs(struct json *json, const struct summary *s, unsigned mask,
-                            unsigned marks)
+static void put_settings(struct json *json, const struct count *c, const struct count_output *o)
 {
-        for (size_t i = 0; i < s->ninputs; i++)
-                if ((s->marks[i] & mask) == marks)
-                        json_string(json, NULL, s->inputs[i]);
-        json_end(json, ']');
+        writing_json_output(json, o->path, &o->written.info);
+        if (o->exports.n > 0)
+                json_strings(json, "exports", (const char *const *)o->exports.paths, o->exports.n);
+        put_inputs(json, "inputs", c, 0, 0);
+        put_inputs(json, "inputs_without_sequence", c, KC_INPUT_HAS_BASES, 0);
+        put_inputs(json, "inputs_without_end_block", c, KC_INPUT_NO_END_BLOCK,
+                   KC_INPUT_NO_END_BLOCK);
+        json_number(json, "runs", o->written.info.nruns);
+        json_number(json, "min_quality", c->settings->min_quality);
+        json_number(json, "memory_bound_bytes", c->memory_nbytes);
 }
 
-static void put_json_settings(struct json *json, const struct summary *s)
+static void put_read(struct json *json, const struct kc_reader_totals *read)
 {
-        json_string(json, "output", s->output);
-        json_number(json, "output_bytes", s->stored.file_nbytes);
-        put_json_exports(json, s->exports);
-        json_begin(json, "inputs", '[');
-        put_json_inputs(json, s, 0, 0);
-        json_begin(json, "inputs_without_sequence", '[');
-        put_json_inputs(json, s, KC_INPUT_HAS_BASES, 0);
-        json_begin(json, "inputs_without_end_block", '[');
-        put_json_inputs(json, s, KC_INPUT_NO_END_BLOCK, KC_INPUT_NO_END_BLOCK);
-        json_number(json, "runs", s->stored.nruns);
-        json_number(json, "k", (uint64_t)s->stored.k);
-        json_bool(json, "stranded", s->stored.stranded);
-        json_number(json, "min_quality", (uint64_t)s->min_quality);
-        json_number(json, "memory_bound_bytes", s->memory_nbytes);
-        put_json_device(json, s);
-        put_json_ranks(json, s);
-}
-
-static void put_json_read(struct json *json, const struct summary *s)
-{
-        const uint64_t host_nbytes = s->read.text_nbytes - s->read.stored.text_nbytes;
-        json_number(json, "reads", s->read.nreads);
-        json_number(json, "bases", s->read.nbases);
-        json_number(json, "skipped_letters", s->read.nskipped);
-        json_number(json, "low_quality_bases", s->read.nlow_quality);
-        json_number(json, "input_bytes", s->read.input_nbytes);
-        json_number(json, "text_bytes", s->read.text_nbytes);
+        const uint64_t host_nbytes = read->text_nbytes - read->stored.text_nbytes;
+        json_number(json, "reads", read->nreads);
+        json_number(json, "bases", read->nbases);
+        json_number(json, "skipped_letters", read->nskipped);
+        json_number(json, "low_quality_bases", read->nlow_quality);
+        json_number(json, "input_bytes", read->input_nbytes);
+        json_number(json, "text_bytes", read->text_nbytes);
         json_number(json, "host_text_bytes", host_nbytes);
-        json_number(json, "host_inflated_bytes", s->read.inflated_nbytes);
-        json_number(json, "host_fallback_bytes", s->read.stored.gave_up ? host_nbytes : 0);
+        json_number(json, "host_inflated_bytes", read->inflated_nbytes);
+        json_number(json, "host_fallback_bytes", read->stored.gave_up ? host_nbytes : 0);
 }
 
-static void put_json_counted(struct json *json, const struct summary *s)
+static void put_counted(struct json *json, const struct count_output *o)
 {
-        json_number(json, "kmers", s->counted.nkmers);
-        json_number(json, "distinct", s->counted.ndistinct);
-        json_number(json, "unique", s->nunique);
-        json_number(json, "dropped_distinct", s->stored.ndropped_distinct);
-        json_number(json, "dropped_kmers", s->stored.ndropped_kmers);
-        json_number(json, "saturated_kmers", s->counted.nsaturated);
-        json_number(json, "spilled_bytes", s->counted.spilled_nbytes);
+        json_number(json, "kmers", o->totals.nkmers);
+        json_number(json, "distinct", o->totals.ndistinct);
+        json_number(json, "unique", o->written.nunique);
+        json_number(json, "dropped_distinct", o->written.info.ndropped_distinct);
+        json_number(json, "dropped_kmers", o->written.info.ndropped_kmers);
+        json_number(json, "saturated_kmers", o->totals.nsaturated);
+        json_number(json, "spilled_bytes", o->totals.spilled_nbytes);
 }
 
-static void put_json_histogram(struct json *json, const struct summary *s)
+static void put_histogram(struct json *json, const struct count_output *o)
 {
         json_begin(json, "histogram", '[');
-        for (size_t i = 0; i < s->nrows; i++)
-                json_number_pair(json, s->rows[i].count, s->rows[i].ndistinct);
+        for (size_t i = 0; i < o->nrows; i++)
+                json_number_pair(json, o->rows[i].count, o->rows[i].ndistinct);
         json_end(json, ']');
 }
 
-static void put_json_seconds(struct json *json, const struct summary *s)
+void count_put_json(const void *ctx, size_t i, struct json *json)
 {
-        json_begin(json, "seconds", '{');
-        if (!s->reader_only) {
-                json_real(json, "partition", s->counted.stage_seconds[KC_STAGE_PARTITION]);
-                json_real(json, "count", s->counted.stage_seconds[KC_STAGE_COUNT]);
-                json_real(json, "order", s->counted.stage_seconds[KC_STAGE_ORDER]);
+        const struct count *c = ctx;
+        const struct count_output *o = &c->outputs[i];
+        const struct kc_reader_totals read = count_read_totals(c);
+        const bool counted = !c->settings->reader_only;
+        const double *seconds = o->totals.stage_seconds, wall = writing_seconds(&c->writing);
+        const struct writing_stage stages[] = { { "partition", seconds[KC_STAGE_PARTITION] },
+                                                { "count", seconds[KC_STAGE_COUNT] },
+                                                { "order", seconds[KC_STAGE_ORDER] } };
+        if (counted) {
+                put_settings(json, c, o);
+                put_device(json, c, &o->gpu);
+                put_ranks(json, c, i);
+                put_counted(json, o);
         }
-        json_real(json, "wall", s->wall_seconds);
-        json_real(json, "user", s->user_seconds);
-        json_real(json, "system", s->system_seconds);
-        json_end(json, '}');
-}
-
-void summary_put_json(const void *ctx, size_t i, struct json *json)
-{
-        const struct summaries *all = ctx;
-        const struct summary *s = &all->items[i];
-        json_number(json, "threads", (uint64_t)s->nthreads);
-        if (!s->reader_only)
-                put_json_settings(json, s);
-        put_json_read(json, s);
-        if (!s->reader_only)
-                put_json_counted(json, s);
-        if (s->rows != NULL)
-                put_json_histogram(json, s);
-        put_json_seconds(json, s);
-        json_number(json, "peak_memory_bytes", s->peak_nbytes);
-        json_real(json, "mbases_per_second", mbases_per_second(s));
+        put_read(json, &read);
+        if (o->rows != NULL)
+                put_histogram(json, o);
+        writing_json_costs(json, &c->writing, stages, counted ? 3 : 0);
+        json_real(json, "mbases_per_second", wall > 0 ? (double)read.nbases / wall * 1e-6 : 0);
 }

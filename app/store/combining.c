@@ -7,7 +7,6 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/store/stores.h"
-#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -226,7 +225,6 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
         const size_t nfiles = c->plan->ninputs;
-        const struct writing_costs costs = { .peak_nbytes = machine_peak_nbytes() };
         char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], read[FORMATTED_NBYTES];
         char ndistinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], device[DEVICE_NAME_NBYTES];
         text_out_printf(out, "%zu file%s", nfiles, nfiles == 1 ? "" : "s");
@@ -244,7 +242,7 @@ static void put_text(const void *ctx, struct text_out *out)
                                 format_size(w->gpu.peak_nbytes, peak));
         text_out_printf(out, "%s %s, %s\n", c->idle ? "nothing to do for" : "wrote",
                         c->plan->output, format_size(r->file_nbytes, size));
-        writing_put_costs(out, w, &costs);
+        writing_put_costs(out, w, &(struct writing_costs){ 0 });
 }
 
 static void put_json(const void *ctx, size_t number, struct json *json)
@@ -252,9 +250,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         (void)number;
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
-        const struct kc_store_info *r = &w->written.info;
         char device[DEVICE_NAME_NBYTES];
-        json_number(json, "threads", (uint64_t)w->nthreads);
         json_string(json, "device", device_name(&w->device, device));
         if (w->device.cuda) {
                 json_number(json, "device_peak_memory_bytes", w->gpu.peak_nbytes);
@@ -262,30 +258,13 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         }
         json_string(json, "operation", operation_names[c->plan->operation]);
         json_string(json, "counts", rule_names[c->plan->rule]);
-        json_begin(json, "files", '[');
-        for (size_t i = 0; i < c->plan->ninputs; i++)
-                json_string(json, NULL, c->plan->inputs[i]);
-        json_end(json, ']');
+        json_strings(json, "files", c->plan->inputs, c->plan->ninputs);
         json_number(json, "runs_read", c->nruns);
         json_number(json, "kmers_read", c->nread);
-        json_string(json, "output", c->plan->output);
+        writing_json_output(json, c->plan->output, &w->written.info);
         json_bool(json, "written", !c->idle);
-        json_number(json, "output_bytes", r->file_nbytes);
-        json_number(json, "k", (uint64_t)r->k);
-        json_bool(json, "stranded", r->stranded);
-        json_number(json, "distinct", r->ndistinct);
-        json_number(json, "unique", r->nunique);
-        json_number(json, "largest_count", r->max_count);
-        json_number(json, "sum", r->sum);
-        json_number(json, "dropped_distinct", r->ndropped_distinct);
-        json_number(json, "dropped_kmers", r->ndropped_kmers);
-        json_number(json, "saturated_kmers", r->nsaturated);
-        json_begin(json, "seconds", '{');
-        json_real(json, "wall", kc_clock_seconds() - w->call->start_seconds);
-        json_real(json, "user", machine_user_seconds());
-        json_real(json, "system", machine_system_seconds());
-        json_end(json, '}');
-        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+        writing_json_counts(json, &w->written.info);
+        writing_json_costs(json, w, NULL, 0);
 }
 
 static enum kc_status check_output(const struct combine_plan *plan,
