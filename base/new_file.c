@@ -1,6 +1,6 @@
 #include "base/new_file.h"
 
-#include "base/file_flush.h"
+#include "base/file_io.h"
 #include "base/file_lock.h"
 
 #include <errno.h>

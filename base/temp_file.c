@@ -1,5 +1,7 @@
 #include "base/temp_file.h"
 
+#include "base/file_io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,37 +55,18 @@ enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc
 enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,
                                   uint64_t offset, struct kc_error *err)
 {
-        const char *from = data;
-        while (nbytes > 0) {
-                ssize_t n = pwrite(fd, from, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_temp_file_write_failed(folder, n < 0 ? errno : 0, err);
-                from += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
+        if (kc_file_write(fd, data, nbytes, offset) == nbytes)
+                return KC_OK;
+        return kc_temp_file_write_failed(folder, errno, err);
 }
 
 enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t nbytes,
                                  uint64_t offset, struct kc_error *err)
 {
-        char *to = data;
-        while (nbytes > 0) {
-                ssize_t n = pread(fd, to, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot read a temporary file in %s: %s",
-                                       folder,
-                                       n < 0 ? kc_strerror(errno) : "it has become shorter");
-                to += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
+        if (kc_file_read(fd, data, nbytes, offset) == nbytes)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot read a temporary file in %s: %s", folder,
+                       errno != 0 ? kc_strerror(errno) : "it has become shorter");
 }
 
 void kc_temp_file_punch(int fd, uint64_t offset, uint64_t nbytes)

@@ -1,5 +1,7 @@
 #include "io/formats/out.h"
 
+#include "base/file_io.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +22,10 @@ enum kc_status kc_export_out_open(struct kc_export_out *out, char *path,
 static enum kc_status write_all(struct kc_export_out *out, const char *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err)
 {
-        while (nbytes > 0) {
-                ssize_t n = pwrite(out->file.fd, data, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot write to %s: %s", out->path,
-                                       n < 0 ? kc_strerror(errno) : "nothing was written");
-                data += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
+        if (kc_file_write(out->file.fd, data, nbytes, offset) == nbytes)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot write to %s: %s", out->path,
+                       errno != 0 ? kc_strerror(errno) : "nothing was written");
 }
 
 enum kc_status kc_export_out_flush(struct kc_export_out *out, struct kc_error *err)

@@ -1,5 +1,7 @@
 #include "io/input/input.h"
 
+#include "base/file_io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <htslib/hfile.h>
@@ -62,20 +64,11 @@ enum kc_status kc_input_open(struct kc_input *in, const char *path, struct kc_er
 enum kc_status kc_input_read_at(const struct kc_input *in, void *buffer, size_t n, uint64_t offset,
                                 size_t *got, struct kc_error *err)
 {
-        *got = 0;
-        while (*got < n) {
-                ssize_t r = pread(in->fd, (char *)buffer + *got, n - *got,
-                                  (off_t)(in->base + offset + *got));
-                if (r < 0 && errno == EINTR)
-                        continue;
-                if (r < 0)
-                        return kc_fail(err, KC_EIO, "%s: cannot read at byte %llu: %s", in->name,
-                                       (unsigned long long)(offset + *got), strerror(errno));
-                if (r == 0)
-                        break;
-                *got += (size_t)r;
-        }
-        return KC_OK;
+        *got = kc_file_read(in->fd, buffer, n, in->base + offset);
+        if (*got == n || errno == 0)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "%s: cannot read at byte %llu: %s", in->name,
+                       (unsigned long long)(offset + *got), strerror(errno));
 }
 
 enum kc_status kc_input_is_longer(const struct kc_input *in, uint64_t nbytes, bool *longer,

@@ -1,6 +1,6 @@
 #include "io/store/guest.h"
 
-#include "base/file_flush.h"
+#include "base/file_io.h"
 #include "io/store/writer.h"
 
 #include <errno.h>

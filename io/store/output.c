@@ -1,6 +1,6 @@
 #include "io/store/output.h"
 
-#include "base/file_flush.h"
+#include "base/file_io.h"
 #include "base/file_lock.h"
 
 #include <errno.h>
@@ -74,20 +74,12 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
 enum kc_status kc_pwrite_all(int fd, const char *path, const void *data, size_t nbytes,
                              uint64_t offset, struct kc_error *err)
 {
-        const char *from = data;
-        while (nbytes > 0) {
-                ssize_t n = pwrite(fd, from, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot write %s at offset %llu: %s", path,
-                                       (unsigned long long)offset,
-                                       n < 0 ? kc_strerror(errno) : "nothing was written");
-                from += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
+        const size_t n = kc_file_write(fd, data, nbytes, offset);
+        if (n == nbytes)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot write %s at offset %llu: %s", path,
+                       (unsigned long long)(offset + n),
+                       errno != 0 ? kc_strerror(errno) : "nothing was written");
 }
 
 enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,

@@ -1,3 +1,4 @@
+#include "base/file_io.h"
 #include "io/store/file.h"
 #include "kmer/remedy.h"
 
@@ -26,23 +27,15 @@ static enum kc_status open_again(const struct kc_store *store, int *fd, struct k
 static enum kc_status read_all(const struct kc_store *store, int fd, void *to, size_t nbytes,
                                uint64_t offset, struct kc_error *err)
 {
-        char *at = to;
-        while (nbytes > 0) {
-                ssize_t n = pread(fd, at, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return kc_fail(err, KC_EIO, "cannot read %s at offset %llu: %s",
-                                       store->path, (unsigned long long)offset, strerror(errno));
-                if (n == 0)
-                        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                                            "%s is truncated at offset %llu", store->path,
-                                            (unsigned long long)offset);
-                at += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
+        const size_t n = kc_file_read(fd, to, nbytes, offset);
+        if (n == nbytes)
+                return KC_OK;
+        if (errno != 0)
+                return kc_fail(err, KC_EIO, "cannot read %s at offset %llu: %s", store->path,
+                               (unsigned long long)(offset + n), strerror(errno));
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
+                            "%s is truncated at offset %llu", store->path,
+                            (unsigned long long)(offset + n));
 }
 
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,

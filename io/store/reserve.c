@@ -1,6 +1,6 @@
 #include "io/store/reserve.h"
 
-#include "base/file_flush.h"
+#include "base/file_io.h"
 #include "base/parallel.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "base/file_flush.h"
+#include "base/file_io.h"
 
 #include "base/new_file.h"
 
@@ -6,6 +6,34 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* n: what a call returned. Whether to go on with what is left. */
+static bool goes_on(ssize_t n, size_t *done)
+{
+        if (n > 0)
+                *done += (size_t)n;
+        else if (n == 0)
+                errno = 0;
+        return n > 0 || (n < 0 && errno == EINTR);
+}
+
+size_t kc_file_read(int fd, void *to, size_t nbytes, uint64_t offset)
+{
+        size_t n = 0;
+        while (n < nbytes &&
+               goes_on(pread(fd, (char *)to + n, nbytes - n, (off_t)(offset + n)), &n))
+                ;
+        return n;
+}
+
+size_t kc_file_write(int fd, const void *from, size_t nbytes, uint64_t offset)
+{
+        size_t n = 0;
+        while (n < nbytes &&
+               goes_on(pwrite(fd, (const char *)from + n, nbytes - n, (off_t)(offset + n)), &n))
+                ;
+        return n;
+}
 
 bool kc_file_flush(int fd)
 {
