@@ -2,44 +2,10 @@
  * Lists the devices.
  */
 #include "gpu/device/archs.h"
+#include "gpu/device/context.cuh"
 #include "gpu/gpu.h"
 
-#include <cuda_runtime.h>
-#include <stdio.h>
-
-/* Clears CUDA's last error, so that it does not affect the next call. */
-static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_error *err)
-{
-        if (code == cudaSuccess)
-                return KC_OK;
-        (void)cudaGetLastError();
-        return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
-}
-
-#define CUDA_TRY(call) KC_TRY(cuda_check((call), #call, err))
-
-/* Explain why there is no device, in the user's terms. */
-static enum kc_status no_device(cudaError_t code, struct kc_error *err)
-{
-        int driver = 0;
-
-        (void)cudaGetLastError();
-        if (cudaDriverGetVersion(&driver) != cudaSuccess)
-                (void)cudaGetLastError();
-        if (driver == 0)
-                return kc_fail(err, KC_ENODEVICE, "no NVIDIA driver on this machine");
-        if (code == cudaErrorInsufficientDriver)
-                return kc_fail(
-                        err, KC_EDEVICE,
-                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs %d.%d; "
-                        "update the driver",
-                        driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
-                        CUDART_VERSION % 1000 / 10);
-        if (code == cudaSuccess || code == cudaErrorNoDevice)
-                return kc_fail(err, KC_ENODEVICE,
-                               "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it)");
-        return kc_fail(err, KC_EDEVICE, "CUDA: cudaGetDeviceCount: %s", cudaGetErrorString(code));
-}
+#include <cstdio>
 
 static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err)
 {
@@ -47,7 +13,7 @@ static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err
         struct cudaDeviceProp properties;
         size_t total;
 
-        CUDA_TRY(cudaGetDeviceProperties(&properties, device->index));
+        KC_TRY(KC_CUDA(cudaGetDeviceProperties(&properties, device->index)));
         snprintf(device->name, sizeof device->name, "%s", properties.name);
         device->major = properties.major;
         device->minor = properties.minor;
@@ -55,8 +21,8 @@ static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err
         device->nmultiprocessors = properties.multiProcessorCount;
         /* KC_CUDA_ARCHS is CMake's list of architectures */
         device->compiled = kc_archs_cover(KC_CUDA_ARCHS, properties.major, properties.minor);
-        CUDA_TRY(cudaSetDevice(device->index));
-        CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
+        KC_TRY(KC_CUDA(cudaSetDevice(device->index)));
+        KC_TRY(KC_CUDA(cudaMemGetInfo(&device->free_nbytes, &total)));
 out:
         return status;
 }
@@ -80,17 +46,13 @@ bool kc_gpu_in_build(void)
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)
 {
         enum kc_status status;
-        int count = 0, current;
+        int current;
 
-        *n = 0;
-        cudaError_t code = cudaGetDeviceCount(&count);
-        if (code != cudaSuccess || count == 0)
-                return no_device(code, err);
-        *n = count;
+        KC_TRY(kc_gpu_ndevices(n, err));
         if (cap == 0)
                 return KC_OK;
-        CUDA_TRY(cudaGetDevice(&current));
-        for (int i = 0; i < count && i < cap; i++)
+        KC_TRY(KC_CUDA(cudaGetDevice(&current)));
+        for (int i = 0; i < *n && i < cap; i++)
                 describe(i, &devices[i]);
         if (cudaSetDevice(current) != cudaSuccess) /* the current device may be one that cannot be
                                                       used */

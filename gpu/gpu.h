@@ -6,6 +6,7 @@
 #define KC_GPU_H
 
 #include "base/status.h"
+#include "gpu/device/limits.h"
 #include "kmer/batch.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
@@ -42,15 +43,7 @@ struct kc_gpu_device {
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 
-/* The tables that count a bin (docs/dev/design.md, "The CUDA engine"). */
-enum kc_gpu_table {
-        KC_TABLE_WARPDRIVE, /* open addressing, cooperative groups probe windows */
-        KC_TABLE_SLAB,      /* chains of 128-byte slabs, warp-cooperative */
-        KC_TABLE_LINEAR,    /* open addressing, slot after slot */
-        KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 after it */
-};
-
-enum { KC_GPU_MAX_DEVICES = 16, KC_GPU_MAX_ENGINES = 4096 };
+enum { KC_GPU_MAX_ENGINES = 4096 };
 
 struct kc_gpu_params {
         int device; /* index, as listed */
@@ -107,8 +100,6 @@ struct kc_gpu_report {
         /* kc_gpu_combine */
         uint64_t nranges;
 };
-
-enum { KC_GPU_ENGINE_MAX_K = 128 }; /* what the widest key holds (gpu/device/key.cuh) */
 
 struct kc_job;
 

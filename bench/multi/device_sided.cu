@@ -11,9 +11,9 @@ namespace
 
 struct work {
         struct multi_map map;
-        kc_wd_share<multi_key> shares[KC_LINKS_MAX];
-        multi_key *keys[KC_LINKS_MAX];
-        uint32_t *values[KC_LINKS_MAX], *answers[KC_LINKS_MAX];
+        kc_wd_share<multi_key> shares[KC_GPU_MAX_DEVICES];
+        multi_key *keys[KC_GPU_MAX_DEVICES];
+        uint32_t *values[KC_GPU_MAX_DEVICES], *answers[KC_GPU_MAX_DEVICES];
         uint64_t nfound;
         const struct multi_keys *what;
 };

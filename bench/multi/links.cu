@@ -11,7 +11,7 @@ namespace
 struct work {
         struct kc_links links;
         std::vector<struct kc_links_copy> copies;
-        char *sources[KC_LINKS_MAX], *targets[KC_LINKS_MAX];
+        char *sources[KC_GPU_MAX_DEVICES], *targets[KC_GPU_MAX_DEVICES];
         size_t nbytes;
 };
 

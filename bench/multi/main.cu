@@ -54,7 +54,7 @@ static void parse_devices(struct multi_bench *b, const char *text)
         for (char *end; *text != '\0'; text = end + (*end == ',')) {
                 long device = strtol(text, &end, 10);
                 if (end == text || (*end != ',' && *end != '\0') || device < 0 ||
-                    b->ndevices == KC_LINKS_MAX)
+                    b->ndevices == KC_GPU_MAX_DEVICES)
                         usage("-d takes device numbers separated by commas");
                 b->devices[b->ndevices++] = (int)device;
         }
@@ -117,7 +117,7 @@ static enum kc_status all_devices(struct multi_bench *b, struct kc_error *err)
 {
         int n;
         enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
-        for (; status == KC_OK && b->ndevices < std::min(n, (int)KC_LINKS_MAX); b->ndevices++)
+        for (; status == KC_OK && b->ndevices < std::min(n, (int)KC_GPU_MAX_DEVICES); b->ndevices++)
                 b->devices[b->ndevices] = b->ndevices;
         return status;
 }

@@ -12,7 +12,7 @@
 struct multi_bench {
         struct bench base; /* base.device_name; base.repeat timed runs */
         int shift;         /* sizes are divided by 2^shift */
-        int devices[KC_LINKS_MAX], ndevices;
+        int devices[KC_GPU_MAX_DEVICES], ndevices;
         uint64_t most_pinned_nbytes; /* of host memory for keys and answers */
         bool failed;                 /* a result was wrong; the program ends with status 1 */
 };

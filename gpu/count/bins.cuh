@@ -5,8 +5,9 @@
 #define KC_GPU_COUNT_BINS_CUH
 
 #include "gpu/count/expand.cuh"
-#include "gpu/gpu.h"
+#include "gpu/device/limits.h"
 #include "gpu/tables/table.cuh"
+#include "kmer/run.h"
 
 /* What one thread block counts: a bin, or a piece of one that is too large for one block. */
 struct kc_task {

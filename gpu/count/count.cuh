@@ -13,9 +13,10 @@
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
 
+#include "gpu/device/limits.h"
 #include "gpu/device/run.cuh"
-#include "gpu/gpu.h"
 #include "gpu/kept/kept.cuh"
+#include "kmer/run.h"
 
 template <class Key> struct kc_gpu_counter;
 

@@ -1,6 +1,5 @@
 #include "gpu/device/context.cuh"
 
-#include "gpu/gpu.h"
 #include "kmer/remedy.h"
 
 enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err)
@@ -12,6 +11,36 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
                 return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_OTHER_GPU_MEMORY | KC_REMEDY_CPU,
                                       "CUDA: %s: out of memory", call);
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
+}
+
+/* Explain why there is no device, in the user's terms. */
+static enum kc_status no_device(cudaError_t code, struct kc_error *err)
+{
+        int driver = 0;
+
+        (void)cudaGetLastError();
+        if (cudaDriverGetVersion(&driver) != cudaSuccess)
+                (void)cudaGetLastError();
+        if (driver == 0)
+                return kc_fail(err, KC_ENODEVICE, "no NVIDIA driver on this machine");
+        if (code == cudaErrorInsufficientDriver)
+                return kc_fail(
+                        err, KC_EDEVICE,
+                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs %d.%d; "
+                        "update the driver",
+                        driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                        CUDART_VERSION % 1000 / 10);
+        if (code == cudaSuccess || code == cudaErrorNoDevice)
+                return kc_fail(err, KC_ENODEVICE,
+                               "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it)");
+        return kc_fail(err, KC_EDEVICE, "CUDA: cudaGetDeviceCount: %s", cudaGetErrorString(code));
+}
+
+enum kc_status kc_gpu_ndevices(int *n, struct kc_error *err)
+{
+        *n = 0;
+        cudaError_t code = cudaGetDeviceCount(n);
+        return code == cudaSuccess && *n > 0 ? KC_OK : no_device(code, err);
 }
 
 /* Waiting threads sleep instead of spinning: reading needs the cores. */
@@ -32,7 +61,7 @@ out:
 enum kc_status kc_gpu_wake(int device, struct kc_error *err)
 {
         int n;
-        enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        enum kc_status status = kc_gpu_ndevices(&n, err);
         if (status == KC_OK && device >= n)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_LIST_DEVICES,
                                       "there is no device cuda:%d", device);

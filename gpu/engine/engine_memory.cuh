@@ -16,8 +16,6 @@
 
 #include <algorithm>
 
-static_assert((int)KC_MAX_INTAKES == (int)KC_GPU_MAX_DEVICES, "an intake for each device");
-
 /* A further device, for all k. */
 struct gpu_other {
         struct kc_gpu gpu;

@@ -14,8 +14,6 @@
 #include "gpu/engine/engine_memory.cuh"
 #include "gpu/runs/gather.cuh"
 
-static_assert((int)KC_EMIT_MAX_LANES == (int)KC_GPU_MAX_DEVICES, "a lane for each device");
-
 /* ---- all devices ---- */
 
 /* With several devices, a message says which one failed. */

@@ -12,6 +12,7 @@
 
 #include "gpu/blocks/encode.cuh"
 #include "gpu/count/count.cuh"
+#include "gpu/engine/devices/shares.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/gpu.h"
 
@@ -86,11 +87,6 @@ template <class Key> static inline size_t kc_gpu_plan_run_room(uint64_t npairs)
         const size_t sorting = (size_t)48 << 20;
         return kc_gpu_run_nbytes<Key>(npairs / 8 * 9 + 9) + sorting;
 }
-
-/* Some of the points: those of the loads from `first` to `end` - 1. */
-struct kc_gpu_share {
-        size_t first, end;
-};
 
 static const struct kc_gpu_share KC_GPU_ALL_POINTS = { 0, KC_NLOADS };
 

@@ -17,6 +17,7 @@
 
 #include "gpu/device/context.cuh"
 #include "gpu/device/gate.h"
+#include "gpu/device/limits.h"
 #include "gpu/device/reads.cuh"
 #include "gpu/device/trace.cuh"
 #include "kmer/batch.h"
@@ -29,11 +30,9 @@ enum { KC_FEED_NAHEAD = 32 };
  * on. */
 enum { KC_FEED_MIN_BUFFERS = 2, KC_FEED_MAX_BUFFERS = 8 };
 
-enum { KC_FEED_MAX_DEVICES = 16 };
-
 struct kc_gpu_feed_setup {
         int k, nthreads;
-        int ndevices; /* most that can be attached: at most KC_FEED_MAX_DEVICES */
+        int ndevices; /* most that can be attached: at most KC_GPU_MAX_DEVICES */
         const struct kc_batch_source *source;
         uint32_t batch_words; /* words in a host batch: at least KC_BATCH_MIN_WORDS */
         bool read_ahead;      /* call source->next before kc_gpu_feed_attach */

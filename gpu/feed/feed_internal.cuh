@@ -13,8 +13,8 @@ enum { NSLOTS = 2 }; /* slots per worker: one is filled while the other is copie
 /* A host batch and its spans, in pinned memory, from which CUDA copies without a staging buffer. */
 struct feed_slot {
         struct kc_batch batch;
-        struct kc_span *spans;                   /* [most_spans] after the words */
-        cudaEvent_t copied[KC_FEED_MAX_DEVICES]; /* events belong to a device: [ndevices] or NULL */
+        struct kc_span *spans;                  /* [most_spans] after the words */
+        cudaEvent_t copied[KC_GPU_MAX_DEVICES]; /* events belong to a device: [ndevices] or NULL */
         cudaEvent_t busy; /* being copied, until this one of them; NULL: free */
 };
 
@@ -57,7 +57,7 @@ struct kc_gpu_feed {
         struct feed_reader *readers;
         char *memory; /* all slots, then the batches that are read ahead */
         bool pinned;  /* the slots in it are pinned */
-        struct feed_outlet outlets[KC_FEED_MAX_DEVICES]; /* [setup.ndevices] */
+        struct feed_outlet outlets[KC_GPU_MAX_DEVICES]; /* [setup.ndevices] */
         /* guarded by the gate */
         bool ready; /* the first device is attached: workers may upload */
         int nreading;

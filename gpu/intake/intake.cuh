@@ -20,12 +20,11 @@
 
 #include "gpu/device/context.cuh"
 #include "gpu/device/gate.h"
+#include "gpu/device/limits.h"
 #include "gpu/device/reads.cuh"
 #include "kmer/stored.h"
 
 struct kc_gpu_intake;
-
-enum { KC_MAX_INTAKES = 16 };
 
 /* What the intakes that read a source share. Zero-initialise, and set gate, source and n. Intake 0 is
  * that of the first device, whose thread is the driver; the others belong to followers. */
@@ -34,11 +33,11 @@ struct kc_gpu_intakes {
         const struct kc_stored_source *source;
         int n; /* intakes, at most */
         /* guarded by the gate */
-        struct kc_gpu_intake *reading[KC_MAX_INTAKES]; /* [n] that take part now, or NULL */
-        size_t next_part;                              /* the first that no intake has taken */
-        bool foreign;                                  /* some intake gave up */
-        bool over;                                     /* workers may go */
-        struct kc_stored_totals totals;                /* of intakes that have ended */
+        struct kc_gpu_intake *reading[KC_GPU_MAX_DEVICES]; /* [n] that take part now, or NULL */
+        size_t next_part;                                  /* the first that no intake has taken */
+        bool foreign;                                      /* some intake gave up */
+        bool over;                                         /* workers may go */
+        struct kc_stored_totals totals;                    /* of intakes that have ended */
 };
 
 struct kc_gpu_intake_setup {

@@ -87,10 +87,10 @@ enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
 {
         const struct kc_links_options defaults = {};
         *links = {};
-        if (n < 1 || n > KC_LINKS_MAX)
+        if (n < 1 || n > KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE,
                                "%d devices are given; between 1 and %d can be used together", n,
-                               (int)KC_LINKS_MAX);
+                               KC_GPU_MAX_DEVICES);
         links->n = n;
         return open_all(links, devices, options != NULL ? options : &defaults, err);
 }

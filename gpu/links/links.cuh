@@ -15,8 +15,9 @@
 #define KC_GPU_LINKS_LINKS_CUH
 
 #include "gpu/device/context.cuh"
+#include "gpu/device/limits.h"
 
-enum { KC_LINKS_MAX = 16, KC_LINKS_NPINNED = 2 };
+enum { KC_LINKS_NPINNED = 2 };
 
 struct kc_links_options {
         size_t limit_nbytes; /* for each member, as in kc_gpu_open; members on the same device share
@@ -36,10 +37,11 @@ struct kc_lane {
 /* Callers may read n and reach, and use the members' gpus. */
 struct kc_links {
         int n;
-        struct kc_gpu gpus[KC_LINKS_MAX];
-        bool reach[KC_LINKS_MAX][KC_LINKS_MAX]; /* [i][j]: i reaches j; a member reaches itself */
-        struct kc_lane lanes[KC_LINKS_MAX][KC_LINKS_MAX]; /* from, to */
-        cudaEvent_t ready[KC_LINKS_MAX];
+        struct kc_gpu gpus[KC_GPU_MAX_DEVICES];
+        /* [i][j]: i reaches j; a member reaches itself */
+        bool reach[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES];
+        struct kc_lane lanes[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES]; /* from, to */
+        cudaEvent_t ready[KC_GPU_MAX_DEVICES];
 };
 
 /* One copy of an exchange. `source` is memory of the member `from`, `target` of the member `to`. */
@@ -52,7 +54,7 @@ struct kc_links_copy {
 
 /*
  * Open members on the devices [n]; a device may occur several times. options: NULL for the
- * defaults. KC_EUSAGE if n is not 1 .. KC_LINKS_MAX; KC_EDEVICE, KC_ENOMEM. Call kc_links_close even
+ * defaults. KC_EUSAGE if n is not 1 .. KC_GPU_MAX_DEVICES; KC_EDEVICE, KC_ENOMEM. Call kc_links_close even
  * if this fails; a zeroed kc_links may be closed, too. Before closing, free all memory of the
  * members. Both functions leave the first member's device current.
  */

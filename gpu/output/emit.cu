@@ -47,7 +47,7 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_gpu_trace *trace;
         bool all_pass; /* the filter drops nothing of what comes here */
         /* guarded by the gate */
-        struct emit_lane<Key> *lanes[KC_EMIT_MAX_LANES]; /* [nlanes] or NULL */
+        struct emit_lane<Key> *lanes[KC_GPU_MAX_DEVICES]; /* [nlanes] or NULL */
         int nlanes;
         struct emit_turn<Key> turn;
         uint64_t nparts, ntaken; /* nparts: UINT64_MAX until the last part is filled */

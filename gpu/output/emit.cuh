@@ -12,13 +12,12 @@
 #include "base/job.h"
 #include "gpu/blocks/encode.cuh"
 #include "gpu/device/gate.h"
+#include "gpu/device/limits.h"
 #include "gpu/device/run.cuh"
 #include "gpu/device/trace.cuh"
 #include "kmer/run.h"
 
 template <class Key> struct kc_gpu_emitter;
-
-enum { KC_EMIT_MAX_LANES = 16 };
 
 struct kc_gpu_emit_totals {
         uint64_t ndistinct; /* pairs given to the sink or dropped by the filter */
@@ -54,7 +53,7 @@ enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *emitter,
 /*
  * Add the lane of a further device. Called by that device's thread, before the first part; lane 0
  * is the driver's.
- *   lane  1 .. KC_EMIT_MAX_LANES - 1
+ *   lane  1 .. KC_GPU_MAX_DEVICES - 1
  *   bell  the bell that this thread waits for
  * KC_ENOMEM leaves the emitter as it was; KC_EDEVICE.
  */

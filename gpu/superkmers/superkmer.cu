@@ -1,7 +1,7 @@
 #include "gpu/superkmers/superkmer.cuh"
 
+#include "gpu/device/limits.h"
 #include "gpu/device/warp.cuh"
-#include "gpu/gpu.h"
 #include "gpu/superkmers/stretch.cuh"
 
 enum {

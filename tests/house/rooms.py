@@ -1,5 +1,6 @@
 """
-Check the includes against the table of rooms in docs/dev/design.md.
+Check the includes against the table of rooms in docs/dev/design.md, and that the table has no
+cycle.
 
     rooms.py SOURCE
 
@@ -40,6 +41,24 @@ def room_of(folder, rows):
     return folder
 
 
+def below(room, rows):
+    """The other rooms that this one may include, wholly or a header of theirs."""
+    return {name if name in rows else room_of(str(pathlib.PurePosixPath(name).parent), rows)
+            for name in rows[room]} - {room}
+
+
+def floors(rows):
+    """How many floors the rooms stand on, each above all that it may include; then the rooms that
+    stand on none, because they are in a cycle or between two."""
+    rest, n = {room: below(room, rows) for room in rows}, 0
+    while floor := {room for room in rest if not rest[room] & rest.keys()}:
+        rest = {room: rest[room] for room in rest.keys() - floor}
+        n += 1
+    while unused := rest.keys() - set().union(*rest.values()):
+        rest = {room: rest[room] for room in rest.keys() - unused}
+    return n, sorted(rest)
+
+
 def headers_of(path):
     """The paths of the project's own headers that the file includes."""
     return INCLUDE.findall(path.read_text())
@@ -62,8 +81,11 @@ def violations(rows):
 def main():
     rows = table()
     unused = [room for room in rows if not (SOURCE / room).is_dir()]
+    nfloors, cycle = floors(rows)
     wrong = list(violations(rows)) + [f"{room} has a row, but is no folder" for room in unused]
-    print("\n".join(wrong) or f"{len(rows)} rooms")
+    if cycle:
+        wrong.append(f"rooms that include each other in a cycle: {' '.join(cycle)}")
+    print("\n".join(wrong) or f"{len(rows)} rooms on {nfloors} floors")
     sys.exit(bool(wrong))
 
 

@@ -15,8 +15,8 @@
 #define KC_GPU_ENGINE_DEVICES_EXCHANGE_CUH
 
 #include "gpu/device/gate.h"
+#include "gpu/device/limits.h"
 #include "gpu/device/link.cuh"
-#include "gpu/gpu.h"
 #include "gpu/runs/deal.cuh"
 #include "gpu/runs/lsm.cuh"
 

@@ -7,7 +7,14 @@
 #define KC_GPU_ENGINE_DEVICES_SHARES_CUH
 
 #include "gpu/device/gate.h"
-#include "gpu/engine/plan.cuh"
+#include "gpu/device/limits.h"
+
+#include <cstddef>
+
+/* Some of the points: those of the loads from `first` to `end` - 1. */
+struct kc_gpu_share {
+        size_t first, end;
+};
 
 /* Zero-initialise, and set gate, nfollowers and, before kc_gpu_shares_open, shares. Device 0 is the
  * first one, whose thread is the driver; the others are followers. */

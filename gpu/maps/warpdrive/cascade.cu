@@ -32,7 +32,7 @@ template <class Layout> struct cascade {
         enum kc_wd_mode mode;
         uint32_t missing;
         uint64_t nfound;
-        share_buffer<Key> buffers[KC_WD_MAX_IN_FLIGHT][KC_LINKS_MAX];
+        share_buffer<Key> buffers[KC_WD_MAX_IN_FLIGHT][KC_GPU_MAX_DEVICES];
 };
 
 /* One batch of a cascade, for what each member does with its share. */
@@ -205,7 +205,7 @@ static enum kc_status look_up(cascade<Layout> *c, uint64_t number,
 {
         enum kc_status status;
         cascade_batch<Layout> batch = { c, number };
-        uint32_t *answers[KC_LINKS_MAX];
+        uint32_t *answers[KC_GPU_MAX_DEVICES];
         uint64_t nfound = 0;
         for (int i = 0; i < nmembers(c); i++)
                 answers[i] = buffer_of(c, number, i)->values;
@@ -225,7 +225,7 @@ template <class Layout>
 static enum kc_status work_on(cascade<Layout> *c, uint64_t number, struct kc_error *err)
 {
         enum kc_status status;
-        kc_wd_share<typename Layout::key> shares[KC_LINKS_MAX];
+        kc_wd_share<typename Layout::key> shares[KC_GPU_MAX_DEVICES];
         KC_TRY(add_time(c, number, KC_WD_UPLOAD, &share_buffer<typename Layout::key>::upload, err));
         for (int i = 0; i < nmembers(c); i++) {
                 const auto *buffer = buffer_of(c, number, i);

@@ -23,6 +23,7 @@
 #define KC_GPU_MAPS_WARPDRIVE_OWNERS_CUH
 
 #include "gpu/device/context.cuh"
+#include "gpu/device/limits.h"
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/warpdrive/probe.cuh"
 #include "gpu/maps/warpdrive/slots.cuh"
@@ -55,9 +56,9 @@ static constexpr uint32_t kc_wd_widest_gap()
 template <class Key> struct kc_wd_outbox_size {
         enum : uint32_t {
                 NKEYS = kc_wd_tile<Key>::NKEYS,
-                CAP = NKEYS + KC_WD_MAX_OWNERS * (KC_WD_RUN_UNIT - 1)
+                CAP = NKEYS + KC_GPU_MAX_DEVICES * (KC_WD_RUN_UNIT - 1)
         };
-        static_assert(NKEYS + KC_WD_MAX_OWNERS * kc_wd_widest_gap() <= CAP, "all runs fit");
+        static_assert(NKEYS + KC_GPU_MAX_DEVICES * kc_wd_widest_gap() <= CAP, "all runs fit");
         static_assert(CAP <= UINT16_MAX + 1, "a place in the tile fits in a rank");
 };
 
@@ -125,15 +126,15 @@ template <class Key> struct kc_wd_sending {
         uint16_t *ranks;   /* [n] in, if equal keys are combined: a key's leader; out: where it was
                             staged; NULL: neither */
         struct kc_wd_sent_run *runs; /* [tiles][nowners]; NULL: nothing is to come back */
-        kc_wd_way<Key> to[KC_WD_MAX_OWNERS];
+        kc_wd_way<Key> to[KC_GPU_MAX_DEVICES];
 };
 
 /* Shared memory of a tile. */
 template <class Key> struct kc_wd_outbox {
         Key staged[kc_wd_outbox_size<Key>::CAP];
         uint8_t owners[kc_wd_outbox_size<Key>::CAP]; /* of the staged keys */
-        uint32_t counts[KC_WD_MAX_OWNERS + 1];       /* the last one: lanes with nothing to send */
-        struct kc_wd_sent_run runs[KC_WD_MAX_OWNERS];
+        uint32_t counts[KC_GPU_MAX_DEVICES + 1];     /* the last one: lanes with nothing to send */
+        struct kc_wd_sent_run runs[KC_GPU_MAX_DEVICES];
         uint32_t end;
 };
 
@@ -195,7 +196,7 @@ static __device__ void kc_wd_write_runs(const kc_wd_outbox<Key> *tile, const To 
         __syncthreads();
 }
 
-/* The keys that are not leaders record where their leaders were staged. `owners`: KC_WD_MAX_OWNERS
+/* The keys that are not leaders record where their leaders were staged. `owners`: KC_GPU_MAX_DEVICES
  * for them. Starts with a barrier, after which the leaders' ranks can be read. */
 template <class Key>
 static __device__ void kc_wd_follow(const kc_wd_sending<Key> &sending, uint32_t begin, uint32_t n,
@@ -205,7 +206,7 @@ static __device__ void kc_wd_follow(const kc_wd_sending<Key> &sending, uint32_t 
 #pragma unroll
         for (int i = 0; i < kc_wd_tile<Key>::NITEMS; i++) {
                 const uint32_t at = threadIdx.x + i * KC_WD_SPLIT_THREADS;
-                if (at >= n || owners[i] != KC_WD_MAX_OWNERS)
+                if (at >= n || owners[i] != KC_GPU_MAX_DEVICES)
                         continue;
                 const uint32_t leader = sending.ranks[begin + at];
                 ranks[i] = sending.ranks[begin + leader];
@@ -225,7 +226,7 @@ static __device__ void kc_wd_stage_values(const kc_wd_sending<Key> &sending, uin
         };
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
-                if (owners[i] != KC_WD_MAX_OWNERS)
+                if (owners[i] != KC_GPU_MAX_DEVICES)
                         staged[ranks[i]] = value(threadIdx.x + i * THREADS);
         if (!sending.sum)
                 return;
@@ -233,7 +234,7 @@ static __device__ void kc_wd_stage_values(const kc_wd_sending<Key> &sending, uin
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 const uint32_t at = threadIdx.x + i * THREADS;
-                if (at < n && owners[i] == KC_WD_MAX_OWNERS)
+                if (at < n && owners[i] == KC_GPU_MAX_DEVICES)
                         kc_wd_add_count(&staged[ranks[i]], value(at));
         }
 }
@@ -252,7 +253,7 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         Key keys[NITEMS];
         for (uint32_t i = threadIdx.x; i < kc_wd_outbox_size<Key>::CAP; i += THREADS)
                 tile->owners[i] = KC_WD_NO_OWNER;
-        if (threadIdx.x <= KC_WD_MAX_OWNERS)
+        if (threadIdx.x <= KC_GPU_MAX_DEVICES)
                 tile->counts[threadIdx.x] = 0;
         __syncthreads();
 #pragma unroll
@@ -264,14 +265,15 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         for (int i = 0; i < NITEMS; i++) {
                 const uint32_t at = threadIdx.x + i * THREADS;
                 const bool sent = at < n && (!COMBINE || sending.ranks[begin + at] == at);
-                owners[i] = sent ? kc_wd_owner(keys[i], sending.nowners) : KC_WD_MAX_OWNERS;
+                owners[i] =
+                        sent ? kc_wd_owner(keys[i], sending.nowners) : (uint32_t)KC_GPU_MAX_DEVICES;
         }
         kc_wd_rank_by_owner(tile, owners, ranks);
         kc_wd_place_runs(tile, sending);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 uint32_t at = threadIdx.x + i * THREADS;
-                if (owners[i] == KC_WD_MAX_OWNERS)
+                if (owners[i] == KC_GPU_MAX_DEVICES)
                         continue;
                 ranks[i] += tile->runs[owners[i]].begin;
                 tile->staged[ranks[i]] = keys[i];
@@ -293,8 +295,8 @@ struct kc_wd_fetching {
         uint32_t n, nowners;
         const uint16_t *ranks;
         const struct kc_wd_sent_run *runs;
-        uint32_t *out;                             /* [n] */
-        const uint32_t *answers[KC_WD_MAX_OWNERS]; /* laid out like the arrays of the keys */
+        uint32_t *out;                               /* [n] */
+        const uint32_t *answers[KC_GPU_MAX_DEVICES]; /* laid out like the arrays of the keys */
 };
 
 template <class Key>

@@ -57,7 +57,7 @@ enum kc_wd_stage {
 template <class Layout> struct kc_wd_several {
         struct kc_links *links;
         enum kc_wd_transposition transposition;
-        kc_wd_map<Layout> *maps[KC_LINKS_MAX];
+        kc_wd_map<Layout> *maps[KC_GPU_MAX_DEVICES];
         enum kc_wd_combining combining;
         uint64_t nsent;      /* keys that puts have handed to owners so far, each member's own
                                 included: fewer than were put if equal keys were combined */

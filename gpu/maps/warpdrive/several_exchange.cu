@@ -64,7 +64,7 @@ namespace
 
 /* The copies of the transposition, or of its reverse. */
 struct kc_wd_copies {
-        struct kc_links_copy list[2 * KC_LINKS_MAX * KC_LINKS_MAX];
+        struct kc_links_copy list[2 * KC_GPU_MAX_DEVICES * KC_GPU_MAX_DEVICES];
         int n;
 
         /* NULL: there is nothing of this kind. */

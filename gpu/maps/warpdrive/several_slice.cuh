@@ -13,8 +13,6 @@
 
 #include <chrono>
 
-static_assert((int)KC_WD_MAX_OWNERS == (int)KC_LINKS_MAX, "every member can own keys");
-
 enum kc_wd_operation { KC_WD_PUT, KC_WD_RETRIEVE, KC_WD_ERASE };
 
 /* A member's part of a slice, as a sender of keys and as an owner. */
@@ -23,8 +21,8 @@ template <class Key> struct kc_wd_station {
         uint32_t *answers_wanted; /* [share.n] where the caller wants the answers */
         uint32_t *refused_wanted; /* a bit per key, for the caller; NULL: not wanted */
 
-        uint32_t *counts;               /* device: a row of T, then the cursors */
-        uint32_t row[KC_WD_MAX_OWNERS]; /* T[member, *] */
+        uint32_t *counts;                 /* device: a row of T, then the cursors */
+        uint32_t row[KC_GPU_MAX_DEVICES]; /* T[member, *] */
 
         /* As a sender. */
         uint64_t nsent; /* keys that must be copied to their owners */
@@ -54,7 +52,7 @@ template <class Layout> struct kc_wd_slice {
         bool with_values, with_refused;
         bool combine; /* equal keys of a tile */
         bool began;   /* to use the maps */
-        kc_wd_station<typename Layout::key> stations[KC_LINKS_MAX];
+        kc_wd_station<typename Layout::key> stations[KC_GPU_MAX_DEVICES];
 };
 
 /* Adds the time from its construction to its end to a stage. */

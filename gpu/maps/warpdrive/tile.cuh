@@ -8,7 +8,6 @@
 #include <cstdint>
 
 enum { KC_WD_SPLIT_THREADS = 512 };
-enum : uint32_t { KC_WD_MAX_OWNERS = 16 };
 
 /* Keys of a tile: as many as leave room for two blocks on a multiprocessor. */
 template <class Key> struct kc_wd_tile {

@@ -16,6 +16,7 @@
 #ifndef KC_GPU_MAPS_WARPDRIVE_TILE_LEADERS_CUH
 #define KC_GPU_MAPS_WARPDRIVE_TILE_LEADERS_CUH
 
+#include "gpu/device/limits.h"
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/warpdrive/probe.cuh"
 #include "gpu/maps/warpdrive/tile.cuh"
@@ -126,7 +127,7 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
 {
         enum { THREADS = KC_WD_SPLIT_THREADS, NITEMS = kc_wd_tile<Key>::NITEMS };
         extern __shared__ __align__(16) unsigned char memory[];
-        __shared__ uint32_t own[KC_WD_MAX_OWNERS];
+        __shared__ uint32_t own[KC_GPU_MAX_DEVICES];
         const uint32_t nslots = kc_wd_leaders_size<Key>::NSLOTS, size = kc_wd_tile<Key>::NKEYS,
                        begin = blockIdx.x * step * size, end = min(size, n - begin);
         const struct kc_wd_shared_slots slots = { (uint32_t *)memory };

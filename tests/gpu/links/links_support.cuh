@@ -11,7 +11,7 @@ static inline void open_links(struct kc_links *links, int n, bool staged, size_t
 {
         struct kc_error error = {}, *err = &error;
         struct kc_links_options options = { limit_nbytes, staged };
-        int devices[KC_LINKS_MAX], ndevices;
+        int devices[KC_GPU_MAX_DEVICES], ndevices;
         expect_ok(kc_gpu_devices(NULL, 0, &ndevices, err), err);
         for (int i = 0; i < n; i++)
                 devices[i] = i % ndevices;

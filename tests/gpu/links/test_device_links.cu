@@ -91,11 +91,12 @@ static void members_of_one_device(void **state)
 static void refusals(void **state)
 {
         struct kc_links links;
-        const int devices[KC_LINKS_MAX + 1] = { 0, 1000 };
+        const int devices[KC_GPU_MAX_DEVICES + 1] = { 0, 1000 };
         (void)state;
         assert_int_equal(kc_links_open(&links, devices, 0, NULL, err), KC_EUSAGE);
         kc_links_close(&links);
-        assert_int_equal(kc_links_open(&links, devices, KC_LINKS_MAX + 1, NULL, err), KC_EUSAGE);
+        assert_int_equal(kc_links_open(&links, devices, KC_GPU_MAX_DEVICES + 1, NULL, err),
+                         KC_EUSAGE);
         kc_links_close(&links);
         assert_int_equal(kc_links_open(&links, devices, 2, NULL, err), KC_EDEVICE);
         kc_links_close(&links);

@@ -46,11 +46,11 @@ template <class Layout> static void close_setting(setting<Layout> *t)
 
 /* A batch on the host, dealt to members, and in their memory. */
 template <class Key> struct dealt {
-        std::vector<Key> keys[KC_LINKS_MAX];
-        std::vector<uint32_t> values[KC_LINKS_MAX];
-        std::vector<size_t> from[KC_LINKS_MAX]; /* places in the batch */
-        kc_wd_share<Key> shares[KC_LINKS_MAX];
-        uint32_t *found[KC_LINKS_MAX];
+        std::vector<Key> keys[KC_GPU_MAX_DEVICES];
+        std::vector<uint32_t> values[KC_GPU_MAX_DEVICES];
+        std::vector<size_t> from[KC_GPU_MAX_DEVICES]; /* places in the batch */
+        kc_wd_share<Key> shares[KC_GPU_MAX_DEVICES];
+        uint32_t *found[KC_GPU_MAX_DEVICES];
 };
 
 /* Member 1 gets nothing, the others get stretches of various lengths. */
@@ -248,7 +248,7 @@ template <class Layout> static void full_tiles(uint64_t seed)
         setting<Layout> t;
         const size_t n = 17 * (size_t)kc_wd_tile<typename Layout::key>::NKEYS;
         const struct kc_wd_options options = options_of(2 * n, 0);
-        open_setting(&t, KC_LINKS_MAX, WRITTEN, &options);
+        open_setting(&t, KC_GPU_MAX_DEVICES, WRITTEN, &options);
         const std::vector<typename Layout::key> keys = different_keys<Layout>(n, seed);
         insert(&t, keys, some_values(n, seed + 1));
         expect_retrieved(&t, keys);
@@ -692,7 +692,7 @@ static void refused_keys(int nmembers, enum way way, size_t room, uint64_t most_
         std::vector<key> keys = zipf_draws(different_keys<layout>(9000, 81), 20000, 82), again;
         std::vector<uint32_t> weights = some_values(keys.size(), 83), weights_again;
         struct kc_error failure = {};
-        uint32_t *refused[KC_LINKS_MAX];
+        uint32_t *refused[KC_GPU_MAX_DEVICES];
         dealt<key> d;
         deal(&t, keys, weights, &d);
         for (int i = 0; i < nmembers; i++) {
