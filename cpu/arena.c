@@ -8,10 +8,10 @@
 
 enum {
         SLAB_NBYTES = 2 << 20, /* a huge page */
-        STOCK_BATCHES = 4 * SLAB_NBYTES / (KC_ARENA_BATCH * KC_CHUNK_NBYTES),
+        STOCK_BUNCHES = 4 * SLAB_NBYTES / (KC_ARENA_BUNCH * KC_CHUNK_NBYTES),
 };
 
-/* Free chunks of a worker; once they make two batches, one goes to the shared list. */
+/* Free chunks of a worker; once they make two bunches, one goes to the shared list. */
 struct kc_arena_worker {
         struct kc_arena_chunk *free;
         size_t nfree;
@@ -53,34 +53,34 @@ void kc_arena_free(struct kc_arena *arena)
         memset(arena, 0, sizeof *arena);
 }
 
-/* The shared list links batches through `data` of each batch's first chunk. */
-static struct kc_arena_chunk **batch_link(struct kc_arena_chunk *batch)
+/* The shared list links bunches through `data` of each bunch's first chunk. */
+static struct kc_arena_chunk **bunch_link(struct kc_arena_chunk *bunch)
 {
-        return (struct kc_arena_chunk **)(void *)batch->data;
+        return (struct kc_arena_chunk **)(void *)bunch->data;
 }
 
-static void push_batch(struct kc_arena *arena, struct kc_arena_chunk *batch)
+static void push_bunch(struct kc_arena *arena, struct kc_arena_chunk *bunch)
 {
         pthread_mutex_lock(&arena->lock);
-        *batch_link(batch) = arena->shared;
-        arena->shared = batch;
+        *bunch_link(bunch) = arena->shared;
+        arena->shared = bunch;
         arena->nshared++;
         pthread_mutex_unlock(&arena->lock);
 }
 
-static struct kc_arena_chunk *pop_batch(struct kc_arena *arena)
+static struct kc_arena_chunk *pop_bunch(struct kc_arena *arena)
 {
         pthread_mutex_lock(&arena->lock);
-        struct kc_arena_chunk *batch = arena->shared;
-        if (batch) {
-                arena->shared = *batch_link(batch);
+        struct kc_arena_chunk *bunch = arena->shared;
+        if (bunch) {
+                arena->shared = *bunch_link(bunch);
                 arena->nshared--;
         }
         pthread_mutex_unlock(&arena->lock);
-        return batch;
+        return bunch;
 }
 
-/* Cut a new slab into batches: return the first, share the others. NULL if the arena is used up. */
+/* Cut a new slab into bunches: return the first, share the others. NULL if the arena is used up. */
 static struct kc_arena_chunk *cut_slab(struct kc_arena *arena)
 {
         size_t offset = atomic_fetch_add(&arena->used_nbytes, SLAB_NBYTES);
@@ -92,29 +92,29 @@ static struct kc_arena_chunk *cut_slab(struct kc_arena *arena)
         struct kc_arena_chunk *chunks = (struct kc_arena_chunk *)(first + offset);
         size_t n = SLAB_NBYTES / KC_CHUNK_NBYTES;
         for (size_t i = 0; i < n; i++)
-                chunks[i].next = (i + 1) % KC_ARENA_BATCH ? &chunks[i + 1] : NULL;
-        for (size_t i = KC_ARENA_BATCH; i < n; i += KC_ARENA_BATCH)
-                push_batch(arena, &chunks[i]);
+                chunks[i].next = (i + 1) % KC_ARENA_BUNCH ? &chunks[i + 1] : NULL;
+        for (size_t i = KC_ARENA_BUNCH; i < n; i += KC_ARENA_BUNCH)
+                push_bunch(arena, &chunks[i]);
         return chunks;
 }
 
-static struct kc_arena_chunk *take_batch(struct kc_arena *arena)
+static struct kc_arena_chunk *take_bunch(struct kc_arena *arena)
 {
         for (;;) {
-                struct kc_arena_chunk *batch = pop_batch(arena);
-                if (batch)
-                        return batch;
+                struct kc_arena_chunk *bunch = pop_bunch(arena);
+                if (bunch)
+                        return bunch;
                 /* Not under the lock: the kernel clears the page, which threads can do in parallel.
                  */
                 atomic_fetch_add(&arena->ncutting, 1);
-                batch = cut_slab(arena);
+                bunch = cut_slab(arena);
                 bool others_cutting = atomic_fetch_sub(&arena->ncutting, 1) > 1;
-                if (batch)
-                        return batch;
-                /* If another thread is cutting a slab, its batches will be shared soon, or are
+                if (bunch)
+                        return bunch;
+                /* If another thread is cutting a slab, its bunches will be shared soon, or are
                  * already. */
                 if (!others_cutting)
-                        return pop_batch(arena);
+                        return pop_bunch(arena);
                 sched_yield();
         }
 }
@@ -123,10 +123,10 @@ struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker)
 {
         struct kc_arena_worker *w = &arena->workers[worker];
         if (w->free == NULL) {
-                w->free = take_batch(arena);
+                w->free = take_bunch(arena);
                 if (w->free == NULL)
                         return NULL;
-                w->nfree = KC_ARENA_BATCH;
+                w->nfree = KC_ARENA_BUNCH;
         }
         struct kc_arena_chunk *chunk = w->free;
         w->free = chunk->next;
@@ -137,26 +137,26 @@ struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker)
 void kc_arena_stock(struct kc_arena *arena)
 {
         pthread_mutex_lock(&arena->lock);
-        const bool stocked = arena->nshared >= STOCK_BATCHES;
+        const bool stocked = arena->nshared >= STOCK_BUNCHES;
         pthread_mutex_unlock(&arena->lock);
         if (stocked)
                 return;
         atomic_fetch_add(&arena->ncutting, 1);
-        struct kc_arena_chunk *batch = cut_slab(arena);
-        if (batch != NULL)
-                push_batch(arena, batch);
+        struct kc_arena_chunk *bunch = cut_slab(arena);
+        if (bunch != NULL)
+                push_bunch(arena, bunch);
         atomic_fetch_sub(&arena->ncutting, 1);
 }
 
-static void share_batch(struct kc_arena *arena, struct kc_arena_worker *w)
+static void pass_on_bunch(struct kc_arena *arena, struct kc_arena_worker *w)
 {
-        struct kc_arena_chunk *batch = w->free, *last = batch;
-        for (int i = 1; i < KC_ARENA_BATCH; i++)
+        struct kc_arena_chunk *bunch = w->free, *last = bunch;
+        for (int i = 1; i < KC_ARENA_BUNCH; i++)
                 last = last->next;
         w->free = last->next;
-        w->nfree -= KC_ARENA_BATCH;
+        w->nfree -= KC_ARENA_BUNCH;
         last->next = NULL;
-        push_batch(arena, batch);
+        push_bunch(arena, bunch);
 }
 
 size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_arena_chunk *chunks)
@@ -170,7 +170,7 @@ size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_arena_chunk *
                 w->nfree++;
                 chunks = next;
                 if (w->nfree == KC_ARENA_HOARD)
-                        share_batch(arena, w);
+                        pass_on_bunch(arena, w);
         }
         return n;
 }

@@ -16,8 +16,8 @@
 enum {
         KC_CHUNK_NBYTES = 4096,
         KC_CHUNK_DATA_NBYTES = KC_CHUNK_NBYTES - 16,
-        KC_ARENA_BATCH = 64,                 /* chunks that pass between threads together */
-        KC_ARENA_HOARD = 2 * KC_ARENA_BATCH, /* free chunks that a worker may keep to itself */
+        KC_ARENA_BUNCH = 64,                 /* chunks that pass between threads together */
+        KC_ARENA_HOARD = 2 * KC_ARENA_BUNCH, /* free chunks that a worker may keep to itself */
 };
 
 /* nbytes and data are adjacent, so that one write puts a chunk into a file. */
@@ -37,8 +37,8 @@ struct kc_arena {
         atomic_int ncutting;       /* threads that may be about to add a slab to shared */
         pthread_mutex_t lock;      /* guards shared and nshared */
         struct kc_arena_chunk
-                *shared; /* batches of free chunks, each batch linked through its first chunk */
-        size_t nshared;  /* batches */
+                *shared; /* bunches of free chunks, each bunch linked through its first chunk */
+        size_t nshared;  /* bunches */
         struct kc_arena_worker *workers;
 };
 

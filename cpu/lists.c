@@ -188,7 +188,7 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
 
 /* Write all lists of a worker, then the offsets where they begin. */
 static enum kc_status spill_lists(struct kc_lists *lists, struct kc_lists_worker *w,
-                                  struct kc_spill *region, struct kc_error *err)
+                                  struct kc_spill *spill, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         size_t nbytes = (lists->nlists + 1) * sizeof(uint64_t);
@@ -199,7 +199,7 @@ static enum kc_status spill_lists(struct kc_lists *lists, struct kc_lists_worker
                 offset[i] = w->file_nbytes;
                 KC_TRY(spill_list(lists, w, i, err));
         }
-        region->offsets_at = offset[lists->nlists] = w->file_nbytes;
+        spill->offsets_at = offset[lists->nlists] = w->file_nbytes;
         KC_TRY(write_all(lists, w, &(struct iovec){ offset, nbytes }, 1, err));
 out:
         free(offset);
@@ -215,12 +215,12 @@ static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error 
                 if (opened != KC_OK)
                         return opened;
         }
-        struct kc_spill *region = malloc(sizeof *region);
-        if (region == NULL)
+        struct kc_spill *done = malloc(sizeof *done);
+        if (done == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        region->next = w->spills;
-        w->spills = region;
-        enum kc_status status = spill_lists(lists, w, region, err);
+        done->next = w->spills;
+        w->spills = done;
+        enum kc_status status = spill_lists(lists, w, done, err);
         for (uint32_t i = 0; i < lists->nlists; i++) {
                 kc_arena_give(lists->arena, worker, w->chunks[i]);
                 w->chunks[i] = NULL;
@@ -349,7 +349,7 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list)
         begin_worker(reader, 0);
 }
 
-/* Make at least `want` bytes available at buffer_pos; a sound region holds that many. */
+/* Make at least `want` bytes available at buffer_pos; a sound spill holds that many. */
 static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct kc_error *err)
 {
         if (r->buffer_end - r->buffer_pos >= want)

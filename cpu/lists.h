@@ -5,9 +5,9 @@
  * with empty chains.
  *
  * The engine keeps both super-k-mers by minimizer and (k-mer, count) pairs by prefix in such lists.
- * A file holds one region per spill:
+ * A file holds what was spilled each time, a *spill*:
  *
- *      region: list 0 | list 1 | ... | where each begins, and the last ends: u64 ...
+ *      spill: list 0 | list 1 | ... | where each begins, and the last ends: u64 ...
  *      list: fragment ...      fragment: u32 nbytes, data
  *
  * where a fragment is the contents of one chunk: whole records. So even many spills leave next to
@@ -17,7 +17,7 @@
  * another's list when they are full, instead of keeping them, and takes what the others send as one
  * worker more.
  *
- * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of
+ * Lists with consecutive numbers form groups, which are adjacent in each spill. When all lists of
  * a group have been dropped, the disk space of the group is given back. So if lists are
  * dropped in about the order of their numbers, disk space is freed while they are read.
  */

@@ -81,15 +81,15 @@ static void pairwise_min(const uint32_t *restrict in, size_t n, size_t distance,
                 out[i] = in[i] < ahead[i] ? in[i] : ahead[i];
 }
 
-/* Minimum over each window of hash[0], by doubling the span. Returns the array of minima. */
+/* Minimum over each window of hash[0], by doubling the width. Returns the array of minima. */
 static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nkmers)
 {
-        uint32_t window = (uint32_t)s->window, span = 1;
+        uint32_t window = (uint32_t)s->window, width = 1;
         int in = 0;
-        for (; 2 * span <= window; span *= 2, in = !in)
-                pairwise_min(s->hash[in], nkmers + window - 2 * span, span, s->hash[!in]);
-        if (span < window) {
-                pairwise_min(s->hash[in], nkmers, window - span, s->hash[!in]);
+        for (; 2 * width <= window; width *= 2, in = !in)
+                pairwise_min(s->hash[in], nkmers + window - 2 * width, width, s->hash[!in]);
+        if (width < window) {
+                pairwise_min(s->hash[in], nkmers, window - width, s->hash[!in]);
                 in = !in;
         }
         return s->hash[in];

@@ -36,16 +36,16 @@ static enum kc_status reserve(void **memory, size_t *cap, size_t need, size_t nb
         return KC_OK;
 }
 
-static enum kc_status reserve_symbols(struct kc_piece *piece, size_t more, struct kc_error *err)
+static enum kc_status reserve_symbols(struct kc_region *region, size_t more, struct kc_error *err)
 {
-        size_t need = KC_WINDOW + piece->nsymbols + more + KC_DEFLATE_SLACK;
-        return reserve((void **)&piece->symbols, &piece->symbols_cap, need, 2, err);
+        size_t need = KC_WINDOW + region->nsymbols + more + KC_DEFLATE_SLACK;
+        return reserve((void **)&region->symbols, &region->symbols_cap, need, 2, err);
 }
 
-static enum kc_status reserve_bytes(struct kc_piece *piece, size_t more, struct kc_error *err)
+static enum kc_status reserve_bytes(struct kc_region *region, size_t more, struct kc_error *err)
 {
-        size_t need = KC_WINDOW + piece->nbytes + more + KC_DEFLATE_SLACK;
-        return reserve((void **)&piece->bytes, &piece->bytes_cap, need, 1, err);
+        size_t need = KC_WINDOW + region->nbytes + more + KC_DEFLATE_SLACK;
+        return reserve((void **)&region->bytes, &region->bytes_cap, need, 1, err);
 }
 
 static enum kc_status init_place(struct kc_gunzip_place *place, struct kc_error *err)
@@ -69,19 +69,19 @@ void kc_gunzip_free(struct kc_gunzip *gunzip)
         free(gunzip->place.deflate);
 }
 
-void kc_piece_free(struct kc_piece *piece)
+void kc_region_free(struct kc_region *region)
 {
-        free(piece->place.deflate);
-        free(piece->symbols);
-        free(piece->bytes);
-        free(piece->ends);
+        free(region->place.deflate);
+        free(region->symbols);
+        free(region->bytes);
+        free(region->ends);
 }
 
-void kc_piece_empty(struct kc_piece *piece)
+void kc_region_empty(struct kc_region *region)
 {
-        piece->key = KC_NO_BLOCK;
-        piece->nsymbols = piece->nbytes = piece->nwindow = piece->nends = 0;
-        piece->open_before = 0;
+        region->key = KC_NO_BLOCK;
+        region->nsymbols = region->nbytes = region->nwindow = region->nends = 0;
+        region->open_before = 0;
 }
 
 /* ---- between members ---- */
@@ -251,7 +251,7 @@ static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_
 
 /* A walk through the file, from a place on. */
 struct member_walk {
-        struct kc_piece *piece;
+        struct kc_region *region;
         struct kc_gunzip_place *place;
         const struct kc_view *view;
         uint64_t to; /* bit: stop at the first block from there on */
@@ -261,48 +261,49 @@ struct member_walk {
         enum verdict verdict;
 };
 
-static size_t text_nbytes(const struct kc_piece *piece)
+static size_t text_nbytes(const struct kc_region *region)
 {
-        return piece->nsymbols + piece->nbytes;
+        return region->nsymbols + region->nbytes;
 }
 
 static enum kc_deflate_stop inflate_symbols(struct member_walk *walk, size_t n)
 {
-        struct kc_piece *piece = walk->piece;
-        uint16_t *text = piece->symbols + KC_WINDOW;
-        struct kc_deflate_symbols out = { .begin = piece->symbols, .next = text + piece->nsymbols };
+        struct kc_region *region = walk->region;
+        uint16_t *text = region->symbols + KC_WINDOW;
+        struct kc_deflate_symbols out = { .begin = region->symbols,
+                                          .next = text + region->nsymbols };
         out.end = out.next + n;
         enum kc_deflate_stop stop =
                 kc_deflate_symbols(walk->place->deflate, walk->view->data, walk->view->n, &out);
-        piece->nsymbols = (size_t)(out.next - text);
+        region->nsymbols = (size_t)(out.next - text);
         return stop;
 }
 
 static enum kc_deflate_stop inflate_bytes(struct member_walk *walk, size_t n)
 {
-        struct kc_piece *piece = walk->piece;
-        uint8_t *text = piece->bytes + KC_WINDOW;
-        struct kc_deflate_bytes out = { .next = text + piece->nbytes };
-        out.begin = out.next - piece->nwindow;
+        struct kc_region *region = walk->region;
+        uint8_t *text = region->bytes + KC_WINDOW;
+        struct kc_deflate_bytes out = { .next = text + region->nbytes };
+        out.begin = out.next - region->nwindow;
         out.end = out.next + n;
         enum kc_deflate_stop stop =
                 kc_deflate_bytes(walk->place->deflate, walk->view->data, walk->view->n, &out);
-        piece->nwindow += (size_t)(out.next - text) - piece->nbytes;
-        piece->nbytes = (size_t)(out.next - text);
+        region->nwindow += (size_t)(out.next - text) - region->nbytes;
+        region->nbytes = (size_t)(out.next - text);
         return stop;
 }
 
 /* From here on the window is known: put its bytes before those to come. */
 static enum kc_status leave_marks(struct member_walk *walk, size_t nwindow, struct kc_error *err)
 {
-        struct kc_piece *piece = walk->piece;
-        enum kc_status status = reserve_bytes(piece, STEP, err);
+        struct kc_region *region = walk->region;
+        enum kc_status status = reserve_bytes(region, STEP, err);
         if (status != KC_OK)
                 return status;
-        piece->nwindow = nwindow;
-        const uint16_t *symbols = piece->symbols + KC_WINDOW + piece->nsymbols - nwindow;
+        region->nwindow = nwindow;
+        const uint16_t *symbols = region->symbols + KC_WINDOW + region->nsymbols - nwindow;
         for (size_t i = 0; i < nwindow; i++)
-                piece->bytes[KC_WINDOW - nwindow + i] = (uint8_t)symbols[i];
+                region->bytes[KC_WINDOW - nwindow + i] = (uint8_t)symbols[i];
         walk->marked = false;
         return KC_OK;
 }
@@ -311,25 +312,25 @@ static enum kc_status leave_marks(struct member_walk *walk, size_t nwindow, stru
 static enum kc_status step(struct member_walk *walk, enum kc_deflate_stop *stop,
                            struct kc_error *err)
 {
-        struct kc_piece *piece = walk->piece;
+        struct kc_region *region = walk->region;
         enum kc_status status = KC_OK;
         if (walk->marked) {
-                KC_TRY(reserve_symbols(piece, STEP, err));
+                KC_TRY(reserve_symbols(region, STEP, err));
                 *stop = inflate_symbols(walk, STEP);
-                if (piece->nsymbols >= KC_WINDOW &&
-                    kc_deflate_nplain(piece->symbols + KC_WINDOW + piece->nsymbols - KC_WINDOW,
+                if (region->nsymbols >= KC_WINDOW &&
+                    kc_deflate_nplain(region->symbols + KC_WINDOW + region->nsymbols - KC_WINDOW,
                                       KC_WINDOW) == KC_WINDOW)
                         KC_TRY(leave_marks(walk, KC_WINDOW, err));
         } else {
-                KC_TRY(reserve_bytes(piece, STEP, err));
+                KC_TRY(reserve_bytes(region, STEP, err));
                 *stop = inflate_bytes(walk, STEP);
         }
 out:
         return status;
 }
 
-/* Does a block begin here with which a later piece should begin? */
-static bool is_piece_end(const struct member_walk *walk)
+/* Does a block begin here with which a later region should begin? */
+static bool is_region_end(const struct member_walk *walk)
 {
         uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
         if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks || bit + 16 < walk->to)
@@ -337,7 +338,8 @@ static bool is_piece_end(const struct member_walk *walk)
         uint64_t key = kc_deflate_block_key(walk->view->data, walk->view->n, bit - offset);
         if (key == KC_NO_BLOCK)
                 return false;
-        if (key & KC_STORED_KEY) /* as in the finder: the block's type lies within the piece, too */
+        if (key &
+            KC_STORED_KEY) /* as in the finder: the block's type lies within the region, too */
                 return (key ^ KC_STORED_KEY) + offset > walk->to;
         return key + offset >= walk->to;
 }
@@ -347,7 +349,7 @@ static bool has_ended(const struct kc_guess_limits *limits)
         return limits != NULL && limits->has_ended != NULL && limits->has_ended(limits->ctx);
 }
 
-/* Inflate some data of a member. *done: the piece ends here. */
+/* Inflate some data of a member. *done: the region ends here. */
 static enum kc_status walk_data(struct member_walk *walk, bool *done, struct kc_error *err)
 {
         struct kc_gunzip_place *place = walk->place;
@@ -367,25 +369,25 @@ static enum kc_status walk_data(struct member_walk *walk, bool *done, struct kc_
                 place->phase = KC_AT_TRAILER;
                 place->bit = (place->bit + 7) / 8 * 8;
         }
-        *done = walk->verdict != SOUND || is_piece_end(walk) ||
-                text_nbytes(walk->piece) >= walk->max || has_ended(walk->limits);
+        *done = walk->verdict != SOUND || is_region_end(walk) ||
+                text_nbytes(walk->region) >= walk->max || has_ended(walk->limits);
         return KC_OK;
 }
 
 static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *err)
 {
-        struct kc_piece *piece = walk->piece;
-        enum kc_status status = reserve((void **)&piece->ends, &piece->ends_cap, piece->nends + 1,
-                                        sizeof *piece->ends, err);
+        struct kc_region *region = walk->region;
+        enum kc_status status = reserve((void **)&region->ends, &region->ends_cap,
+                                        region->nends + 1, sizeof *region->ends, err);
         if (status != KC_OK)
                 return status;
-        struct kc_member_end *end = &piece->ends[piece->nends];
+        struct kc_member_end *end = &region->ends[region->nends];
         walk->verdict = end_member(walk->place, walk->view, end);
         if (walk->verdict != SOUND)
                 return KC_OK;
-        end->text = text_nbytes(piece);
-        piece->nends++;
-        piece->nwindow = 0;
+        end->text = text_nbytes(region);
+        region->nends++;
+        region->nwindow = 0;
         return walk->marked ? leave_marks(walk, 0, err) : KC_OK;
 }
 
@@ -395,20 +397,20 @@ static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *er
 static void settle_end(struct member_walk *walk)
 {
         struct kc_gunzip_place *place = walk->place;
-        struct kc_piece *piece = walk->piece;
+        struct kc_region *region = walk->region;
         const bool ended = place->phase == KC_AT_END;
         if (!place->open || (!ended && place->phase != KC_IN_EXTRA))
                 return;
         place->open = false;
         if (place->bgzf && !ended)
                 return;
-        if (piece->nends > 0)
-                piece->ends[piece->nends - 1].open = true;
+        if (region->nends > 0)
+                region->ends[region->nends - 1].open = true;
         else
-                piece->open_before = ended ? place->bit / 8 : place->header.begin;
+                region->open_before = ended ? place->bit / 8 : place->header.begin;
 }
 
-/* Go on until the piece is done or cannot be continued (walk->verdict). */
+/* Go on until the region is done or cannot be continued (walk->verdict). */
 static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -435,31 +437,31 @@ static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
         return status;
 }
 
-enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
-                              const struct kc_guess_limits *limits, struct kc_error *err)
+enum kc_status kc_region_guess(struct kc_region *region, const struct kc_view *view, uint64_t from,
+                               const struct kc_guess_limits *limits, struct kc_error *err)
 {
         enum kc_status status;
-        struct member_walk walk = { .piece = piece,
-                                    .place = &piece->place,
+        struct member_walk walk = { .region = region,
+                                    .place = &region->place,
                                     .view = view,
                                     .to = 8 * limits->to,
                                     .max = limits->max,
                                     .marked = true,
                                     .limits = limits };
-        kc_piece_empty(piece);
+        kc_region_empty(region);
         uint64_t bit = kc_deflate_find(view->data, view->n, 8 * (from - view->offset),
                                        8 * (limits->to - view->offset));
         if (bit == KC_NO_BLOCK)
                 return KC_OK;
-        KC_TRY(init_place(&piece->place, err));
-        KC_TRY(reserve_symbols(piece, STEP, err));
-        kc_deflate_put_marks(piece->symbols);
-        piece->key = kc_deflate_block_key(view->data, view->n, bit) + 8 * view->offset;
-        piece->place.phase = KC_IN_DATA;
-        piece->place.bit = bit + 8 * view->offset;
-        piece->place.bgzf = true;
-        piece->place.open = false;
-        kc_deflate_begin(piece->place.deflate, bit);
+        KC_TRY(init_place(&region->place, err));
+        KC_TRY(reserve_symbols(region, STEP, err));
+        kc_deflate_put_marks(region->symbols);
+        region->key = kc_deflate_block_key(view->data, view->n, bit) + 8 * view->offset;
+        region->place.phase = KC_IN_DATA;
+        region->place.bit = bit + 8 * view->offset;
+        region->place.bgzf = true;
+        region->place.open = false;
+        kc_deflate_begin(region->place.deflate, bit);
         KC_TRY(walk_on(&walk, err));
 out:
         return status;
@@ -504,100 +506,100 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
  * Is the guess what comes next? If fewer than KC_WINDOW bytes precede it, its distances could reach
  * too far back, and only a decoder that knows the window notices.
  */
-static bool is_guess_right(const struct kc_piece *piece, const struct kc_gunzip *gunzip,
+static bool is_guess_right(const struct kc_region *region, const struct kc_gunzip *gunzip,
                            const struct kc_view *view)
 {
         const struct kc_gunzip_place *place = &gunzip->place;
         uint64_t offset = 8 * view->offset;
-        if (piece->key == KC_NO_BLOCK || place->phase != KC_IN_DATA || !place->between_blocks ||
+        if (region->key == KC_NO_BLOCK || place->phase != KC_IN_DATA || !place->between_blocks ||
             gunzip->nwindow < KC_WINDOW)
                 return false;
         uint64_t key = kc_deflate_block_key(view->data, view->n, place->bit - offset);
-        return key != KC_NO_BLOCK && key + offset == piece->key;
+        return key != KC_NO_BLOCK && key + offset == region->key;
 }
 
-/* Move the last bytes of the piece's text into the window; `before` is the window before the
- * piece. */
-static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
+/* Move the last bytes of the region's text into the window; `before` is the window before the
+ * region. */
+static void pass_window(const struct kc_region *region, struct kc_gunzip *gunzip,
                         const uint8_t before[KC_WINDOW], size_t nbefore)
 {
         uint8_t *window = gunzip->window;
         struct kc_meanings meanings;
-        size_t nbytes = piece->nbytes < KC_WINDOW ? piece->nbytes : KC_WINDOW, left;
+        size_t nbytes = region->nbytes < KC_WINDOW ? region->nbytes : KC_WINDOW, left;
         left = KC_WINDOW - nbytes;
-        size_t nsymbols = piece->nsymbols < left ? piece->nsymbols : left;
+        size_t nsymbols = region->nsymbols < left ? region->nsymbols : left;
         left -= nsymbols;
         memcpy(window, before + KC_WINDOW - left, left);
         if (nsymbols > 0) {
                 kc_deflate_give_meaning(&meanings, before);
                 kc_deflate_resolve(window + left,
-                                   piece->symbols + KC_WINDOW + piece->nsymbols - nsymbols,
+                                   region->symbols + KC_WINDOW + region->nsymbols - nsymbols,
                                    nsymbols, &meanings);
         }
         if (nbytes > 0)
-                memcpy(window + left + nsymbols, piece->bytes + KC_WINDOW + piece->nbytes - nbytes,
-                       nbytes);
-        size_t reach = text_nbytes(piece);
-        if (piece->nends > 0)
-                reach -= piece->ends[piece->nends - 1].text;
+                memcpy(window + left + nsymbols,
+                       region->bytes + KC_WINDOW + region->nbytes - nbytes, nbytes);
+        size_t reach = text_nbytes(region);
+        if (region->nends > 0)
+                reach -= region->ends[region->nends - 1].text;
         else
                 reach += nbefore;
         gunzip->nwindow = reach < KC_WINDOW ? reach : KC_WINDOW;
 }
 
 /* Put the bytes before the place where they are needed to go on with a known window. */
-static enum kc_status put_window(struct kc_piece *piece, const struct kc_gunzip *gunzip,
+static enum kc_status put_window(struct kc_region *region, const struct kc_gunzip *gunzip,
                                  struct kc_error *err)
 {
-        if (piece->nbytes > 0)
+        if (region->nbytes > 0)
                 return KC_OK;
-        enum kc_status status = reserve_bytes(piece, STEP, err);
+        enum kc_status status = reserve_bytes(region, STEP, err);
         if (status != KC_OK)
                 return status;
-        memcpy(piece->bytes, gunzip->window, KC_WINDOW);
-        piece->nwindow = gunzip->nwindow;
+        memcpy(region->bytes, gunzip->window, KC_WINDOW);
+        region->nwindow = gunzip->nwindow;
         return KC_OK;
 }
 
 /* The guess is right, but its first member, which begins before it, is not a BGZF block. */
-static void correct_guess(struct kc_piece *piece)
+static void correct_guess(struct kc_region *region)
 {
-        if (piece->nends == 0)
-                piece->place.bgzf = false;
+        if (region->nends == 0)
+                region->place.bgzf = false;
         else
-                piece->ends[0].open = false;
-        if (piece->nends == 1)
-                piece->place.open = false;
+                region->ends[0].open = false;
+        if (region->nends == 1)
+                region->place.open = false;
 }
 
-enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
-                               uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
-                               size_t max, bool *done, struct kc_error *err)
+enum kc_status kc_region_accept(struct kc_region *region, struct kc_gunzip *gunzip,
+                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
+                                size_t max, bool *done, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         size_t nwindow = gunzip->nwindow;
         struct member_walk walk = {
-                .piece = piece, .place = &gunzip->place, .view = view, .to = 8 * to, .max = max
+                .region = region, .place = &gunzip->place, .view = view, .to = 8 * to, .max = max
         };
         memcpy(window, gunzip->window, KC_WINDOW);
-        if (is_guess_right(piece, gunzip, view)) {
+        if (is_guess_right(region, gunzip, view)) {
                 struct kc_gunzip_place place = gunzip->place;
                 if (!place.bgzf)
-                        correct_guess(piece);
-                gunzip->place = piece->place;
-                piece->place = place;
-                pass_window(piece, gunzip, window, nwindow);
+                        correct_guess(region);
+                gunzip->place = region->place;
+                region->place = place;
+                pass_window(region, gunzip, window, nwindow);
         } else {
-                kc_piece_empty(piece);
+                kc_region_empty(region);
         }
-        piece->key = KC_NO_BLOCK; /* no longer a guess */
-        *done = is_piece_end(&walk);
-        if (text_nbytes(piece) >= max || *done)
+        region->key = KC_NO_BLOCK; /* no longer a guess */
+        *done = is_region_end(&walk);
+        if (text_nbytes(region) >= max || *done)
                 return KC_OK;
-        KC_TRY(put_window(piece, gunzip, err));
+        KC_TRY(put_window(region, gunzip, err));
         KC_TRY(walk_on(&walk, err));
-        *done = gunzip->place.phase == KC_AT_END || is_piece_end(&walk);
-        pass_window(piece, gunzip, window, nwindow);
+        *done = gunzip->place.phase == KC_AT_END || is_region_end(&walk);
+        pass_window(region, gunzip, window, nwindow);
         KC_TRY(complain(gunzip, &walk, err));
 out:
         return status;
@@ -614,54 +616,54 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
                                  end->offset, err);
 }
 
-/* Write the piece's text [from, to). */
-static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings,
+/* Write the region's text [from, to). */
+static void write_text(const struct kc_region *region, const struct kc_meanings *meanings,
                        size_t from, size_t to, uint8_t *text)
 {
-        size_t middle = to < piece->nsymbols ? to : piece->nsymbols;
+        size_t middle = to < region->nsymbols ? to : region->nsymbols;
         if (from < middle) {
-                kc_deflate_resolve(text + from, piece->symbols + KC_WINDOW + from, middle - from,
+                kc_deflate_resolve(text + from, region->symbols + KC_WINDOW + from, middle - from,
                                    meanings);
                 from = middle;
         }
         if (from < to)
-                memcpy(text + from, piece->bytes + KC_WINDOW + from - piece->nsymbols, to - from);
+                memcpy(text + from, region->bytes + KC_WINDOW + from - region->nsymbols, to - from);
 }
 
 /* Likewise, and return its checksum; in small steps, so that text is summed while in the cache. */
-static uint32_t write_and_sum(const struct kc_piece *piece, const struct kc_meanings *meanings,
+static uint32_t write_and_sum(const struct kc_region *region, const struct kc_meanings *meanings,
                               size_t from, size_t to, uint8_t *text)
 {
         uint32_t crc = 0;
         for (size_t next; from < to; from = next) {
                 next = to - from < SUMMED_NBYTES ? to : from + SUMMED_NBYTES;
-                write_text(piece, meanings, from, next, text);
+                write_text(region, meanings, from, next, text);
                 crc = libdeflate_crc32(crc, text + from, next - from);
         }
         return crc;
 }
 
-enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],
-                               uint8_t *text, struct kc_piece_sums *sums, const char *name,
-                               struct kc_error *err)
+enum kc_status kc_region_finish(const struct kc_region *region, const uint8_t window[KC_WINDOW],
+                                uint8_t *text, struct kc_region_sums *sums, const char *name,
+                                struct kc_error *err)
 {
         struct kc_meanings meanings;
         enum kc_status status = KC_OK;
-        size_t begin = 0, ntext = text_nbytes(piece);
-        if (piece->nsymbols > 0)
+        size_t begin = 0, ntext = text_nbytes(region);
+        if (region->nsymbols > 0)
                 kc_deflate_give_meaning(&meanings, window);
         memset(sums, 0, sizeof *sums);
-        for (size_t i = 0; i <= piece->nends; i++) {
-                size_t end = i < piece->nends ? piece->ends[i].text : ntext;
-                uint32_t crc = write_and_sum(piece, &meanings, begin, end, text);
+        for (size_t i = 0; i <= region->nends; i++) {
+                size_t end = i < region->nends ? region->ends[i].text : ntext;
+                uint32_t crc = write_and_sum(region, &meanings, begin, end, text);
                 if (i == 0) {
                         sums->head_crc = crc;
                         sums->head_nbytes = end;
-                } else if (i == piece->nends) {
+                } else if (i == region->nends) {
                         sums->tail_crc = crc;
                         sums->tail_nbytes = end - begin;
                 } else {
-                        KC_TRY(compare(name, &piece->ends[i], crc, end - begin, err));
+                        KC_TRY(compare(name, &region->ends[i], crc, end - begin, err));
                 }
                 begin = end;
         }
@@ -669,15 +671,15 @@ out:
         return status;
 }
 
-enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *piece,
-                              const struct kc_piece_sums *sums, struct kc_error *err)
+enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_region *region,
+                              const struct kc_region_sums *sums, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         gunzip->crc =
                 (uint32_t)crc32_combine(gunzip->crc, sums->head_crc, (z_off_t)sums->head_nbytes);
         gunzip->nbytes += sums->head_nbytes;
-        if (piece->nends > 0) {
-                status = compare(gunzip->name, &piece->ends[0], gunzip->crc, gunzip->nbytes, err);
+        if (region->nends > 0) {
+                status = compare(gunzip->name, &region->ends[0], gunzip->crc, gunzip->nbytes, err);
                 gunzip->crc = sums->tail_crc;
                 gunzip->nbytes = sums->tail_nbytes;
         }

@@ -1,23 +1,23 @@
 /*
- * A gzip file inflated piece by piece, by any number of threads.
+ * A gzip file inflated region by region, by any number of threads.
  *
- *      file:    | piece 0 ......... | piece 1 ......... | piece 2 ......... |
+ *      file:    | region 0 ........ | region 1 ........ | region 2 ........ |
  *      blocks:  |-----|------|---------|-----|-----|--------|-----|---- ...
  *      guesses: |------- 0 ------------|------- 1 ----------|------- 2 -----
  *
- * 1. (any order) *guess*: inflate the first block that seems to begin within a piece of the file,
- *    and all that follow until one begins in a later piece. The window before it is unknown, so the
- *    text has marks in it (io/inflate/deflate.h).
- * 2. (in order) *accept*: the current place moves from piece to piece. A guess that begins exactly
- *    there is right, since everything before it is; its window is passed on. Any other guess is
- *    dropped, and the piece is inflated from the place on. So guesses affect only the speed, and
- *    invalid data is found here, in the file's order.
+ * 1. (any order) *guess*: inflate the first block that seems to begin within a region of the file,
+ *    and all that follow until one begins in a later region. The window before it is unknown, so
+ *    the text has marks in it (io/inflate/deflate.h).
+ * 2. (in order) *accept*: the current place moves from region to region. A guess that begins
+ *    exactly there is right, since everything before it is; its window is passed on. Any other
+ *    guess is dropped, and the region is inflated from the place on. So guesses affect only the
+ *    speed, and invalid data is found here, in the file's order.
  * 3. (any order) *finish*: replace the marks and compute checksums.
  * 4. (in order) *fold*: combine the checksums and lengths of members and compare them.
  *
- * Neither the text of a guess nor that of a piece exceeds a limit: a guess stops there and is
- * accepted as far as it goes, and a piece goes on with the next call. A guess also stops when the
- * window has become known meanwhile, because the rest of the piece then needs no marks.
+ * Neither the text of a guess nor that of a region exceeds a limit: a guess stops there and is
+ * accepted as far as it goes, and a region goes on with the next call. A guess also stops when the
+ * window has become known meanwhile, because the rest of the region then needs no marks.
  */
 #ifndef KC_IO_INFLATE_GUNZIP_H
 #define KC_IO_INFLATE_GUNZIP_H
@@ -63,18 +63,18 @@ struct kc_gunzip_place {
         struct kc_deflate *deflate; /* owned */
 };
 
-/* The end of a member within a piece. */
+/* The end of a member within a region. */
 struct kc_member_end {
-        size_t text;     /* bytes of the piece's text before it */
+        size_t text;     /* bytes of the region's text before it */
         uint64_t offset; /* after its trailer in the file */
         uint32_t crc, nbytes;
         bool open; /* BGZF ends here without its end-of-file block */
 };
 
-/* The text of a piece: symbols, then bytes. Zero-initialise; free with kc_piece_free. */
-struct kc_piece {
+/* The text of a region: symbols, then bytes. Zero-initialise; free with kc_region_free. */
+struct kc_region {
         uint64_t key; /* of the block it begins with; KC_NO_BLOCK: it holds no guess */
-        struct kc_gunzip_place place; /* after the piece */
+        struct kc_gunzip_place place; /* after the region */
         uint16_t *symbols;            /* [KC_WINDOW marks, then text] */
         size_t nsymbols, symbols_cap;
         uint8_t *bytes; /* [KC_WINDOW bytes before, then text] */
@@ -82,10 +82,10 @@ struct kc_piece {
         size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
-        uint64_t open_before; /* BGZF ends so at this byte of the file, before the piece; 0: no */
+        uint64_t open_before; /* BGZF ends so at this byte of the file, before the region; 0: no */
 };
 
-/* The state that is passed on from piece to piece in the file's order. */
+/* The state that is passed on from region to region in the file's order. */
 struct kc_gunzip {
         const char *name; /* of the file, for messages */
         uint64_t size;    /* likewise */
@@ -96,8 +96,8 @@ struct kc_gunzip {
         uint64_t nbytes;
 };
 
-/* Checksums of the stretches of a piece's text between ends of members. */
-struct kc_piece_sums {
+/* Checksums of the stretches of a region's text between ends of members. */
+struct kc_region_sums {
         uint32_t head_crc, tail_crc; /* up to the first end; after the last. Without an end: head
                                         only */
         uint64_t head_nbytes, tail_nbytes;
@@ -107,10 +107,10 @@ struct kc_piece_sums {
 enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, uint64_t size,
                               struct kc_error *err);
 void kc_gunzip_free(struct kc_gunzip *gunzip);
-void kc_piece_free(struct kc_piece *piece);
+void kc_region_free(struct kc_region *region);
 
 /* Drop the guess and the text; keep the memory. */
-void kc_piece_empty(struct kc_piece *piece);
+void kc_region_empty(struct kc_region *region);
 
 /* How far a guess goes. */
 struct kc_guess_limits {
@@ -125,29 +125,29 @@ struct kc_guess_limits {
  *   view  begins at from or before, and should go KC_BLOCK_LOOKAHEAD bytes beyond to
  * A guess that ends early, or is wrong, is not a failure. KC_ENOMEM.
  */
-enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
-                              const struct kc_guess_limits *limits, struct kc_error *err);
+enum kc_status kc_region_guess(struct kc_region *region, const struct kc_view *view, uint64_t from,
+                               const struct kc_guess_limits *limits, struct kc_error *err);
 
 /*
- * In the file's order: make the piece hold the text from gunzip->place on, up to the first block
+ * In the file's order: make the region hold the text from gunzip->place on, up to the first block
  * that begins at byte `to` or later, or about max bytes; the place moves after it.
- *   piece   a guess, or an empty piece; *window is what its marks stand for, for kc_piece_finish
- *   view    holds all that is needed from the place on; otherwise the piece ends with the view
+ *   region   a guess, or an empty region; *window is what its marks stand for, for kc_region_finish
+ *   view    holds all that is needed from the place on; otherwise the region ends with the view
  *   *done   that block, or the file's end, was reached
- * The piece may be empty. KC_EINPUT if the file is damaged or truncated; KC_ENOMEM.
+ * The region may be empty. KC_EINPUT if the file is damaged or truncated; KC_ENOMEM.
  */
-enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
-                               uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
-                               size_t max, bool *done, struct kc_error *err);
+enum kc_status kc_region_accept(struct kc_region *region, struct kc_gunzip *gunzip,
+                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
+                                size_t max, bool *done, struct kc_error *err);
 
 /* Write the text [nsymbols + nbytes] and compute its checksums; those of whole members are
  * compared. KC_EINPUT. */
-enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],
-                               uint8_t *text, struct kc_piece_sums *sums, const char *name,
-                               struct kc_error *err);
+enum kc_status kc_region_finish(const struct kc_region *region, const uint8_t window[KC_WINDOW],
+                                uint8_t *text, struct kc_region_sums *sums, const char *name,
+                                struct kc_error *err);
 
 /* In the file's order: combine the checksums. KC_EINPUT. */
-enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *piece,
-                              const struct kc_piece_sums *sums, struct kc_error *err);
+enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_region *region,
+                              const struct kc_region_sums *sums, struct kc_error *err);
 
 #endif

@@ -28,7 +28,7 @@ enum {
         MIN_CHUNKS_PER_REGION = 1, /* ...but then no fewer than this */
         MAX_EXPANSION = 16,        /* most text of a chunk, in sizes of a region */
         EXPANSION = 4,             /* usual text of a chunk, likewise */
-        MIN_TEXT = 1 << 18,        /* text of a piece, however little memory there is */
+        MIN_TEXT = 1 << 18,        /* text of a region, however little memory there is */
         MAX_FUTILE = 8, /* successive regions without a block that make guesses rare... */
         RARE = 16,      /* ...one region in this many */
         LOOKAHEAD_NBYTES =
@@ -39,8 +39,8 @@ enum {
 struct room {
         struct room *next;
         uint64_t region;
-        bool skips_guess; /* not worth a guess */
-        struct kc_piece piece;
+        bool skips_guess;      /* not worth a guess */
+        struct kc_region text; /* of the region */
         uint8_t window[KC_WINDOW];
         struct kc_view view;
         uint8_t *packed;
@@ -75,8 +75,8 @@ static enum kc_status no_memory(struct kc_error *err)
 }
 
 /*
- * The most text of a piece for which memory suffices. There are five rooms for every two workers,
- * since some guessed pieces wait; each room holds symbols of two bytes, then bytes, in arrays with
+ * The most text of a region for which memory suffices. There are five rooms for every two workers,
+ * since some guessed regions wait; each room holds symbols of two bytes, then bytes, in arrays with
  * room to spare, and the region. Every worker has a chunk, too.
  */
 static size_t most_text(const struct kc_source *source)
@@ -141,7 +141,7 @@ static void free_room(struct room *room)
 {
         if (room == NULL)
                 return;
-        kc_piece_free(&room->piece);
+        kc_region_free(&room->text);
         free(room->packed);
         free(room);
 }
@@ -163,12 +163,12 @@ static enum kc_status read_view(struct gunzip_source *gz, struct room *room, uin
         return status;
 }
 
-/* ---- choosing tasks ---- */
+/* ---- choosing what to do ---- */
 
-enum task { NOTHING, GUESS, ACCEPT };
+enum duty { NOTHING, GUESS, ACCEPT };
 
 /* Under the lock. GUESS with *room NULL: there is no memory for it. */
-static enum task choose(struct gunzip_source *gz, struct room **room)
+static enum duty choose(struct gunzip_source *gz, struct room **room)
 {
         uint64_t head = atomic_load_explicit(&gz->head, memory_order_relaxed);
         struct room **first = &gz->guessed[head % gz->max_rooms];
@@ -188,30 +188,30 @@ static enum task choose(struct gunzip_source *gz, struct room **room)
         return GUESS;
 }
 
-/* Wait for a task. NOTHING: the file has ended, or there was a failure; then the chunk is
+/* Wait for something to do. NOTHING: the file has ended, or there was a failure; then the chunk is
  * numbered. */
-static enum task next_task(struct gunzip_source *gz, struct room **room, struct kc_chunk *chunk)
+static enum duty next_duty(struct gunzip_source *gz, struct room **room, struct kc_chunk *chunk)
 {
-        enum task task = NOTHING;
+        enum duty duty = NOTHING;
         struct kc_error *err = &chunk->error;
         pthread_mutex_lock(&gz->base.lock);
         if (gz->max_rooms == 0 && !gz->base.ended)
                 begin(gz, err);
-        while (task == NOTHING && !gz->base.ended && err->status == KC_OK) {
-                task = choose(gz, room);
-                if (task == NOTHING)
+        while (duty == NOTHING && !gz->base.ended && err->status == KC_OK) {
+                duty = choose(gz, room);
+                if (duty == NOTHING)
                         pthread_cond_wait(&gz->changed, &gz->base.lock);
         }
-        if (task == GUESS && *room == NULL)
+        if (duty == GUESS && *room == NULL)
                 no_memory(err);
         if (err->status != KC_OK) {
-                task = NOTHING;
+                duty = NOTHING;
                 chunk->last = gz->base.ended = true;
                 chunk->seq = gz->base.next_seq++;
                 pthread_cond_broadcast(&gz->changed);
         }
         pthread_mutex_unlock(&gz->base.lock);
-        return task;
+        return duty;
 }
 
 static void put_guessed(struct gunzip_source *gz, struct room *room)
@@ -240,7 +240,7 @@ static void move_on(struct gunzip_source *gz, const struct room *room, bool done
         }
         if (rest != NULL) {
                 rest->region = room->region;
-                kc_piece_empty(&rest->piece);
+                kc_region_empty(&rest->text);
                 gz->guessed[room->region % gz->max_rooms] = rest;
         }
         if (filled)
@@ -281,17 +281,17 @@ static void guess(struct gunzip_source *gz, struct room *room)
         uint64_t from = room->region * gz->region_nbytes, size = gz->base.input.size;
         uint64_t to = from + gz->region_nbytes < size ? from + gz->region_nbytes : size;
         struct kc_guess_limits limits = { to, gz->max_text, window_is_known, &ctx };
-        kc_piece_empty(&room->piece);
+        kc_region_empty(&room->text);
         room->view = (struct kc_view){ 0 };
         if (room->skips_guess || from >= to || window_is_known(&ctx))
                 return;
         if (read_view(gz, room, from, gz->region_nbytes + LOOKAHEAD_NBYTES, &unused) != KC_OK ||
             room->view.n < (size_t)(to - from))
                 return;
-        if (kc_piece_guess(&room->piece, &room->view, from, &limits, &unused) != KC_OK)
-                kc_piece_empty(&room->piece);
+        if (kc_region_guess(&room->text, &room->view, from, &limits, &unused) != KC_OK)
+                kc_region_empty(&room->text);
         else
-                note_guess(gz, room->piece.key == KC_NO_BLOCK);
+                note_guess(gz, room->text.key == KC_NO_BLOCK);
 }
 
 /* ---- accepting ---- */
@@ -309,7 +309,7 @@ static enum kc_status read_next_view(struct gunzip_source *gz, struct room *room
 {
         enum kc_status status = read_view(gz, room, gz->gunzip.place.bit / 8, n, err);
         if (status != KC_OK)
-                kc_piece_empty(&room->piece);
+                kc_region_empty(&room->text);
         return status;
 }
 
@@ -327,9 +327,9 @@ static enum kc_status accept(struct gunzip_source *gz, struct room *room, bool *
         if (!is_in_view(room, before / 8))
                 KC_TRY(read_next_view(gz, room, n, err));
         for (;;) {
-                KC_TRY(kc_piece_accept(&room->piece, &gz->gunzip, room->window, &room->view, to,
-                                       gz->max_text, done, err));
-                if (*done || place->bit > before || place->phase != phase || room->piece.nbytes > 0)
+                KC_TRY(kc_region_accept(&room->text, &gz->gunzip, room->window, &room->view, to,
+                                        gz->max_text, done, err));
+                if (*done || place->bit > before || place->phase != phase || room->text.nbytes > 0)
                         break;
                 n *= 2;
                 KC_TRY(read_next_view(gz, room, n, err));
@@ -341,12 +341,12 @@ out:
 /* Accept the region or a part of it. Returns false if that fills no chunk. */
 static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_chunk *chunk)
 {
-        const struct kc_piece *piece = &room->piece;
+        const struct kc_region *region = &room->text;
         bool done = false;
         accept(gz, room, &done, &chunk->error);
         chunk->last = chunk->error.status != KC_OK || gz->gunzip.place.phase == KC_AT_END;
-        bool filled = chunk->last || piece->nsymbols + piece->nbytes + piece->nends > 0 ||
-                      piece->open_before > 0;
+        bool filled = chunk->last || region->nsymbols + region->nbytes + region->nends > 0 ||
+                      region->open_before > 0;
         if (filled) {
                 chunk->input_nbytes = gz->gunzip.place.bit / 8 - gz->counted;
                 gz->counted += chunk->input_nbytes;
@@ -356,15 +356,15 @@ static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_
 }
 
 /* Note where BGZF ends without its end-of-file block. If there are several such places, prefer one
- * within a line; whether the one before the piece is within a line is not known here.
- *   text  of the piece, [n] */
-static void note_open_ends(const struct kc_piece *piece, const uint8_t *text, size_t n,
+ * within a line; whether the one before the region is within a line is not known here.
+ *   text  of the region, [n] */
+static void note_open_ends(const struct kc_region *region, const uint8_t *text, size_t n,
                            struct kc_open_end *open)
 {
         bool in_line = false;
-        *open = (struct kc_open_end){ piece->open_before > 0, piece->open_before, n };
-        for (size_t i = 0; i < piece->nends && !in_line; i++) {
-                const struct kc_member_end *end = &piece->ends[i];
+        *open = (struct kc_open_end){ region->open_before > 0, region->open_before, n };
+        for (size_t i = 0; i < region->nends && !in_line; i++) {
+                const struct kc_member_end *end = &region->ends[i];
                 in_line = end->open && end->text > 0 && text[end->text - 1] != '\n';
                 if (end->open && (in_line || !open->found))
                         *open = (struct kc_open_end){ true, end->offset, n - end->text };
@@ -376,19 +376,19 @@ static void note_open_ends(const struct kc_piece *piece, const uint8_t *text, si
 static void finish(struct gunzip_source *gz, const struct room *room, struct kc_chunk *chunk)
 {
         struct kc_error first = { 0 };
-        struct kc_piece_sums sums;
-        size_t n = room->piece.nsymbols + room->piece.nbytes;
+        struct kc_region_sums sums;
+        size_t n = room->text.nsymbols + room->text.nbytes;
         if (kc_chunk_reserve(chunk, n, &first) == KC_OK)
-                kc_piece_finish(&room->piece, room->window, chunk->buffer + chunk->front, &sums,
-                                gz->base.input.name, &first);
+                kc_region_finish(&room->text, room->window, chunk->buffer + chunk->front, &sums,
+                                 gz->base.input.name, &first);
         kc_turn_wait(&gz->folding, chunk->seq);
         if (first.status == KC_OK)
-                kc_gunzip_fold(&gz->gunzip, &room->piece, &sums, &first);
+                kc_gunzip_fold(&gz->gunzip, &room->text, &sums, &first);
         kc_turn_pass(&gz->folding);
         chunk->text = chunk->front;
         chunk->end = chunk->front + (first.status == KC_OK ? n : 0);
         if (first.status == KC_OK)
-                note_open_ends(&room->piece, chunk->buffer + chunk->front, n, &chunk->open_end);
+                note_open_ends(&room->text, chunk->buffer + chunk->front, n, &chunk->open_end);
         else
                 chunk->error = first;
 }
@@ -398,7 +398,7 @@ static bool fill(struct kc_source *source, struct kc_chunk *chunk)
         struct gunzip_source *gz = (struct gunzip_source *)source;
         for (;;) {
                 struct room *room = NULL;
-                switch (next_task(gz, &room, chunk)) {
+                switch (next_duty(gz, &room, chunk)) {
                 case NOTHING:
                         if (chunk->error.status == KC_OK)
                                 return false;

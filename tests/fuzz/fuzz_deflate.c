@@ -1,8 +1,8 @@
 /*
  * Any bytes as deflate data: the same verdict and the same bytes as zlib's, in steps of any size,
- * with the window known or not; and as a gzip file in pieces, with and without guesses.
+ * with the window known or not; and as a gzip file in regions, with and without guesses.
  *
- *      byte 0: size of steps | byte 1: size of pieces | deflate data
+ *      byte 0: size of steps | byte 1: size of regions | deflate data
  */
 #include "io/inflate/gunzip.h"
 #include "tests/fuzz/require.h"
@@ -69,7 +69,7 @@ static void check_symbols(const uint8_t *text, struct outcome want, const uint8_
                 REQUIRE(symbols[KC_WINDOW + i] == text[i]);
 }
 
-/* ---- in pieces ---- */
+/* ---- in regions ---- */
 
 struct file {
         uint8_t *data;
@@ -101,45 +101,45 @@ static struct file make_file(const uint8_t *data, size_t used, const uint8_t *te
         return file;
 }
 
-static struct outcome gunzip(uint8_t *text, const struct file *file, size_t piece_nbytes,
+static struct outcome gunzip(uint8_t *text, const struct file *file, size_t region_nbytes,
                              bool guesses)
 {
         static uint8_t window[KC_WINDOW];
         struct outcome outcome = { .good = true };
         struct kc_gunzip g;
-        struct kc_piece piece = { 0 };
-        struct kc_piece_sums sums;
+        struct kc_region region = { 0 };
+        struct kc_region_sums sums;
         struct kc_view view = { file->data, file->n, 0, true };
         REQUIRE(kc_gunzip_init(&g, "fuzz", 0, NULL) == KC_OK);
         for (uint64_t from = 0, to = KC_WINDOW; outcome.good && g.place.phase != KC_AT_END;
-             from = to, to += piece_nbytes) {
-                piece.key = KC_NO_BLOCK;
+             from = to, to += region_nbytes) {
+                region.key = KC_NO_BLOCK;
                 bool done;
                 struct kc_guess_limits limits = { .to = to < file->n ? to : file->n,
                                                   .max = MAX_TEXT };
                 if (guesses && from < file->n)
-                        REQUIRE(kc_piece_guess(&piece, &view, from, &limits, NULL) == KC_OK);
-                outcome.good = kc_piece_accept(&piece, &g, window, &view, to, 1 << 14, &done,
-                                               NULL) == KC_OK;
-                size_t n = piece.nsymbols + piece.nbytes;
+                        REQUIRE(kc_region_guess(&region, &view, from, &limits, NULL) == KC_OK);
+                outcome.good = kc_region_accept(&region, &g, window, &view, to, 1 << 14, &done,
+                                                NULL) == KC_OK;
+                size_t n = region.nsymbols + region.nbytes;
                 if (!outcome.good || outcome.n + n > MAX_TEXT)
                         break;
-                outcome.good = kc_piece_finish(&piece, window, text + outcome.n, &sums, "fuzz",
-                                               NULL) == KC_OK &&
-                               kc_gunzip_fold(&g, &piece, &sums, NULL) == KC_OK;
+                outcome.good = kc_region_finish(&region, window, text + outcome.n, &sums, "fuzz",
+                                                NULL) == KC_OK &&
+                               kc_gunzip_fold(&g, &region, &sums, NULL) == KC_OK;
                 outcome.n += n;
         }
         outcome.good &= g.place.phase == KC_AT_END;
-        kc_piece_free(&piece);
+        kc_region_free(&region);
         kc_gunzip_free(&g);
         return outcome;
 }
 
-static void check_pieces(uint8_t *text, const struct file *file, size_t piece_nbytes)
+static void check_regions(uint8_t *text, const struct file *file, size_t region_nbytes)
 {
         static uint8_t other[MAX_TEXT];
-        struct outcome plain = gunzip(text, file, piece_nbytes, false);
-        struct outcome guessed = gunzip(other, file, piece_nbytes, true);
+        struct outcome plain = gunzip(text, file, region_nbytes, false);
+        struct outcome guessed = gunzip(other, file, region_nbytes, true);
         REQUIRE(plain.good == guessed.good);
         if (plain.good)
                 REQUIRE(plain.n == guessed.n && memcmp(text, other, plain.n) == 0);
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         static uint8_t want_text[MAX_TEXT + 1], text[MAX_TEXT + (1 << 17)];
         if (size < 3)
                 return 0;
-        size_t step = 1 + (size_t)data[0] * data[0], piece_nbytes = 256 + 64 * (size_t)data[1];
+        size_t step = 1 + (size_t)data[0] * data[0], region_nbytes = 256 + 64 * (size_t)data[1];
         data += 2;
         size -= 2;
         struct outcome want = inflate_zlib(want_text, data, size);
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (want.n < MAX_TEXT - KC_WINDOW) {
                 struct file file = make_file(data, want.good ? want.used : size, want_text, want.n);
-                check_pieces(text, &file, piece_nbytes);
+                check_regions(text, &file, region_nbytes);
                 free(file.data);
         }
         return 0;

@@ -1,4 +1,4 @@
-/* Gzip files inflated in pieces, with guesses or without, compared with zlib. */
+/* Gzip files inflated in regions, with guesses or without, compared with zlib. */
 #include "io/inflate/gunzip.h"
 #include "tests/io/inflate/gzip_texts.h"
 #include "tests/sampling.h"
@@ -55,11 +55,11 @@ static struct buffer pack(const struct buffer *text, struct packing packing, siz
         return file;
 }
 
-/* ---- inflating in pieces ---- */
+/* ---- inflating in regions ---- */
 
 struct setting {
-        size_t piece_nbytes, max;
-        unsigned guesses; /* for how many of 4 pieces, on average */
+        size_t region_nbytes, max;
+        unsigned guesses; /* for how many of 4 regions, on average */
         int patience;     /* a guess gives up the n-th time it asks; 0: it never asks */
 };
 
@@ -69,7 +69,7 @@ static bool gives_up_waiting(const void *ctx)
         return --*left == 0;
 }
 
-/* What a thread sees of the file when it works on a piece; a copy, so that sanitizers notice reads
+/* What a thread sees of the file when it works on a region; a copy, so that sanitizers notice reads
  * beyond it. */
 static struct kc_view see(const struct buffer *file, uint64_t from, uint64_t to)
 {
@@ -89,50 +89,51 @@ struct outcome {
         struct kc_error error;
 };
 
-static void note_open_ends(const struct kc_piece *piece, struct buffer *open)
+static void note_open_ends(const struct kc_region *region, struct buffer *open)
 {
-        if (piece->open_before > 0 && open->n > 0)
+        if (region->open_before > 0 && open->n > 0)
                 open->data[open->n - 1] = 'x';
-        for (size_t i = 0; i < piece->nends; i++)
-                put(open, piece->ends[i].open ? "x" : ".", 1);
+        for (size_t i = 0; i < region->nends; i++)
+                put(open, region->ends[i].open ? "x" : ".", 1);
 }
 
-/* Take the next piece in file order. Returns false after a failure. */
-static bool take_piece(struct kc_piece *piece, struct kc_gunzip *gunzip, const struct buffer *file,
-                       uint64_t to, size_t max, struct outcome *outcome)
+/* Take the next region in file order. Returns false after a failure. */
+static bool take_region(struct kc_region *region, struct kc_gunzip *gunzip,
+                        const struct buffer *file, uint64_t to, size_t max, struct outcome *outcome)
 {
         static uint8_t window[KC_WINDOW];
-        struct kc_piece_sums sums;
+        struct kc_region_sums sums;
         bool done;
         struct kc_error *err = &outcome->error;
-        const struct kc_deflate *guess = piece->key == KC_NO_BLOCK ? NULL : piece->place.deflate;
+        const struct kc_deflate *guess = region->key == KC_NO_BLOCK ? NULL : region->place.deflate;
         struct kc_view view = see(file, gunzip->place.bit / 8, file->n);
         outcome->nguesses += guess != NULL;
-        enum kc_status status = kc_piece_accept(piece, gunzip, window, &view, to, max, &done, err);
+        enum kc_status status =
+                kc_region_accept(region, gunzip, window, &view, to, max, &done, err);
         outcome->nright += guess != NULL && guess == gunzip->place.deflate;
         free((void *)view.data);
         if (status != KC_OK)
                 return false;
-        note_open_ends(piece, &outcome->open);
-        size_t n = piece->nsymbols + piece->nbytes;
+        note_open_ends(region, &outcome->open);
+        size_t n = region->nsymbols + region->nbytes;
         uint8_t *text = malloc(n + 1);
         assert_non_null(text);
-        status = kc_piece_finish(piece, window, text, &sums, "FILE", err);
+        status = kc_region_finish(region, window, text, &sums, "FILE", err);
         put(&outcome->text, text, n);
         free(text);
-        return status == KC_OK && kc_gunzip_fold(gunzip, piece, &sums, err) == KC_OK;
+        return status == KC_OK && kc_gunzip_fold(gunzip, region, &sums, err) == KC_OK;
 }
 
-static struct outcome gunzip_pieces(const struct buffer *file, struct setting setting)
+static struct outcome gunzip_regions(const struct buffer *file, struct setting setting)
 {
         struct outcome outcome = { .good = true };
         struct kc_gunzip gunzip;
         assert_int_equal(kc_gunzip_init(&gunzip, "FILE", 0, NULL), KC_OK);
-        struct kc_piece piece = { 0 };
+        struct kc_region region = { 0 };
         for (uint64_t from = 0; outcome.good && gunzip.place.phase != KC_AT_END;
-             from += setting.piece_nbytes) {
-                uint64_t to = from + setting.piece_nbytes;
-                piece.key = KC_NO_BLOCK;
+             from += setting.region_nbytes) {
+                uint64_t to = from + setting.region_nbytes;
+                region.key = KC_NO_BLOCK;
                 if (from < file->n && next_random(&(uint64_t){ from }) % 4 < setting.guesses) {
                         struct kc_view view = see(file, from, to);
                         int left = setting.patience;
@@ -142,12 +143,13 @@ static struct outcome gunzip_pieces(const struct buffer *file, struct setting se
                                 limits.has_ended = gives_up_waiting;
                                 limits.ctx = &left;
                         }
-                        assert_int_equal(kc_piece_guess(&piece, &view, from, &limits, NULL), KC_OK);
+                        assert_int_equal(kc_region_guess(&region, &view, from, &limits, NULL),
+                                         KC_OK);
                         free((void *)view.data);
                 }
-                outcome.good = take_piece(&piece, &gunzip, file, to, setting.max, &outcome);
+                outcome.good = take_region(&region, &gunzip, file, to, setting.max, &outcome);
         }
-        kc_piece_free(&piece);
+        kc_region_free(&region);
         kc_gunzip_free(&gunzip);
         return outcome;
 }
@@ -174,7 +176,7 @@ static void check_file(const struct buffer *text, const struct buffer *file)
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
                 if (!is_sampled())
                         continue;
-                struct outcome got = gunzip_pieces(file, settings[s]);
+                struct outcome got = gunzip_regions(file, settings[s]);
                 assert_text(&got, text);
         }
 }
@@ -187,7 +189,8 @@ static void test_guesses(void **state)
         for (int level = 1; level <= 9; level += 4) {
                 struct buffer file =
                         pack(&text, (struct packing){ level, 0, 8, false, false }, SIZE_MAX);
-                struct outcome got = gunzip_pieces(&file, (struct setting){ 50000, 1 << 30, 4, 0 });
+                struct outcome got =
+                        gunzip_regions(&file, (struct setting){ 50000, 1 << 30, 4, 0 });
                 assert_true(got.nguesses > 8);
                 assert_true(got.nright + 2 >= got.nguesses);
                 assert_text(&got, &text);
@@ -236,7 +239,7 @@ static struct buffer pack_kinds(const char *kinds, const struct buffer *text)
         return file;
 }
 
-/* BGZF without its end-of-file block is noticed where it ends, whatever the pieces and guesses. */
+/* BGZF without its end-of-file block is noticed where it ends, whatever the regions and guesses. */
 static void test_open_ends(void **state)
 {
         (void)state;
@@ -263,7 +266,7 @@ static void test_open_ends(void **state)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
                 struct buffer file = pack_kinds(kinds[i], &text);
                 for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
-                        struct outcome got = gunzip_pieces(&file, settings[s]);
+                        struct outcome got = gunzip_regions(&file, settings[s]);
                         assert_true(got.good);
                         put(&got.open, "", 1);
                         assert_string_equal((char *)got.open.data, wants[i]);
@@ -300,7 +303,7 @@ static void test_truncated(void **state)
                         continue;
                 for (unsigned guesses = 0; guesses <= 4; guesses += 4) {
                         struct setting setting = { 6000, 1 << 30, guesses, 0 };
-                        struct outcome got = gunzip_pieces(&cut, setting);
+                        struct outcome got = gunzip_regions(&cut, setting);
                         assert_false(got.good);
                         assert_non_null(strstr(got.error.message, "FILE is truncated"));
                         drop(&got.text);
@@ -324,9 +327,10 @@ static void test_flipped_bits(void **state)
                 if (!is_sampled())
                         continue;
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-                struct setting whole = { 1 << 30, 1 << 30, 0, 0 }, pieces = { 5000, 1 << 30, 4, 0 };
-                struct outcome plain = gunzip_pieces(&file, whole);
-                struct outcome got = gunzip_pieces(&file, pieces);
+                struct setting whole = { 1 << 30, 1 << 30, 0, 0 },
+                               regions = { 5000, 1 << 30, 4, 0 };
+                struct outcome plain = gunzip_regions(&file, whole);
+                struct outcome got = gunzip_regions(&file, regions);
                 assert_int_equal(got.good, plain.good);
                 if (got.good) {
                         ngood++;
