@@ -43,8 +43,8 @@ enum kc_remedy {
         /* of inputs */
         KC_REMEDY_TEST = 1 << 7,          /* kc_error.filter finds damage */
         KC_REMEDY_FILTER = 1 << 8,        /* read what kc_error.filter writes */
-        KC_REMEDY_FILTER_HEAD = 1 << 9,   /* likewise: what comes before the damage */
-        KC_REMEDY_FILTER_WHOLE = 1 << 10, /* likewise, if the file is known to be whole */
+        KC_REMEDY_FILTER_HEAD = 1 << 9,   /* read what it writes before the damage */
+        KC_REMEDY_FILTER_WHOLE = 1 << 10, /* read it if the file is known to be whole */
         KC_REMEDY_SKIP_EMPTY = 1 << 11,   /* accept files of 0 bytes */
         KC_REMEDY_OTHER_INPUT = 1 << 12,  /* name another file, or those in the folder */
         KC_REMEDY_NEXT = 1 << 13,         /* those of kmer/remedy.h begin here */

@@ -62,8 +62,7 @@ struct kc_reader_totals {
  * file that names one input a line. Every named file is checked now, so that a missing one is
  * reported before any work, and opened again when its turn comes. The strings of paths and
  * options->job must outlive the reader. Returns KC_OK and *reader, to be freed with
- * kc_reader_close; KC_EINPUT;
- * KC_EIO; KC_ENOMEM.
+ * kc_reader_close; KC_EINPUT; KC_EIO; KC_ENOMEM.
  *
  * job->done is set to 0 here and grows by the bytes read from files, before inflating; job->total
  * is set to the sum of the files' sizes, or to 0 if an input's size is unknown (a pipe). At the end

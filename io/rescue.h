@@ -41,8 +41,8 @@ struct kc_rescue_totals {
 /*
  * Write all runs of store without the damaged blocks, and commit. What a run of counts has lost is
  * recorded as dropped, so that the new file's totals add up. A damaged part is reported, and is not
- * a failure. KC_ECORRUPT if the totals cannot be made to add up; KC_EIO;
- * KC_ENOMEM; KC_ECANCELED.
+ * a failure. KC_ECORRUPT if the totals cannot be made to add up; KC_EIO; KC_ENOMEM;
+ * KC_ECANCELED.
  *   writer  new, with the same k and strands and no filter; always freed
  *   job     may be NULL; cancel is honoured, done and total count index pages
  */

@@ -54,8 +54,7 @@ struct kc_store_origin {
  * replaces is locked until then. The caller passes *writer to kc_store_commit or kc_store_abort,
  * which free it.
  * KC_EUSAGE if k or the filter is out of range; KC_EEXIST if path exists and !replace; KC_EIO, also
- * if another process is changing that file;
- * KC_ENOMEM.
+ * if another process is changing that file; KC_ENOMEM.
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
                                const struct kc_store_options *options, struct kc_error *err);

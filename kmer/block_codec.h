@@ -33,8 +33,8 @@ extern "C" {
 #endif
 
 enum {
-        KC_BLOCK_NKMERS =
-                1024, /* most k-mers in a block; all but the last block of a run have that many */
+        /* the most k-mers in a block; all blocks of a run but its last have that many */
+        KC_BLOCK_NKMERS = 1024,
         KC_BLOCK_HIGH_WORDS = 48, /* most words of the high bits: (3 * 1024 - 1) / 64, rounded up */
         KC_BLOCK_MIN_WORDS = 3,   /* head, high bits, bitmap */
         KC_BLOCK_PADDING = 2,     /* words after a block that the decoder may read (any value) */

@@ -29,7 +29,7 @@ enum kc_kmer_remedy {
         /* of other files */
         KC_REMEDY_COUNT = KC_REMEDY_NEXT << 14,  /* not a .kc file: if it holds reads, count them */
         KC_REMEDY_IMPORT = KC_REMEDY_NEXT << 15, /* it holds counts: convert it to a .kc file */
-        /* likewise, but only an uncompressed regular file can be */
+        /* convert it, but only as an uncompressed regular file */
         KC_REMEDY_SAVE = KC_REMEDY_NEXT << 16,
         KC_REMEDY_REFERENCE = KC_REMEDY_NEXT << 17, /* tell htslib where the reference is */
         KC_REMEDY_LAST = KC_REMEDY_REFERENCE,

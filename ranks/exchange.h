@@ -1,7 +1,7 @@
 /*
  * How several ranks count one input together. A rank is a process, perhaps on another machine, with
  * an engine of its own; it reads a part of the input. Engines send each other records of lists:
- * every list is owned by one rank. Which room provides the exchange, an engine does not know.
+ * every list is owned by one rank. Engines do not know who provides the exchange.
  *
  *      phase:  begin, on every rank
  *              send, by any threads; meanwhile what the others send is taken

@@ -37,8 +37,8 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
 /*
  * Like gather (ranks/exchange.h), but it works after a failure too, on whichever rank: what is
  * still on its way is dropped, and afterwards the exchange is as new. So ranks can tell each other
- * what has failed. Every rank must come to call it, and no other call may be in progress on this
- * one.
+ * what has failed. Every rank must call it sooner or later, and no other call may be in progress on
+ * this one.
  * KC_EIO if messages cannot be sent or taken.
  */
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,

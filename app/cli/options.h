@@ -30,8 +30,8 @@ enum option_type {
 enum option_group {
         OPTION_OWN,     /* with the command, because its meaning is the command's */
         OPTION_SHARED,  /* it is the same in several commands: the manual page has it once */
-        OPTION_COMMON,  /* likewise, but -h only names it */
-        OPTION_DEVICES, /* likewise, but last: GPU and clusters */
+        OPTION_COMMON,  /* the same, but -h only names it */
+        OPTION_DEVICES, /* the same, but last: GPU and clusters */
 };
 
 /* What the build must have, or --help does not show the option. */

@@ -180,7 +180,7 @@ static enum kc_status count_together(struct count *count, struct kc_error *err)
         enum kc_status status;
         KC_TRY(count_check_same_inputs(count, err));
         KC_TRY(count_share_outputs(count, err));
-        KC_TRY(count_somewhere(count, err));
+        KC_TRY(count_on_engine(count, err));
         KC_TRY(count_end_guests(count, err));
         KC_TRY(count_gather(count, err));
 out:

@@ -137,7 +137,7 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 void count_plan_memory(struct count *count);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */
-enum kc_status count_somewhere(struct count *count, struct kc_error *err);
+enum kc_status count_on_engine(struct count *count, struct kc_error *err);
 
 /* ---- app/count/together.c: for several ranks; with a single process, these do nothing ---- */
 

@@ -221,7 +221,7 @@ static void name_stages(struct count *count, const char **labels)
                 }
 }
 
-enum kc_status count_somewhere(struct count *count, struct kc_error *err)
+enum kc_status count_on_engine(struct count *count, struct kc_error *err)
 {
         const char *labels[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
         name_stages(count, labels);

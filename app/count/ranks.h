@@ -1,6 +1,5 @@
 /*
- * Several processes that count together, one of which speaks for all: rank 0 creates the outputs
- * and reports.
+ * Several processes that count together, one of which, rank 0, creates the outputs and reports.
  */
 #ifndef APP_COUNT_RANKS_H
 #define APP_COUNT_RANKS_H

@@ -69,8 +69,8 @@ enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
 /*
  * Instead of the first kc_gpu_lsm_next, in order to merge together with other LSMs: move runs to
  * the host or merge them as that call would, and set *max_pairs to what it would make ranges of.
- * Then either cut the runs, or let kc_gpu_lsm_next do so after all, or unplan, after which runs may
- * be inserted again; so after a failure, too. Errors as in kc_gpu_lsm_next.
+ * Then either cut the runs, or let kc_gpu_lsm_next do so after all, or call unplan, after which
+ * runs may be inserted again. The same holds after a failure. Errors as in kc_gpu_lsm_next.
  */
 template <class Key>
 enum kc_status kc_gpu_lsm_plan(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
@@ -83,8 +83,8 @@ template <class Key>
 const struct kc_fences<Key> *kc_gpu_lsm_fences(const struct kc_gpu_lsm<Key> *lsm, size_t run);
 
 /* Make kc_gpu_lsm_next return the ranges between these cuts, of which none has more than max_pairs,
- * at most the planned number. It returns an empty range where there is nothing between two cuts,
- * too. The arrays of *cuts are the caller's. KC_ENOMEM, KC_EDEVICE. */
+ * at most the planned number. Where there is nothing between two cuts, it returns an empty range.
+ * The arrays of *cuts are the caller's. KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_lsm_cut(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
                               const struct kc_range_cuts<Key> *cuts, struct kc_error *err);

@@ -88,7 +88,7 @@ struct kc_region {
 /* The state that is passed on from region to region in the file's order. */
 struct kc_gunzip {
         const char *name; /* of the file, for messages */
-        uint64_t size;    /* likewise */
+        uint64_t size;    /* of the file, for messages */
         struct kc_gunzip_place place;
         uint8_t window[KC_WINDOW]; /* its last nwindow bytes are the text before place */
         size_t nwindow;

@@ -27,7 +27,7 @@ struct kc_pairs {
 /* What a call works with; kept for later calls from any thread. */
 struct kc_encoder {
         struct kc_encoder *next_idle, *next_made;
-        struct kc_tally tally; /* of the run's pairs so far; so is dropped */
+        struct kc_tally tally; /* covers the run's pairs so far, as does `dropped` */
         struct kc_run_dropped dropped;
         uint64_t *head_kmers; /* a block that begins with the carry [KC_BLOCK_NKMERS * nwords] */
         uint32_t head_counts[KC_BLOCK_NKMERS];
