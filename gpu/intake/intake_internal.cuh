@@ -1,6 +1,6 @@
 /*
- * Private to gpu/intake: portions of files on their way to the device (portions.cu), and rounds of
- * text (intake.cu).
+ * Private to gpu/intake: an intake and its memory (intake.cu), portions of files on their way to the
+ * device (portions.cu), and rounds of text (rounds.cu).
  */
 #ifndef KC_GPU_INTAKE_INTAKE_INTERNAL_CUH
 #define KC_GPU_INTAKE_INTAKE_INTERNAL_CUH
@@ -87,6 +87,9 @@ struct kc_gpu_intake {
         struct kc_gpu_text_out out;
         struct kc_stored_totals totals;
 };
+
+/* The longest text that certainly has at most nbases bases. */
+size_t kc_intake_most_text(const struct kc_stored_source *source, uint64_t nbases);
 
 /* ---- portions.cu ---- */
 
