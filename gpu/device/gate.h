@@ -29,6 +29,12 @@ static inline enum kc_gate_bell kc_gate_part(uint64_t part)
         return (enum kc_gate_bell)(KC_GATE_PART_0 + (int)(part % KC_GATE_NPARTS));
 }
 
+/* Of a device's thread: that of device 0 is the driver. */
+static inline enum kc_gate_bell kc_gate_device(int device)
+{
+        return device == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;
+}
+
 /* One lock for everything that the threads share. "Inside" below means between kc_gate_enter and
  * kc_gate_leave. */
 struct kc_gate {
@@ -60,6 +66,30 @@ void kc_gate_wake_all(struct kc_gate *gate);
 void kc_gate_stop(struct kc_gate *gate);
 
 #ifdef __cplusplus
+}
+
+/* Outside: wait until condition() is true. It is called inside, so it can also take what it finds:
+ * no other thread comes first. Fails like kc_gate_check. */
+template <class Condition>
+static inline enum kc_status kc_gate_await(struct kc_gate *gate, enum kc_gate_bell bell,
+                                           Condition condition, struct kc_error *err)
+{
+        kc_gate_enter(gate);
+        enum kc_status status = kc_gate_check(gate, err);
+        while (status == KC_OK && !condition())
+                status = kc_gate_wait(gate, bell, err);
+        kc_gate_leave(gate);
+        return status;
+}
+
+/* Outside: make a change inside, and wake those that may wait for it. */
+template <class Change>
+static inline void kc_gate_tell(struct kc_gate *gate, enum kc_gate_bell bell, Change change)
+{
+        kc_gate_enter(gate);
+        change();
+        kc_gate_wake(gate, bell);
+        kc_gate_leave(gate);
 }
 #endif
 #endif

@@ -41,12 +41,11 @@ static void free_buffers(struct feed_outlet *outlet)
 /* Let workers use the outlet, unless they have reached the end of the input. */
 static bool open_outlet(struct kc_gpu_feed *feed, struct feed_outlet *outlet)
 {
-        kc_gate_enter(feed->gate);
-        const bool attached = feed->nreading > 0;
-        outlet->attached = attached;
-        feed->ready |= attached;
-        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
-        kc_gate_leave(feed->gate);
+        bool attached = false;
+        kc_gate_tell(feed->gate, KC_GATE_WORKERS, [&] {
+                attached = outlet->attached = feed->nreading > 0;
+                feed->ready |= attached;
+        });
         return attached;
 }
 
@@ -79,22 +78,18 @@ void kc_gpu_feed_detach(struct kc_gpu_feed *feed, int device)
         (void)cudaSetDevice(outlet->gpu->device);
         (void)cudaStreamSynchronize(outlet->gpu->upload);
         free_buffers(outlet);
-        kc_gate_enter(feed->gate);
-        outlet->attached = false;
-        kc_gate_wake(feed->gate, KC_GATE_DRIVER);
-        kc_gate_leave(feed->gate);
+        kc_gate_tell(feed->gate, KC_GATE_DRIVER, [&] { outlet->attached = false; });
 }
 
 enum kc_status kc_gpu_feed_wait(struct kc_gpu_feed *feed, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_gate_enter(feed->gate);
-        for (int i = 1; i < feed->setup.ndevices; i++)
-                while (feed->outlets[i].attached)
-                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_DRIVER, err));
-out:
-        kc_gate_leave(feed->gate);
-        return status;
+        const auto all_detached = [&] {
+                int n = 1;
+                while (n < feed->setup.ndevices && !feed->outlets[n].attached)
+                        n++;
+                return n == feed->setup.ndevices;
+        };
+        return kc_gate_await(feed->gate, KC_GATE_DRIVER, all_detached, err);
 }
 
 /* ---- workers ---- */
@@ -166,28 +161,27 @@ static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
         return best;
 }
 
+/* False: no device has a free buffer. */
+static bool claim(struct kc_gpu_feed *feed, size_t nwords, const struct kc_spans_size *size,
+                  struct feed_place *place)
+{
+        while (struct feed_outlet *outlet = choose_outlet(feed)) {
+                struct feed_buffer *b = &outlet->buffers[outlet->filling];
+                if (fits(outlet, b, nwords, size)) {
+                        take_place(feed, outlet, b, nwords, size, place);
+                        return true;
+                }
+                close_buffer(feed, outlet, b);
+        }
+        return false;
+}
+
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
                              const struct kc_spans_size *size, struct feed_place *place,
                              struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_gate_enter(feed->gate);
-        for (;;) {
-                struct feed_outlet *outlet = choose_outlet(feed);
-                if (outlet == NULL) {
-                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_WORKERS, err));
-                        continue;
-                }
-                struct feed_buffer *b = &outlet->buffers[outlet->filling];
-                if (fits(outlet, b, nwords, size)) {
-                        take_place(feed, outlet, b, nwords, size, place);
-                        break;
-                }
-                close_buffer(feed, outlet, b);
-        }
-out:
-        kc_gate_leave(feed->gate);
-        return status;
+        return kc_gate_await(
+                feed->gate, KC_GATE_WORKERS, [&] { return claim(feed, nwords, size, place); }, err);
 }
 
 void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
@@ -200,27 +194,16 @@ void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
 
 /* ---- a device's thread ---- */
 
-/* Wait for a closed buffer for which all copies are enqueued; *next = NULL at the end of the
- * input. */
-static enum kc_status next_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
-                                  struct feed_buffer **next, struct kc_error *err)
+/* The next buffer, once it is closed and all copies for it are enqueued; NULL at the end of the
+ * input. False: neither is so yet. */
+static bool next_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
+                        struct feed_buffer **next)
 {
-        enum kc_status status = KC_OK;
         struct feed_buffer *b = &outlet->buffers[outlet->taking];
-        kc_gate_enter(feed->gate);
-        while (!b->closed || b->ncopies > 0) {
-                if (feed->nreading == 0 && !b->closed) {
-                        if (b->nwords == 0)
-                                break;
-                        close_buffer(feed, outlet, b);
-                } else {
-                        KC_TRY(kc_gate_wait(feed->gate, outlet->bell, err));
-                }
-        }
+        if (feed->nreading == 0 && !b->closed && b->nwords > 0)
+                close_buffer(feed, outlet, b);
         *next = b->closed ? b : NULL;
-out:
-        kc_gate_leave(feed->gate);
-        return status;
+        return b->closed ? b->ncopies == 0 : feed->nreading == 0;
 }
 
 enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, int device, struct kc_gpu_reads *reads,
@@ -230,7 +213,8 @@ enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, int device, struct kc_
         struct feed_outlet *outlet = &feed->outlets[device];
         struct feed_buffer *b = NULL;
         *reads = {};
-        KC_TRY(next_buffer(feed, outlet, &b, err));
+        KC_TRY(kc_gate_await(
+                feed->gate, outlet->bell, [&] { return next_buffer(feed, outlet, &b); }, err));
         if (b == NULL)
                 goto out;
         kc_gpu_trace_end(feed->trace, b->upload_trace, traced_stream(feed, outlet));
@@ -250,12 +234,11 @@ out:
 void kc_gpu_feed_give_back(struct kc_gpu_feed *feed, int device)
 {
         struct feed_outlet *outlet = &feed->outlets[device];
-        kc_gate_enter(feed->gate);
-        struct feed_buffer *b = &outlet->buffers[outlet->taking];
-        b->closed = false;
-        b->nwords = 0;
-        b->size = {};
-        outlet->taking = (outlet->taking + 1) % outlet->caps.nbuffers;
-        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
-        kc_gate_leave(feed->gate);
+        kc_gate_tell(feed->gate, KC_GATE_WORKERS, [&] {
+                struct feed_buffer *b = &outlet->buffers[outlet->taking];
+                b->closed = false;
+                b->nwords = 0;
+                b->size = {};
+                outlet->taking = (outlet->taking + 1) % outlet->caps.nbuffers;
+        });
 }

@@ -9,12 +9,8 @@
 /* A worker thread may call CUDA only after this. */
 static enum kc_status wait_for_device(struct kc_gpu_feed *feed, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_gate_enter(feed->gate);
-        while (status == KC_OK && !feed->ready)
-                status = kc_gate_wait(feed->gate, KC_GATE_WORKERS, err);
-        kc_gate_leave(feed->gate);
-        return status;
+        return kc_gate_await(
+                feed->gate, KC_GATE_WORKERS, [&] { return feed->ready; }, err);
 }
 
 static enum kc_status copy(struct kc_gpu_feed *feed, struct feed_slot *slot,
@@ -129,8 +125,7 @@ static void end_reading(struct kc_gpu_feed *feed)
         kc_gate_enter(feed->gate);
         if (--feed->nreading == 0) {
                 feed->end_seconds = kc_clock_seconds();
-                kc_gate_wake(feed->gate, KC_GATE_DRIVER);
-                kc_gate_wake(feed->gate, KC_GATE_FOLLOWERS);
+                kc_gate_wake_all(feed->gate);
         }
         kc_gate_leave(feed->gate);
 }

@@ -160,7 +160,7 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
         f->trace = trace;
         f->nreading = setup->nthreads;
         for (int i = 0; i < setup->ndevices; i++)
-                f->outlets[i].bell = i == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;
+                f->outlets[i].bell = kc_gate_device(i);
         KC_TRY(map_memory(f, err));
         KC_TRY(make_readers(f, err));
         *feed = f;

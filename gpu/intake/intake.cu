@@ -116,7 +116,7 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
         intake->all = setup->all;
         intake->source = setup->all->source;
         intake->gate = setup->all->gate;
-        intake->bell = setup->number == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;
+        intake->bell = kc_gate_device(setup->number);
         intake->portion_nbytes = portion_share(setup->text_nbytes);
         intake->slice_nbytes = intake->portion_nbytes < MAX_SLICE_NBYTES ? intake->portion_nbytes
                                                                          : (size_t)MAX_SLICE_NBYTES;
@@ -131,12 +131,12 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
 bool kc_gpu_intake_join(struct kc_gpu_intake *intake)
 {
         struct kc_gpu_intakes *all = intake->all;
-        kc_gate_enter(all->gate);
-        const bool open = !all->over;
-        if (open)
-                all->reading[intake->setup.number] = intake;
-        kc_gate_wake(all->gate, KC_GATE_WORKERS);
-        kc_gate_leave(all->gate);
+        bool open = false;
+        kc_gate_tell(all->gate, KC_GATE_WORKERS, [&] {
+                open = !all->over;
+                if (open)
+                        all->reading[intake->setup.number] = intake;
+        });
         return open;
 }
 
@@ -236,10 +236,7 @@ enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu 
         KC_TRY(make_out(intake, err));
         KC_TRY(kc_gpu_text_new(&intake->text, gpu, &text, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream))); /* other streams use the memory */
-        kc_gate_enter(intake->gate);
-        intake->attached = true;
-        kc_gate_wake(intake->gate, KC_GATE_WORKERS);
-        kc_gate_leave(intake->gate);
+        kc_gate_tell(intake->gate, KC_GATE_WORKERS, [&] { intake->attached = true; });
 out:
         return status;
 }
@@ -300,54 +297,46 @@ static void add_to_all(const struct kc_gpu_intake *intake)
 
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_gate_enter(intake->gate);
-        intake->over = true;
-        kc_gate_wake(intake->gate, KC_GATE_WORKERS);
-        while (status == KC_OK && intake->nreading > 0)
-                status = kc_gate_wait(intake->gate, intake->bell, err);
-        kc_gate_leave(intake->gate);
-        if (status != KC_OK)
-                return status;
+        enum kc_status status;
+        kc_gate_tell(intake->gate, KC_GATE_WORKERS, [&] { intake->over = true; });
+        KC_TRY(kc_gate_await(
+                intake->gate, intake->bell, [&] { return intake->nreading == 0; }, err));
         detach(intake);
         kc_intake_unmap(intake);
-        kc_gate_enter(intake->gate);
-        add_to_all(intake);
-        intake->all->reading[intake->setup.number] = NULL;
-        kc_gate_wake(intake->gate, KC_GATE_DRIVER);
-        kc_gate_leave(intake->gate);
-        return KC_OK;
+        kc_gate_tell(intake->gate, KC_GATE_DRIVER, [&] {
+                add_to_all(intake);
+                intake->all->reading[intake->setup.number] = NULL;
+        });
+out:
+        return status;
 }
 
 void kc_gpu_intakes_give_up(struct kc_gpu_intakes *all)
 {
         kc_gate_enter(all->gate);
         all->foreign = all->over = true;
-        kc_gate_wake(all->gate, KC_GATE_WORKERS);
-        kc_gate_wake(all->gate, KC_GATE_DRIVER);
-        kc_gate_wake(all->gate, KC_GATE_FOLLOWERS);
+        kc_gate_wake_all(all->gate);
         kc_gate_leave(all->gate);
 }
 
-static bool are_reading(const struct kc_gpu_intakes *all)
+/* If no intake is reading any more, no other may begin. */
+static bool end_reading(struct kc_gpu_intakes *all)
 {
         for (int i = 0; i < all->n; i++)
                 if (all->reading[i] != NULL)
-                        return true;
-        return false;
+                        return false;
+        all->over = true;
+        kc_gate_wake(all->gate, KC_GATE_WORKERS);
+        return true;
 }
 
 enum kc_status kc_gpu_intakes_wait(struct kc_gpu_intakes *all, bool *foreign, struct kc_error *err)
 {
-        kc_gate_enter(all->gate);
-        enum kc_status status = kc_gate_check(all->gate, err);
-        while (status == KC_OK && are_reading(all))
-                status = kc_gate_wait(all->gate, KC_GATE_DRIVER, err);
-        all->over = true;
-        *foreign = all->foreign;
-        kc_gate_wake(all->gate, KC_GATE_WORKERS);
-        kc_gate_leave(all->gate);
-        return status;
+        const auto ended = [&] {
+                *foreign = all->foreign;
+                return end_reading(all);
+        };
+        return kc_gate_await(all->gate, KC_GATE_DRIVER, ended, err);
 }
 
 void kc_gpu_intakes_end(struct kc_gpu_intakes *all)

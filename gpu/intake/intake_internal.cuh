@@ -1,6 +1,6 @@
 /*
- * Private to gpu/intake: an intake and its memory (intake.cu), portions of files on their way to the
- * device (portions.cu), and rounds of text (rounds.cu).
+ * Private to gpu/intake: an intake and its memory (intake.cu), portions of files on their way to
+ * the device (portions.cu), and rounds of text (rounds.cu).
  */
 #ifndef KC_GPU_INTAKE_INTAKE_INTERNAL_CUH
 #define KC_GPU_INTAKE_INTAKE_INTERNAL_CUH

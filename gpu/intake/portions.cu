@@ -60,10 +60,8 @@ static bool begin_part(struct kc_gpu_intake *intake)
         if (all->next_part == all->source->nparts)
                 return false;
         intake->next = { &all->source->parts[all->next_part++], 0 };
-        if (all->next_part == all->source->nparts) {
-                kc_gate_wake(all->gate, KC_GATE_DRIVER);
-                kc_gate_wake(all->gate, KC_GATE_FOLLOWERS);
-        }
+        if (all->next_part == all->source->nparts)
+                kc_gate_wake_all(all->gate);
         return true;
 }
 
@@ -108,11 +106,12 @@ static struct intake_slice claim(struct kc_gpu_intake *intake)
         return slice;
 }
 
-/* Claim a slice for any intake. Each worker begins with a different one, so that all are served. */
+/* Claim a slice for any intake, if reading is not over. Each worker begins with a different intake,
+ * so that all are served. */
 static struct intake_slice claim_any(const struct kc_gpu_intakes *all, int worker)
 {
         struct intake_slice slice = {};
-        for (int i = 0; i < all->n && slice.intake == NULL; i++) {
+        for (int i = 0; i < all->n && slice.intake == NULL && !all->over; i++) {
                 struct kc_gpu_intake *intake = all->reading[(worker + i) % all->n];
                 if (intake != NULL && !intake->over)
                         slice = claim(intake);
@@ -124,30 +123,22 @@ static struct intake_slice claim_any(const struct kc_gpu_intakes *all, int worke
 static enum kc_status take_slice(struct kc_gpu_intakes *all, int worker, struct intake_slice *slice,
                                  struct kc_error *err)
 {
-        enum kc_status status;
-        *slice = {};
-        kc_gate_enter(all->gate);
-        status = kc_gate_check(all->gate, err);
-        while (status == KC_OK && !all->over) {
+        const auto claimed = [&] {
                 *slice = claim_any(all, worker);
-                if (slice->intake != NULL)
-                        break;
-                status = kc_gate_wait(all->gate, KC_GATE_WORKERS, err);
-        }
-        kc_gate_leave(all->gate);
-        return status;
+                return all->over || slice->intake != NULL;
+        };
+        return kc_gate_await(all->gate, KC_GATE_WORKERS, claimed, err);
 }
 
 /* *ready: the thread may copy to the device; otherwise the intake is over. */
 static enum kc_status wait_for_device(struct kc_gpu_intake *intake, bool *ready,
                                       struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        kc_gate_enter(intake->gate);
-        while (status == KC_OK && !intake->attached && !intake->over)
-                status = kc_gate_wait(intake->gate, KC_GATE_WORKERS, err);
-        *ready = intake->attached && !intake->over;
-        kc_gate_leave(intake->gate);
+        const auto decided = [&] {
+                *ready = intake->attached && !intake->over;
+                return intake->attached || intake->over;
+        };
+        const enum kc_status status = kc_gate_await(intake->gate, KC_GATE_WORKERS, decided, err);
         return status == KC_OK && *ready ? KC_CUDA(cudaSetDevice(intake->gpu->device)) : status;
 }
 
@@ -220,20 +211,16 @@ enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intak
                                       struct kc_error *err)
 {
         struct intake_portion *next = &intake->portions[intake->ntaken % NPORTIONS];
-        kc_gate_enter(intake->gate);
-        enum kc_status status = kc_gate_check(intake->gate, err);
-        while (status == KC_OK && is_coming(intake, next))
-                status = kc_gate_wait(intake->gate, intake->bell, err);
-        *portion = next->filling && !intake->all->foreign ? next : NULL;
-        intake->ntaken += *portion != NULL;
-        kc_gate_leave(intake->gate);
+        const auto decided = [&] {
+                *portion = next->filling && !intake->all->foreign ? next : NULL;
+                return !is_coming(intake, next);
+        };
+        const enum kc_status status = kc_gate_await(intake->gate, intake->bell, decided, err);
+        intake->ntaken += status == KC_OK && *portion != NULL;
         return status;
 }
 
 void kc_intake_give_back(struct kc_gpu_intake *intake, struct intake_portion *portion)
 {
-        kc_gate_enter(intake->gate);
-        portion->filling = false;
-        kc_gate_wake(intake->gate, KC_GATE_WORKERS);
-        kc_gate_leave(intake->gate);
+        kc_gate_tell(intake->gate, KC_GATE_WORKERS, [&] { portion->filling = false; });
 }

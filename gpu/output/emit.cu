@@ -45,12 +45,13 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
-        bool all_pass; /* the filter drops nothing of what comes here */
+        bool all_pass;   /* the filter drops nothing of what comes here */
+        uint64_t ntaken; /* parts that workers have claimed, with atomic additions */
         /* guarded by the gate */
         struct emit_lane<Key> *lanes[KC_GPU_MAX_DEVICES]; /* [nlanes] or NULL */
         int nlanes;
         struct emit_turn<Key> turn;
-        uint64_t nparts, ntaken; /* nparts: UINT64_MAX until the last part is filled */
+        uint64_t nparts; /* UINT64_MAX until the last part is filled */
         struct kc_gpu_emit_totals totals;
         struct kc_run_dropped dropped; /* goes with part 0 */
 };
@@ -218,12 +219,8 @@ static enum kc_status wait_for_slot(const struct kc_gpu_emitter<Key> *e,
                                     const struct emit_lane<Key> *lane, int *slot,
                                     struct kc_error *err)
 {
-        kc_gate_enter(e->gate);
-        enum kc_status status = kc_gate_check(e->gate, err);
-        while (status == KC_OK && (*slot = free_slot(lane)) < 0)
-                status = kc_gate_wait(e->gate, lane->bell, err);
-        kc_gate_leave(e->gate);
-        return status;
+        return kc_gate_await(
+                e->gate, lane->bell, [&] { return (*slot = free_slot(lane)) >= 0; }, err);
 }
 
 /* Wait for a free slot. If there is no memory for one that was never used, make do with the others. */
@@ -369,15 +366,14 @@ template <class Key>
 static enum kc_status take_turn(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
                                 uint64_t number, struct emit_turn<Key> *turn, struct kc_error *err)
 {
-        kc_gate_enter(e->gate);
-        enum kc_status status = kc_gate_check(e->gate, err);
-        while (status == KC_OK && e->turn.number != number)
-                status = kc_gate_wait(e->gate, lane->bell, err);
-        *turn = e->turn;
-        kc_gate_leave(e->gate);
+        enum kc_status status;
+        KC_TRY(kc_gate_await(
+                e->gate, lane->bell, [&] { return e->turn.number == number; }, err));
+        *turn = e->turn; /* only this lane may change it now */
         lane->next_part = turn->part;
-        if (status == KC_OK && lane->encoder != NULL)
-                status = kc_gpu_encoder_set_carry(lane->encoder, &turn->carry, err);
+        if (lane->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_set_carry(lane->encoder, &turn->carry, err));
+out:
         return status;
 }
 
@@ -518,15 +514,13 @@ template <class Key>
 static enum kc_status take(struct kc_gpu_emitter<Key> *e, struct emit_part<Key> *part,
                            struct kc_error *err)
 {
-        kc_gate_enter(e->gate);
-        enum kc_status status = kc_gate_check(e->gate, err);
-        part->number = e->ntaken++;
-        while (status == KC_OK && part->number < e->nparts && !find_part(e, part))
-                status = kc_gate_wait(e->gate, kc_gate_part(part->number), err);
-        if (part->number >= e->nparts)
-                part->number = UINT64_MAX;
-        kc_gate_leave(e->gate);
-        return status;
+        const auto found = [&] {
+                if (part->number >= e->nparts)
+                        part->number = UINT64_MAX;
+                return part->number == UINT64_MAX || find_part(e, part);
+        };
+        part->number = __atomic_fetch_add(&e->ntaken, 1, __ATOMIC_RELAXED);
+        return kc_gate_await(e->gate, kc_gate_part(part->number), found, err);
 }
 
 static void add_counts(struct kc_gpu_emit_totals *totals, const uint32_t *counts, size_t n)
@@ -591,10 +585,7 @@ static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, const struct emi
 template <class Key>
 static void done(struct kc_gpu_emitter<Key> *e, const struct emit_part<Key> *part)
 {
-        kc_gate_enter(e->gate);
-        part->lane->busy[part->slot] = false;
-        kc_gate_wake(e->gate, part->lane->bell);
-        kc_gate_leave(e->gate);
+        kc_gate_tell(e->gate, part->lane->bell, [&] { part->lane->busy[part->slot] = false; });
         kc_job_advance(e->job, 1);
 }
 

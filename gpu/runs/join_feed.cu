@@ -155,12 +155,11 @@ static enum kc_status open_range(struct kc_join_feed<Key> *f, struct kc_error *e
         struct slot<Key> *slot = &f->slots[f->nranges++ % NSLOTS];
         KC_TRY(f->source->next(f->source->ctx, f->max_blocks, &slot->range, err));
         describe(slot);
-        kc_gate_enter(f->gate);
-        f->reading = slot;
-        f->next = f->nread = 0;
-        f->ended = slot->range.nblocks == 0;
-        kc_gate_wake(f->gate, KC_GATE_WORKERS);
-        kc_gate_leave(f->gate);
+        kc_gate_tell(f->gate, KC_GATE_WORKERS, [&] {
+                f->reading = slot;
+                f->next = f->nread = 0;
+                f->ended = slot->range.nblocks == 0;
+        });
 out:
         return status;
 }
@@ -169,12 +168,9 @@ out:
 template <class Key>
 static enum kc_status wait_for_readers(struct kc_join_feed<Key> *f, struct kc_error *err)
 {
-        kc_gate_enter(f->gate);
-        enum kc_status status = kc_gate_check(f->gate, err);
-        while (status == KC_OK && f->nread < f->reading->range.nblocks)
-                status = kc_gate_wait(f->gate, KC_GATE_DRIVER, err);
-        kc_gate_leave(f->gate);
-        return status;
+        return kc_gate_await(
+                f->gate, KC_GATE_DRIVER, [&] { return f->nread == f->reading->range.nblocks; },
+                err);
 }
 
 template <class Key>
@@ -223,28 +219,19 @@ template <class Key> struct feed_share {
 
 } // namespace
 
-/* Claim the next blocks; none if there are no more ranges. */
-template <class Key>
-static enum kc_status take(struct kc_join_feed<Key> *f, struct feed_share<Key> *share,
-                           struct kc_error *err)
+/* Claim the next blocks; none if there are no more ranges. False: the next range is yet to come. */
+template <class Key> static bool claim(struct kc_join_feed<Key> *f, struct feed_share<Key> *share)
 {
-        kc_gate_enter(f->gate);
-        enum kc_status status = kc_gate_check(f->gate, err);
-        while (status == KC_OK && !f->ended &&
-               (f->reading == NULL || f->next == f->reading->range.nblocks))
-                status = kc_gate_wait(f->gate, KC_GATE_WORKERS, err);
         *share = { f->reading, f->next, f->next, 0 };
-        if (status == KC_OK && !f->ended) {
-                const struct kc_join_range *range = &f->reading->range;
-                const struct kc_join_block *blocks = range->blocks;
-                while (share->end < range->nblocks &&
-                       blocks[share->end].run == blocks[share->begin].run &&
-                       share->nwords + blocks[share->end].nwords <= PIECE_NWORDS)
-                        share->nwords += blocks[share->end++].nwords;
-                f->next = share->end;
-        }
-        kc_gate_leave(f->gate);
-        return status;
+        if (f->ended || f->reading == NULL)
+                return f->ended;
+        const struct kc_join_range *range = &f->reading->range;
+        const struct kc_join_block *blocks = range->blocks;
+        while (share->end < range->nblocks && blocks[share->end].run == blocks[share->begin].run &&
+               share->nwords + blocks[share->end].nwords <= PIECE_NWORDS)
+                share->nwords += blocks[share->end++].nwords;
+        f->next = share->end;
+        return share->begin < share->end;
 }
 
 template <class Key>
@@ -280,7 +267,8 @@ enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *f, int reader, struct
         enum kc_status status;
         struct feed_share<Key> share;
         for (size_t i = 0;; i++) {
-                KC_TRY(take(f, &share, err));
+                KC_TRY(kc_gate_await(
+                        f->gate, KC_GATE_WORKERS, [&] { return claim(f, &share); }, err));
                 if (share.begin == share.end)
                         break;
                 if (i == 0)

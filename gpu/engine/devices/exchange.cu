@@ -199,12 +199,9 @@ static enum kc_status wait_for_inbox(const struct kc_gpu_exchange<Key> *x,
                                      struct kc_error *err)
 {
         const size_t turn = number / x->deal.nmembers;
-        kc_gate_enter(x->gate);
-        enum kc_status status = kc_gate_check(x->gate, err);
-        while (status == KC_OK && turn >= to->nemptied + KC_EXCHANGE_NINBOXES)
-                status = kc_gate_wait(x->gate, from->bell, err);
-        kc_gate_leave(x->gate);
-        return status;
+        return kc_gate_await(
+                x->gate, from->bell, [&] { return turn < to->nemptied + KC_EXCHANGE_NINBOXES; },
+                err);
 }
 
 template <class Key>
@@ -285,23 +282,20 @@ static enum kc_status receive(const struct kc_gpu_exchange<Key> *x,
                               struct kc_exchange_member<Key> *m, size_t number,
                               struct kc_gpu_run<Key> *parts, struct kc_error *err)
 {
+        enum kc_status status;
         struct kc_exchange_inbox<Key> *inbox = inbox_of(x, m, number);
-        kc_gate_enter(x->gate);
-        enum kc_status status = kc_gate_check(x->gate, err);
-        while (status == KC_OK && inbox->nlengths < x->deal.nmembers)
-                status = kc_gate_wait(x->gate, m->bell, err);
-        for (size_t i = 0; status == KC_OK && i < x->deal.nmembers; i++) {
+        KC_TRY(kc_gate_await(
+                x->gate, m->bell, [&] { return inbox->nlengths == x->deal.nmembers; }, err));
+        inbox->nlengths = 0; /* others use the inbox again once it is released */
+        for (size_t i = 0; i < x->deal.nmembers; i++) {
                 const size_t place = kc_deal_place(&x->deal, number, i);
+                const struct kc_exchange_road *road = &x->members[x->taking[i]].roads[m->rank];
                 parts[i] = { inbox->pairs.kmers + place, inbox->pairs.counts + place,
                              inbox->lengths[i], 0 };
+                KC_TRY(KC_CUDA(
+                        cudaStreamWaitEvent(m->gpu->stream, road->arrived[inbox - m->inboxes], 0)));
         }
-        inbox->nlengths = 0;
-        kc_gate_leave(x->gate);
-        for (size_t i = 0; status == KC_OK && i < x->deal.nmembers; i++) {
-                const struct kc_exchange_road *road = &x->members[x->taking[i]].roads[m->rank];
-                status = KC_CUDA(
-                        cudaStreamWaitEvent(m->gpu->stream, road->arrived[inbox - m->inboxes], 0));
-        }
+out:
         return status;
 }
 
