@@ -218,7 +218,7 @@ template <class Key> static void discard(struct gpu_counting<Key> *c)
         c->npasses = 0;
 }
 
-/* A device that lacks the memory leaves all its shares to the others, even if it has counted
+/* A device that lacks the memory yields all its shares to the others, even if it has counted
  * some of the k-mers in them. */
 template <class Key>
 static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
@@ -233,8 +233,8 @@ static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counti
                 discard(c);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
         if (refusal.status == KC_ENOMEM)
-                kc_gpu_shares_put_back(&e->shares, device);
-        kc_gpu_shares_go(&e->shares);
+                kc_gpu_shares_yield(&e->shares, device);
+        kc_gpu_shares_done(&e->shares);
 out:
         return status;
 }

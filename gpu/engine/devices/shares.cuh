@@ -23,28 +23,27 @@ struct kc_gpu_shares {
         int nfollowers;
         struct kc_gpu_share shares[KC_GPU_MAX_DEVICES]; /* [n] */
         /* guarded by the gate */
-        int n; /* 0: not known yet */
-        bool taken[KC_GPU_MAX_DEVICES];
-        int takers[KC_GPU_MAX_DEVICES];   /* the device that has taken each */
-        bool is_left[KC_GPU_MAX_DEVICES]; /* to the other devices */
-        int ngone;                        /* followers that take no more shares */
+        int n;                               /* 0: not open yet */
+        int takers[KC_GPU_MAX_DEVICES];      /* the device that has taken each, or -1 */
+        bool is_yielded[KC_GPU_MAX_DEVICES]; /* any device may take it */
+        int ndone;                           /* followers that take no more shares */
 };
 
-/* The driver: let devices take shares, once the first n are set and can be counted. */
+/* The driver: let devices take the first n shares, which are set. */
 void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
 
 /*
- * Take a share: the device's own or, after that, one that is left. *number = -1: there is none for
- * this device. Waits until the shares are open; the driver also waits, instead of getting -1, while a
- * follower may still leave its share. KC_ECANCELED.
+ * A device: take its own share or, after that, one that another device has yielded. *number = -1:
+ * there is none for this device. Waits until the shares are open; the driver also waits, instead of
+ * getting -1, while a follower may still yield its share. KC_ECANCELED.
  */
 enum kc_status kc_gpu_shares_take(struct kc_gpu_shares *shares, int device, int *number,
                                   struct kc_error *err);
 
-/* A follower cannot count the shares that it has taken: leave them to the other devices. */
-void kc_gpu_shares_put_back(struct kc_gpu_shares *shares, int device);
+/* A follower: let other devices take the shares that it has taken, because it cannot count them. */
+void kc_gpu_shares_yield(struct kc_gpu_shares *shares, int device);
 
-/* A follower takes no more shares, and the driver may use its device. */
-void kc_gpu_shares_go(struct kc_gpu_shares *shares);
+/* A follower: take no more shares. From then on, the driver may use its device. */
+void kc_gpu_shares_done(struct kc_gpu_shares *shares);
 
 #endif

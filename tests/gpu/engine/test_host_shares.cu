@@ -1,5 +1,5 @@
 /*
- * Who counts which share: each one is counted once, whatever devices leave.
+ * Who counts which share: each one is counted once, whatever devices yield.
  */
 #include "gpu/engine/devices/shares.cuh"
 #include "tests/gpu/support.cuh"
@@ -36,26 +36,26 @@ static void each_counts_its_own(void **state)
                 assert_int_equal(take(&b, device), device);
         for (int follower : { 1, 2 }) {
                 assert_int_equal(take(&b, follower), -1);
-                kc_gpu_shares_go(&b.shares);
+                kc_gpu_shares_done(&b.shares);
         }
         assert_int_equal(take(&b, 0), -1);
         kc_gate_destroy(&b.gate);
 }
 
-/* A follower leaves two shares, one of which another one has left to it. */
-static void what_is_left_is_counted(void **state)
+/* A follower yields two shares, one of which another one has yielded. */
+static void what_is_yielded_is_counted(void **state)
 {
         board b;
         (void)state;
         begin(&b);
         assert_int_equal(take(&b, 1), 1);
-        kc_gpu_shares_put_back(&b.shares, 1);
-        kc_gpu_shares_go(&b.shares);
+        kc_gpu_shares_yield(&b.shares, 1);
+        kc_gpu_shares_done(&b.shares);
         assert_int_equal(take(&b, 2), 2);
         assert_int_equal(take(&b, 2), 1);
         assert_int_equal(take(&b, 0), 0);
-        kc_gpu_shares_put_back(&b.shares, 2);
-        kc_gpu_shares_go(&b.shares);
+        kc_gpu_shares_yield(&b.shares, 2);
+        kc_gpu_shares_done(&b.shares);
         assert_int_equal(take(&b, 0), 1);
         assert_int_equal(take(&b, 0), 2);
         assert_int_equal(take(&b, 0), -1);
@@ -80,7 +80,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(each_counts_its_own),
-                cmocka_unit_test(what_is_left_is_counted),
+                cmocka_unit_test(what_is_yielded_is_counted),
                 cmocka_unit_test(a_stopped_gate_gives_none),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
