@@ -102,11 +102,16 @@ static inline int by_text(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static inline char complement(char base)
+{
+        return base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
+}
+
 static inline char *kmer_text(const char *text, int k, bool stranded)
 {
         char *forward = strndup(text, (size_t)k), *reverse = strndup(text, (size_t)k);
         for (int i = 0; i < k; i++)
-                reverse[i] = "TGCA"[strchr("ACGT", text[k - 1 - i]) - "ACGT"];
+                reverse[i] = complement(text[k - 1 - i]);
         bool use_forward = stranded || strcmp(forward, reverse) < 0;
         free(use_forward ? reverse : forward);
         return use_forward ? forward : reverse;
@@ -119,9 +124,11 @@ static inline size_t all_kmers(const struct reads *reads, bool stranded, char **
                 n += strlen(reads->text[i]);
         char **kmers = malloc((n + 1) * sizeof *kmers);
         n = 0;
-        for (int i = 0; i < reads->n; i++)
-                for (const char *p = reads->text[i]; strlen(p) >= (size_t)reads->k; p++)
-                        kmers[n++] = kmer_text(p, reads->k, stranded);
+        for (int i = 0; i < reads->n; i++) {
+                const size_t length = strlen(reads->text[i]);
+                for (size_t at = 0; at + (size_t)reads->k <= length; at++)
+                        kmers[n++] = kmer_text(reads->text[i] + at, reads->k, stranded);
+        }
         qsort(kmers, n, sizeof *kmers, by_text);
         *sorted = kmers;
         return n;
@@ -214,7 +221,7 @@ static inline void sequenced(struct reads *reads, size_t genome_length, int n, s
                 if (i % 2 == 0) { /* the other strand */
                         char *rc = strdup(read);
                         for (size_t j = 0; j < length; j++)
-                                read[j] = "TGCA"[strchr("ACGT", rc[length - 1 - j]) - "ACGT"];
+                                read[j] = complement(rc[length - 1 - j]);
                         free(rc);
                 }
                 add_read(reads, read);

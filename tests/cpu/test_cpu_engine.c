@@ -226,7 +226,7 @@ static void both_strands_share_bins(void **state)
         static const int all_k[] = { 1, 4, 21, 31, 64, 255 };
         char *genome = random_genome(N), rc[N + 1] = { 0 };
         for (int i = 0; i < N; i++)
-                rc[i] = "TGCA"[strchr("ACGT", genome[N - 1 - i]) - "ACGT"];
+                rc[i] = complement(genome[N - 1 - i]);
         for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++) {
                 uint64_t kmers_in_bin[2][NBINS] = { { 0 } };
                 for (int strand = 0; strand < 2; strand++) {
