@@ -19,7 +19,7 @@ static void check_truncation(enum packing packing)
         struct buffer text = small_fastq(7);
         struct buffer packed = pack_text(&text, packing, 150);
         for (int t = 1; t <= 3; t += 2)
-                for (size_t n = 0; n < packed.n; n++) {
+                for (size_t n = 0; n < packed.n; n += THREAD_STRIDE) {
                         struct buffer cut = { .data = packed.data, .n = n };
                         struct setting setting = plain_setting;
                         setting.nworkers = t;
@@ -51,7 +51,7 @@ static void test_truncated_members(void **state)
                         continue;
                 struct buffer packed = pack_text(&text, (enum packing)packing, 150);
                 size_t nwhole = 0;
-                for (size_t n = 1; n < packed.n; n++) {
+                for (size_t n = 1; n < packed.n; n += THREAD_STRIDE) {
                         struct buffer cut = { .data = packed.data, .n = n };
                         struct outcome got = read_bytes(&cut, &plain_setting);
                         nwhole += got.status == KC_OK;
@@ -69,7 +69,7 @@ static void test_truncated_text(void **state)
         static const char text[] = "@a\nACGT\n+\nIIII\n@b x\nACGTACGTT\n+b x\n@+IIIIIII\n"
                                    "@c\nA\n+\nI\n";
         static const size_t records[] = { 15, 45, 54 };
-        for (size_t chunk = 1; chunk < 60; chunk++)
+        for (size_t chunk = 1; chunk < 60; chunk += THREAD_STRIDE)
                 for (size_t n = 1; n < sizeof text; n++) {
                         struct buffer cut = { .data = (char *)text, .n = n };
                         struct setting setting = { .k = 1, .nworkers = 2, .chunk_nbytes = chunk };
@@ -232,7 +232,7 @@ static void test_cut_member(void **state)
 
 static void refuse_text(const char *text, const char *part)
 {
-        for (size_t chunk = 1; chunk < 300; chunk += 1 + chunk / 8)
+        for (size_t chunk = 1; chunk < 300; chunk += (1 + chunk / 8) * THREAD_STRIDE)
                 for (int t = 1; t <= 3; t++) {
                         struct setting setting = { .k = 3, .nworkers = t, .chunk_nbytes = chunk };
                         struct outcome got = read_text(text, &setting);
@@ -488,7 +488,7 @@ static void test_many_blanks(void **state)
 /* A long record with an odd byte, wherever the text is cut. */
 static void refuse_in_pieces(const char *text, const char *part)
 {
-        for (size_t chunk = 2; chunk < 40; chunk++) {
+        for (size_t chunk = 2; chunk < 40; chunk += THREAD_STRIDE) {
                 struct setting setting = {
                         .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
                 };
