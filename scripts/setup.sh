@@ -58,9 +58,11 @@ install_packages() {
                 "${missing[@]}" < /dev/null > /dev/null
 }
 
-# install_if_possible PACKAGE...: install each by itself; report a package that fails and go on.
+# install_if_possible PACKAGE...: install all together; if that fails, each by itself, report a
+# package that fails and go on.
 install_if_possible() {
         local package
+        install_packages "$@" && return
         for package in "$@"; do
                 install_packages "$package" ||
                         echo "$package cannot be installed; going on without it"
@@ -80,4 +82,9 @@ build() {
         }
         grep 'kcount:' "$folder.log" || true
         cmake --build "$folder" --parallel "$(nproc)"
+}
+
+# build_tests FOLDER [CMAKE OPTION]...
+build_tests() {
+        build "$1" -DBUILD_TESTING=ON -DKCOUNT_BENCH=ON "${@:2}"
 }

@@ -14,7 +14,8 @@ folder=${KCOUNT_BUILD:-build}
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 install_if_possible "${PEER_PACKAGES[@]}"
 TIMEFORMAT='The build took %R s, of processors %U s in user and %S s in system mode.'
-time build "$folder" -DBUILD_TESTING=ON -DKCOUNT_BENCH=ON "$@"
+time build_tests "$folder" "$@"
 # One more than there are processors: some tests wait for a signal, a lock or the disk.
-(cd "$folder" && ctest --output-on-failure --parallel $(($(nproc) + 1))) |
+TIMEFORMAT='The tests took %R s, of processors %U s in user and %S s in system mode.'
+time (cd "$folder" && ctest --output-on-failure --parallel $(($(nproc) + 1))) |
         python3 scripts/slowest.py
