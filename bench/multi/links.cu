@@ -83,8 +83,8 @@ static enum kc_status time_links(struct multi_bench *b, int nmembers, bool stage
                 KC_TRY(prepare(&work, std::max(nbytes >> b->shift, (size_t)256), err));
                 row.part = "links";
                 row.what = "exchange";
-                row.way = staged || !work.links.reach[0][nmembers - 1] ? "through the host"
-                                                                       : "direct";
+                row.way = kc_links_reaches(&work.links, 0, nmembers - 1) ? "direct"
+                                                                         : "through the host";
                 row.unit = "bytes";
                 for (const struct kc_links_copy &copy : work.copies)
                         row.n += copy.nbytes;

@@ -1,11 +1,8 @@
 #include "gpu/links/links.cuh"
 
 #include "base/parallel.h"
-#include "gpu/device/link.cuh"
 
 #include <algorithm>
-
-static const size_t PINNED_NBYTES = (size_t)2 << 20;
 
 /* ---- opening ---- */
 
@@ -21,7 +18,7 @@ static enum kc_status open_member(struct kc_links *links, const int *devices, in
         struct kc_gpu *gpu = &links->gpus[member];
         const size_t nsharers = (size_t)std::count(devices, devices + links->n, devices[member]);
         struct kc_gpu_set users = {};
-        for (int i = 0; i < links->n && !options->staged; i++)
+        for (int i = 0; i < links->n && !links->staged; i++)
                 kc_gpu_set_add(&users, devices[i]);
         KC_TRY(kc_gpu_open(gpu, devices[member], 0, users, err));
         gpu->bound_nbytes /= nsharers;
@@ -33,33 +30,15 @@ out:
         return status;
 }
 
-static enum kc_status stage_new(struct kc_links *links, int from, int to, struct kc_error *err)
+static enum kc_status open_road(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_lane *lane = &links->lanes[from][to];
-        KC_TRY(kc_links_use(links, from, err));
-        for (int i = 0; i < KC_LINKS_NPINNED; i++) {
-                KC_TRY(KC_CUDA(
-                        cudaHostAlloc(&lane->pinned[i], PINNED_NBYTES, cudaHostAllocDefault)));
-                KC_TRY(kc_gpu_event_new(&lane->full[i], err));
-        }
-        KC_TRY(kc_links_use(links, to, err));
-        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&lane->in, cudaStreamNonBlocking)));
-        for (int i = 0; i < KC_LINKS_NPINNED; i++)
-                KC_TRY(kc_gpu_event_new(&lane->empty[i], err));
-out:
-        return status;
-}
-
-static enum kc_status lane_new(struct kc_links *links, int from, int to, struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_lane *lane = &links->lanes[from][to];
-        KC_TRY(kc_links_use(links, from, err));
-        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&lane->out, cudaStreamNonBlocking)));
-        if (!links->reach[from][to])
-                KC_TRY(stage_new(links, from, to, err));
-        KC_TRY(kc_gpu_event_new(&lane->done, err)); /* on the device whose stream copies last */
+        struct kc_links_road *road = &links->roads[from][to];
+        KC_TRY((kc_links_reaches(links, to, from) ? kc_gpu_link_open : kc_gpu_link_open_staged)(
+                &road->link, &links->gpus[from], &links->gpus[to], err));
+        KC_TRY(kc_links_use(links, road->link.is_direct ? from : to, err));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&road->stream, cudaStreamNonBlocking)));
+        KC_TRY(kc_gpu_event_new(&road->done, err));
 out:
         return status;
 }
@@ -71,12 +50,8 @@ static enum kc_status open_all(struct kc_links *links, const int *devices,
         for (int i = 0; i < links->n; i++)
                 KC_TRY(open_member(links, devices, i, options, err));
         for (int i = 0; i < links->n; i++)
-                for (int j = 0; j < links->n; j++) {
-                        links->reach[i][j] =
-                                i == j || (!options->staged &&
-                                           kc_gpu_reaches(&links->gpus[i], &links->gpus[j]));
-                        KC_TRY(lane_new(links, i, j, err));
-                }
+                for (int j = 0; j < links->n; j++)
+                        KC_TRY(open_road(links, i, j, err));
         KC_TRY(kc_links_use(links, 0, err));
 out:
         return status;
@@ -85,30 +60,26 @@ out:
 enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
                              const struct kc_links_options *options, struct kc_error *err)
 {
-        const struct kc_links_options defaults = {};
+        static const struct kc_links_options defaults = {};
         *links = {};
         if (n < 1 || n > KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE,
                                "%d devices are given; between 1 and %d can be used together", n,
                                KC_GPU_MAX_DEVICES);
+        if (options == NULL)
+                options = &defaults;
         links->n = n;
-        return open_all(links, devices, options != NULL ? options : &defaults, err);
+        links->staged = options->staged;
+        return open_all(links, devices, options, err);
 }
 
-/* A zeroed lane is fine. */
-static void lane_free(struct kc_lane *lane)
+/* A zeroed road is fine. */
+static void close_road(struct kc_links_road *road)
 {
-        if (lane->out != NULL)
-                (void)cudaStreamDestroy(lane->out);
-        if (lane->in != NULL)
-                (void)cudaStreamDestroy(lane->in);
-        kc_gpu_event_free(lane->done);
-        for (int i = 0; i < KC_LINKS_NPINNED; i++) {
-                if (lane->pinned[i] != NULL)
-                        (void)cudaFreeHost(lane->pinned[i]);
-                kc_gpu_event_free(lane->full[i]);
-                kc_gpu_event_free(lane->empty[i]);
-        }
+        if (road->stream != NULL)
+                (void)cudaStreamDestroy(road->stream);
+        kc_gpu_event_free(road->done);
+        kc_gpu_link_close(&road->link);
 }
 
 enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *err)
@@ -131,7 +102,7 @@ void kc_links_close(struct kc_links *links)
         (void)kc_links_settle(links, &ignored);
         for (int i = 0; i < links->n; i++)
                 for (int j = 0; j < links->n; j++)
-                        lane_free(&links->lanes[i][j]);
+                        close_road(&links->roads[i][j]);
         for (int i = links->n - 1; i >= 0; i--) {
                 kc_gpu_event_free(links->ready[i]);
                 (void)kc_links_use(links, i, &ignored);
@@ -143,73 +114,26 @@ void kc_links_close(struct kc_links *links)
 
 /* ---- copying ---- */
 
-static enum kc_status copy_directly(struct kc_links *links, const struct kc_links_copy *copy,
-                                    struct kc_error *err)
-{
-        return KC_CUDA(cudaMemcpyPeerAsync(copy->target, links->gpus[copy->to].device, copy->source,
-                                           links->gpus[copy->from].device, copy->nbytes,
-                                           links->lanes[copy->from][copy->to].out));
-}
-
-/* Copy one piece through pinned buffer number i, once the previous piece has left that buffer. */
-static enum kc_status stage_piece(struct kc_links *links, const struct kc_links_copy *piece, int i,
-                                  struct kc_error *err)
+/* Make what is enqueued on a road from now on wait for what its members were doing. */
+static enum kc_status begin_road(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_lane *lane = &links->lanes[piece->from][piece->to];
-        KC_TRY(kc_links_use(links, piece->from, err));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(lane->out, lane->empty[i], 0)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(lane->pinned[i], piece->source, piece->nbytes,
-                                       cudaMemcpyDeviceToHost, lane->out)));
-        KC_TRY(KC_CUDA(cudaEventRecord(lane->full[i], lane->out)));
-        KC_TRY(kc_links_use(links, piece->to, err));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(lane->in, lane->full[i], 0)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(piece->target, lane->pinned[i], piece->nbytes,
-                                       cudaMemcpyHostToDevice, lane->in)));
-        KC_TRY(KC_CUDA(cudaEventRecord(lane->empty[i], lane->in)));
-out:
-        return status;
-}
-
-static enum kc_status copy_by_host(struct kc_links *links, const struct kc_links_copy *copy,
-                                   struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        int i = 0;
-        for (size_t at = 0; at < copy->nbytes; at += PINNED_NBYTES, i ^= 1) {
-                struct kc_links_copy piece = *copy;
-                piece.source = (const char *)copy->source + at;
-                piece.target = (char *)copy->target + at;
-                piece.nbytes = std::min(PINNED_NBYTES, copy->nbytes - at);
-                KC_TRY(stage_piece(links, &piece, i, err));
-        }
-out:
-        return status;
-}
-
-/* Make what is enqueued on a lane from now on wait for what its members were doing. */
-static enum kc_status begin_lane(struct kc_links *links, int from, int to, struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_lane *lane = &links->lanes[from][to];
-        for (int member : { from, to }) {
-                KC_TRY(KC_CUDA(cudaStreamWaitEvent(lane->out, links->ready[member], 0)));
-                if (lane->in != NULL)
-                        KC_TRY(KC_CUDA(cudaStreamWaitEvent(lane->in, links->ready[member], 0)));
-        }
-out:
-        return status;
-}
-
-/* Make what is enqueued on the members' streams from now on wait for what their lane is doing. */
-static enum kc_status end_lane(struct kc_links *links, int from, int to, struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_lane *lane = &links->lanes[from][to];
-        KC_TRY(kc_links_use(links, lane->in != NULL ? to : from, err));
-        KC_TRY(KC_CUDA(cudaEventRecord(lane->done, lane->in != NULL ? lane->in : lane->out)));
+        struct kc_links_road *road = &links->roads[from][to];
+        KC_TRY(kc_gpu_link_wait(&road->link, links->ready[from], err));
         for (int member : { from, to })
-                KC_TRY(KC_CUDA(cudaStreamWaitEvent(links->gpus[member].stream, lane->done, 0)));
+                KC_TRY(KC_CUDA(cudaStreamWaitEvent(road->stream, links->ready[member], 0)));
+out:
+        return status;
+}
+
+/* Make what is enqueued on the members' streams from now on wait for what their road is doing. */
+static enum kc_status end_road(struct kc_links *links, int from, int to, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_links_road *road = &links->roads[from][to];
+        KC_TRY(KC_CUDA(cudaEventRecord(road->done, road->stream)));
+        for (int member : { from, to })
+                KC_TRY(KC_CUDA(cudaStreamWaitEvent(links->gpus[member].stream, road->done, 0)));
 out:
         return status;
 }
@@ -218,22 +142,20 @@ static enum kc_status exchange(struct kc_links *links, const struct kc_links_cop
                                struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int i = 0; i < links->n; i++) {
-                KC_TRY(kc_links_use(links, i, err));
+        for (int i = 0; i < links->n; i++)
                 KC_TRY(KC_CUDA(cudaEventRecord(links->ready[i], links->gpus[i].stream)));
-        }
         for (int i = 0; i < n; i++) {
                 const struct kc_links_copy *copy = &copies[i];
+                struct kc_links_road *road = &links->roads[copy->from][copy->to];
                 if (copy->nbytes == 0)
                         continue;
-                KC_TRY(begin_lane(links, copy->from, copy->to, err));
-                KC_TRY(links->reach[copy->from][copy->to] ? copy_directly(links, copy, err)
-                                                          : copy_by_host(links, copy, err));
+                KC_TRY(begin_road(links, copy->from, copy->to, err));
+                KC_TRY(kc_gpu_link_copy(&road->link, copy->target, copy->source, copy->nbytes,
+                                        road->stream, err));
         }
         for (int i = 0; i < n; i++)
                 if (copies[i].nbytes != 0)
-                        KC_TRY(end_lane(links, copies[i].from, copies[i].to, err));
-        KC_TRY(kc_links_use(links, 0, err));
+                        KC_TRY(end_road(links, copies[i].from, copies[i].to, err));
 out:
         return status;
 }

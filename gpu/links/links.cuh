@@ -2,11 +2,7 @@
  * Several open devices, and copies between their memories.
  *
  * A member is an open device (struct kc_gpu) with a number; several members may be on the same
- * device (virtual devices). A member reaches another member if its kernels and copies can access
- * the memory that the other allocates with kc_gpu_alloc. If it does not, copies go through pinned
- * host memory, piece by piece:
- *
- *      sender's memory ──▶ one of two pinned buffers ──▶ receiver's memory
+ * device (virtual devices).
  *
  * Only one host thread at a time may use a kc_links, except within kc_links_parallel, where each
  * thread uses its own member.
@@ -14,10 +10,8 @@
 #ifndef KC_GPU_LINKS_LINKS_CUH
 #define KC_GPU_LINKS_LINKS_CUH
 
-#include "gpu/device/context.cuh"
 #include "gpu/device/limits.h"
-
-enum { KC_LINKS_NPINNED = 2 };
+#include "gpu/device/link.cuh"
 
 struct kc_links_options {
         size_t limit_nbytes; /* for each member, as in kc_gpu_open; members on the same device share
@@ -25,22 +19,19 @@ struct kc_links_options {
         bool staged;         /* no member reaches another: all copies go through the host */
 };
 
-/* What copies from one member to another use. */
-struct kc_lane {
-        cudaStream_t out, in; /* the sender's stream; the receiver's, if the sender does not reach
-                                 the receiver */
+/* The way from one member to another. */
+struct kc_links_road {
+        struct kc_gpu_link link;
+        cudaStream_t stream; /* of the sender if the link is direct, otherwise of the receiver */
         cudaEvent_t done;
-        void *pinned[KC_LINKS_NPINNED];
-        cudaEvent_t full[KC_LINKS_NPINNED], empty[KC_LINKS_NPINNED];
 };
 
-/* Callers may read n and reach, and use the members' gpus. */
+/* Callers may read n, and use the members' gpus. */
 struct kc_links {
         int n;
+        bool staged;
         struct kc_gpu gpus[KC_GPU_MAX_DEVICES];
-        /* [i][j]: i reaches j; a member reaches itself */
-        bool reach[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES];
-        struct kc_lane lanes[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES]; /* from, to */
+        struct kc_links_road roads[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES]; /* from, to */
         cudaEvent_t ready[KC_GPU_MAX_DEVICES];
 };
 
@@ -54,13 +45,21 @@ struct kc_links_copy {
 
 /*
  * Open members on the devices [n]; a device may occur several times. options: NULL for the
- * defaults. KC_EUSAGE if n is not 1 .. KC_GPU_MAX_DEVICES; KC_EDEVICE, KC_ENOMEM. Call kc_links_close even
- * if this fails; a zeroed kc_links may be closed, too. Before closing, free all memory of the
- * members. Both functions leave the first member's device current.
+ * defaults. KC_EUSAGE if n is not 1 .. KC_GPU_MAX_DEVICES; KC_EDEVICE, KC_ENOMEM. Call
+ * kc_links_close even if this fails; a zeroed kc_links may be closed, too. Before closing, free all
+ * memory of the members. Both functions leave the first member's device current.
  */
 enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
                              const struct kc_links_options *options, struct kc_error *err);
 void kc_links_close(struct kc_links *links);
+
+/* Whether the kernels and copies of a member can access the memory that another one allocates. A
+ * member reaches itself. */
+static inline bool kc_links_reaches(const struct kc_links *links, int member, int other)
+{
+        return member == other ||
+               (!links->staged && kc_gpu_reaches(&links->gpus[member], &links->gpus[other]));
+}
 
 /* Make a member's device current in the calling thread. */
 enum kc_status kc_links_use(const struct kc_links *links, int member, struct kc_error *err);

@@ -86,7 +86,7 @@ template <class Layout>
 static bool kc_wd_is_written(const kc_wd_slice<Layout> *s, int from, int owner)
 {
         return from == owner || (s->several->transposition == KC_WD_WRITTEN &&
-                                 s->several->links->reach[from][owner]);
+                                 kc_links_reaches(s->several->links, from, owner));
 }
 
 /* Where a sender's keys begin in the owner's array: a sum over a column of T. */

@@ -63,7 +63,34 @@ static void transpositions(void **state)
                         for (size_t n : { (size_t)0, (size_t)1, (size_t)1000 })
                                 transpose(nmembers, staged, n);
         for (bool staged : { false, true })
-                transpose(2, staged, (size_t)7 << 20); /* several pieces of pinned memory */
+                transpose(2, staged, (size_t)31 << 20); /* many pieces */
+}
+
+/* A copy begins after the work on its sender's stream, which takes some time. */
+static void wait_for_sender(struct kc_links *links, uint8_t last)
+{
+        const size_t n = test_size((size_t)1 << 20);
+        struct kc_gpu *sender = &links->gpus[1], *receiver = &links->gpus[0];
+        uint8_t *source = up(sender, std::vector<uint8_t>(n));
+        uint8_t *target = up(receiver, std::vector<uint8_t>(n));
+        const struct kc_links_copy copy = { 1, 0, source, target, n };
+        for (uint8_t i = 0; i <= last; i++)
+                expect_ok(KC_CUDA(cudaMemsetAsync(source, i, n, sender->stream)), err);
+        expect_ok(kc_links_exchange(links, &copy, 1, err), err);
+        assert_true(down(receiver, target, n, n) == std::vector<uint8_t>(n, last));
+        kc_gpu_delete(sender, source, n);
+}
+
+static void waiting(void **state)
+{
+        (void)state;
+        for (bool staged : { false, true }) {
+                struct kc_links links;
+                open_links(&links, 2, staged);
+                for (uint8_t last = 30; last < 80; last++)
+                        wait_for_sender(&links, last);
+                close_links(&links);
+        }
 }
 
 static void members_of_one_device(void **state)
@@ -79,7 +106,7 @@ static void members_of_one_device(void **state)
                 assert_true(kc_gpu_room(&links.gpus[i]) <= kc_gpu_room(&alone) / 3);
                 assert_true(kc_gpu_room(&links.gpus[i]) > kc_gpu_room(&alone) / 4);
                 for (int j = 0; j < 3; j++)
-                        assert_true(links.reach[i][j]);
+                        assert_true(kc_links_reaches(&links, i, j));
         }
         kc_links_close(&links);
         expect_ok(kc_links_open(&links, devices, 3, &limited, err), err);
@@ -169,8 +196,11 @@ static void in_turn(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(transpositions), cmocka_unit_test(members_of_one_device),
-                cmocka_unit_test(refusals),       cmocka_unit_test(threads),
+                cmocka_unit_test(transpositions),
+                cmocka_unit_test(waiting),
+                cmocka_unit_test(members_of_one_device),
+                cmocka_unit_test(refusals),
+                cmocka_unit_test(threads),
                 cmocka_unit_test(in_turn),
         };
         need_device();
