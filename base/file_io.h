@@ -1,6 +1,6 @@
 /*
- * Reading, writing and flushing files. A call that a signal interrupts, or that reads or writes only
- * a part, is repeated, so it does not fail.
+ * Reading, writing and flushing files. A call that a signal interrupts, or that reads or writes
+ * only a part, is repeated, so it does not fail.
  */
 #ifndef KC_BASE_FILE_IO_H
 #define KC_BASE_FILE_IO_H

@@ -99,8 +99,8 @@ struct writing_costs {
 void writing_put_costs(struct text_out *out, const struct writing *writing,
                        const struct writing_costs *costs);
 
-/* Parts of the JSON: the file that was written; what a new file holds; and, at the end, times, those
- * of stages first, and memory. */
+/* Parts of the JSON: the file that was written; what a new file holds; and, at the end, times,
+ * those of stages first, and memory. */
 struct writing_stage {
         const char *name;
         double seconds;

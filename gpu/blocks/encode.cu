@@ -21,7 +21,7 @@
 #include <cstring>
 #include <cub/device/device_scan.cuh>
 
-enum { GRID_PER_PROCESSOR = 8 }; /* thread blocks; each loops over its share of the work */
+enum { GRID_PER_PROCESSOR = 8 }; /* thread blocks; each loops over a part of the work */
 
 size_t kc_encode_scan_nbytes(size_t n)
 {

@@ -83,8 +83,8 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
 #define KC_LAUNCHED() kc_cuda_check(cudaGetLastError(), __func__, err)
 #endif
 
-/* The number of devices on this machine, found without initializing any of them. KC_ENODEVICE if there
- * is none or no driver, KC_EDEVICE if the driver is too old; the message says which. */
+/* The number of devices on this machine, found without initializing any of them. KC_ENODEVICE if
+ * there is none or no driver, KC_EDEVICE if the driver is too old; the message says which. */
 enum kc_status kc_gpu_ndevices(int *n, struct kc_error *err);
 
 /* Initialize a device such that threads sleep while they wait for it. KC_EDEVICE if there is no

@@ -12,7 +12,7 @@
 
 /*
  * A stretch of nkmers + k - 1 bases inside one segment of a batch; the first is base `base` of word
- * `word`. Segments are cut into spans of up to KC_SPAN_NKMERS k-mers, the share of one thread, so
+ * `word`. Segments are cut into spans of up to KC_SPAN_NKMERS k-mers, one for each thread, so
  * that long and short reads load the device equally. Consecutive spans of a segment share k-1
  * bases.
  */
@@ -43,13 +43,13 @@ KC_HD uint32_t kc_span_count(uint32_t nkmers)
 KC_HD struct kc_span kc_span_cut(uint32_t nkmers, uint32_t i, uint32_t first, uint32_t first_word)
 {
         const uint32_t nspans = kc_span_count(nkmers);
-        const uint32_t share = nkmers / nspans, longer = nkmers % nspans;
-        const uint32_t at = first + i * share + (i < longer ? i : longer);
+        const uint32_t shorter = nkmers / nspans, longer = nkmers % nspans;
+        const uint32_t at = first + i * shorter + (i < longer ? i : longer);
         struct kc_span span = {};
         span.word = first_word + at / 32;
         span.base = at & 31;
         span.ends = i + 1 == nspans;
-        span.nkmers = (uint8_t)(share + (i < longer));
+        span.nkmers = (uint8_t)(shorter + (i < longer));
         return span;
 }
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 /* One mapping, cut into pieces. */
-struct kc_host_slab {
-        struct kc_host_slab *next;
+struct kc_pinned_slab {
+        struct kc_pinned_slab *next;
         uint8_t *mapping, *pieces; /* pieces start at a huge page boundary */
         size_t npieces, piece_nbytes;
         int nthreads;
@@ -17,33 +17,33 @@ struct kc_host_slab {
 
 enum { HUGE_PAGE_NBYTES = 2 << 20, MAX_SLAB_NBYTES = 256 << 20 };
 
-static size_t slab_nbytes(const struct kc_host_slab *slab)
+static size_t slab_nbytes(const struct kc_pinned_slab *slab)
 {
         return slab->npieces * slab->piece_nbytes;
 }
 
-static void free_slab(struct kc_host_slab *slab)
+static void free_slab(struct kc_pinned_slab *slab)
 {
         if (slab->mapping != NULL)
                 (void)munmap(slab->mapping, slab_nbytes(slab) + HUGE_PAGE_NBYTES);
         free(slab);
 }
 
-static enum kc_status touch_share(void *ctx, int worker, struct kc_error *)
+static enum kc_status touch_part(void *ctx, int worker, struct kc_error *)
 {
-        const struct kc_host_slab *slab = (const struct kc_host_slab *)ctx;
-        size_t share =
+        const struct kc_pinned_slab *slab = (const struct kc_pinned_slab *)ctx;
+        size_t nbytes =
                 kc_round_up(slab_nbytes(slab) / (size_t)slab->nthreads + 1, HUGE_PAGE_NBYTES);
-        size_t begin = share * (size_t)worker;
-        for (size_t i = begin; i < begin + share && i < slab_nbytes(slab); i += HOST_PAGE_NBYTES)
+        size_t begin = nbytes * (size_t)worker;
+        for (size_t i = begin; i < begin + nbytes && i < slab_nbytes(slab); i += HOST_PAGE_NBYTES)
                 slab->pieces[i] = 0;
         return KC_OK;
 }
 
 /* NULL if it cannot be allocated. */
-static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nthreads)
+static struct kc_pinned_slab *new_slab(size_t npieces, size_t piece_nbytes, int nthreads)
 {
-        struct kc_host_slab *slab = (struct kc_host_slab *)calloc(1, sizeof *slab);
+        struct kc_pinned_slab *slab = (struct kc_pinned_slab *)calloc(1, sizeof *slab);
         if (slab == NULL)
                 return NULL;
         slab->npieces = npieces;
@@ -59,7 +59,7 @@ static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nt
         slab->pieces = (uint8_t *)kc_round_up((uintptr_t)mapping, HUGE_PAGE_NBYTES);
         /* Failure is harmless: without huge pages, or with fewer threads, it is only slower. */
         (void)madvise(slab->pieces, slab_nbytes(slab), MADV_HUGEPAGE);
-        (void)kc_parallel(nthreads, touch_share, NULL, slab, NULL);
+        (void)kc_parallel(nthreads, touch_part, NULL, slab, NULL);
         /* portable: several devices may read it */
         if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterPortable) ==
             cudaSuccess)
@@ -71,7 +71,7 @@ static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nt
 
 void kc_host_free_pinned(struct kc_host_store *store)
 {
-        for (struct kc_host_slab *slab = store->slabs, *next; slab != NULL; slab = next) {
+        for (struct kc_pinned_slab *slab = store->slabs, *next; slab != NULL; slab = next) {
                 next = slab->next;
                 (void)cudaHostUnregister(slab->pieces);
                 free_slab(slab);
@@ -104,7 +104,7 @@ static void add_slab(struct kc_host_store *store, size_t wanted)
         n = n > left ? left : n;
         if (n == 0)
                 return;
-        struct kc_host_slab *slab = new_slab(n, store->chunk_nbytes, store->nthreads);
+        struct kc_pinned_slab *slab = new_slab(n, store->chunk_nbytes, store->nthreads);
         if (slab == NULL) {
                 store->max_pinned_nbytes = store->pinned_nbytes;
                 return;

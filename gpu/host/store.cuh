@@ -21,7 +21,7 @@ struct kc_host_stage {
 
 enum { KC_HOST_NSTAGES = 2, KC_HOST_STAGE_NBYTES = 4 << 20 };
 
-struct kc_host_slab;
+struct kc_pinned_slab;
 
 struct kc_host_store_setup {
         size_t chunk_nbytes;      /* of a chunk; rounded up to whole pages */
@@ -39,9 +39,9 @@ struct kc_host_store {
         size_t chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
-        size_t beside_nbytes;       /* host memory of the stored data other than chunks */
-        struct kc_host_slab *slabs; /* the pinned memory */
-        void *free_pinned;          /* pieces not in use; each begins with a pointer to the next */
+        size_t beside_nbytes;         /* host memory of the stored data other than chunks */
+        struct kc_pinned_slab *slabs; /* the pinned memory */
+        void *free_pinned; /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
         int fd; /* -1 until it is needed */
         uint64_t file_nbytes;

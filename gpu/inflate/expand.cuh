@@ -11,7 +11,7 @@
 #ifndef KC_GPU_INFLATE_EXPAND_CUH
 #define KC_GPU_INFLATE_EXPAND_CUH
 
-#include "gpu/inflate/shares.cuh"
+#include "gpu/inflate/strips.cuh"
 
 enum {
         KC_INFLATE_NROWS = 4, /* in a group */

@@ -19,7 +19,7 @@ struct inflation {
         struct input in;
         struct kc_inflate_text text;
         struct kc_inflate_scratch *scratch;
-        uint32_t share_words; /* of input for each lane, at most KC_INFLATE_SHARE_WORDS */
+        uint32_t strip_words; /* of input for each lane, at most KC_INFLATE_STRIP_WORDS */
         bool is_fixed;        /* the scratch has the fixed codes */
 };
 
@@ -65,14 +65,14 @@ static __device__ enum kc_inflate_status copy_stored(struct inflation *it)
         return KC_INFLATE_SOUND;
 }
 
-/* Make the next window's shares as long as the lists of tokens allow. */
+/* Make the next window's strips as long as the lists of tokens allow. */
 static __device__ void adapt(struct inflation *it, enum kc_inflate_stop stop, uint32_t ntokens)
 {
         const uint32_t most = __reduce_max_sync(UINT32_MAX, ntokens);
         if (stop == KC_INFLATE_TOKENS_FULL)
-                it->share_words = (it->share_words / 2) | 1;
-        else if (2 * most < KC_INFLATE_NTOKENS && it->share_words < KC_INFLATE_SHARE_WORDS)
-                it->share_words += 2;
+                it->strip_words = (it->strip_words / 2) | 1;
+        else if (2 * most < KC_INFLATE_NTOKENS && it->strip_words < KC_INFLATE_STRIP_WORDS)
+                it->strip_words += 2;
 }
 
 /* Decode a window of compressed data. *ended: it was the last one of its deflate block. */
@@ -83,15 +83,15 @@ static __device__ enum kc_inflate_status decode_window(struct inflation *it, boo
         if (in->bit >= in->end)
                 return KC_INFLATE_INVALID;
         const uint32_t begin = stage(it), left = in->end - in->bit;
-        const struct kc_inflate_share share =
-                kc_inflate_window(it->scratch, begin, begin + left, 32 * it->share_words, &nlanes);
+        const struct kc_inflate_strip strip =
+                kc_inflate_window(it->scratch, begin, begin + left, 32 * it->strip_words, &nlanes);
         const int last = (int)nlanes - 1;
         const enum kc_inflate_stop stop =
-                (enum kc_inflate_stop)__shfl_sync(UINT32_MAX, (uint32_t)share.stop, last);
-        const uint32_t nbits = __shfl_sync(UINT32_MAX, share.end, last) - begin;
+                (enum kc_inflate_stop)__shfl_sync(UINT32_MAX, (uint32_t)strip.stop, last);
+        const uint32_t nbits = __shfl_sync(UINT32_MAX, strip.end, last) - begin;
         const bool counts = kc_warp_lane() < nlanes;
-        const uint32_t ntokens = counts ? share.ntokens : 0;
-        const uint32_t nbytes = __reduce_add_sync(UINT32_MAX, counts ? share.nbytes : 0);
+        const uint32_t ntokens = counts ? strip.ntokens : 0;
+        const uint32_t nbytes = __reduce_add_sync(UINT32_MAX, counts ? strip.nbytes : 0);
         if (stop == KC_INFLATE_NO_CODE || nbits > left)
                 return KC_INFLATE_INVALID;
         if (nbytes > it->text.n - it->text.at)
@@ -177,7 +177,7 @@ static __device__ enum kc_inflate_status inflate_block(const struct kc_inflate *
                   skip + 8 * block->nbytes },
                 { inflate->text + block->text_at, scratch->ring, block->text_nbytes, 0 },
                 scratch,
-                KC_INFLATE_SHARE_WORDS,
+                KC_INFLATE_STRIP_WORDS,
                 false,
         };
         const enum kc_inflate_status status = inflate_data(&it);

@@ -3,7 +3,7 @@
  *
  * A warp inflates a block. Its lanes decode different stretches of the same deflate block at once,
  * each from a guessed bit on: prefix codes soon get back into step, so that after two or three
- * rounds every lane begins where the previous lane ended (shares.cuh). The literals and matches
+ * rounds every lane begins where the previous lane ended (strips.cuh). The literals and matches
  * found are then turned into text 32 bytes at a time (expand.cuh).
  */
 #ifndef KC_GPU_INFLATE_INFLATE_CUH

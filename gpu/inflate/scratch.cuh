@@ -13,10 +13,10 @@ enum {
         KC_INFLATE_NLITLEN = 288,
         KC_INFLATE_NDISTANCE = 32,
         KC_INFLATE_MIN_MATCH = 3,
-        KC_INFLATE_SHARE_WORDS = 9, /* most input that a lane decodes at a time; odd, to avoid bank
+        KC_INFLATE_STRIP_WORDS = 9, /* most input that a lane decodes at a time; odd, to avoid bank
                                          conflicts between lanes */
         KC_INFLATE_NTOKENS = 33,    /* that a lane may find in it; odd for the same reason */
-        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SHARE_WORDS + 4,
+        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_STRIP_WORDS + 4,
         KC_INFLATE_RING_NBYTES = 1024, /* the latest text */
 };
 

@@ -11,7 +11,7 @@
 enum {
         NTHREADS = 512,
         PLAN_NTHREADS = 1024,
-        CHUNK_NTILES = 8,  /* tiles that one block splits or counts */
+        SWATH_NTILES = 8,  /* tiles that one block splits or counts */
         CURSOR_STRIDE = 8, /* words between the cursors of two splits: each has a memory sector of
                               its own */
         MAX_EXCEPTIONS = 1 << 20,
@@ -41,7 +41,7 @@ struct order_tables {
         uint64_t *progress;             /* [max_buckets] look-back */
         struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT] */
         uint32_t *cursors;              /* [KC_ORDER_FANOUT * CURSOR_STRIDE] of the splits */
-        uint32_t *first_chunk;          /* [KC_ORDER_FANOUT + 1] */
+        uint32_t *first_swath;          /* [KC_ORDER_FANOUT + 1] */
         uint32_t *nbuckets;             /* [KC_ORDER_FANOUT] for each split */
         uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
@@ -80,31 +80,31 @@ static __device__ uint32_t block_scan(uint32_t value, uint32_t *sums, uint32_t *
         return sum - value + (warp == 0 ? 0 : before);
 }
 
-/* The split to which chunk number `chunk` belongs, and the chunk's pairs, for all threads of a
- * block. [begin, end) is empty if there is no such chunk. */
-struct chunk_range {
+/* The split to which swath number `swath` belongs, and the swath's pairs, for all threads of a
+ * block. [begin, end) is empty if there is no such swath. */
+struct swath_range {
         uint32_t split, begin, end;
 };
 
-static __device__ struct chunk_range find_chunk(const struct order_tables *tables, uint32_t chunk,
-                                                uint32_t chunk_npairs, uint32_t *found)
+static __device__ struct swath_range find_swath(const struct order_tables *tables, uint32_t swath,
+                                                uint32_t swath_npairs, uint32_t *found)
 {
-        struct chunk_range range = {};
+        struct swath_range range = {};
         if (threadIdx.x == 0)
                 *found = KC_ORDER_FANOUT;
         __syncthreads();
         uint32_t nsplits = tables->state->nsplits;
         for (uint32_t i = threadIdx.x; i < nsplits; i += blockDim.x)
-                if (tables->first_chunk[i] <= chunk && chunk < tables->first_chunk[i + 1])
+                if (tables->first_swath[i] <= swath && swath < tables->first_swath[i + 1])
                         *found = i;
         __syncthreads();
         range.split = *found;
         if (range.split == KC_ORDER_FANOUT)
                 return range;
         struct kc_order_bucket split = tables->splits[range.split];
-        uint32_t skip = (chunk - tables->first_chunk[range.split]) * chunk_npairs;
+        uint32_t skip = (swath - tables->first_swath[range.split]) * swath_npairs;
         range.begin = split.start + skip;
-        range.end = split.start + (split.n - skip < chunk_npairs ? split.n : skip + chunk_npairs);
+        range.end = split.start + (split.n - skip < swath_npairs ? split.n : skip + swath_npairs);
         return range;
 }
 

@@ -34,7 +34,7 @@ static void place_tables(struct order_tables *t, char *memory)
         t->zero_nbytes = nbytes;
         place(&t->splits, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->cursors, memory, &nbytes, KC_ORDER_FANOUT * CURSOR_STRIDE);
-        place(&t->first_chunk, memory, &nbytes, KC_ORDER_FANOUT + 1);
+        place(&t->first_swath, memory, &nbytes, KC_ORDER_FANOUT + 1);
         place(&t->nbuckets, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->first_bucket, memory, &nbytes, KC_ORDER_FANOUT + 1);
         place(&t->pair_ends, memory, &nbytes, KC_ORDER_FANOUT * KC_ORDER_FANOUT);
@@ -82,9 +82,9 @@ template <class Key>
 static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cudaEvent_t *marks,
                             struct kc_error *err)
 {
-        enum { CHUNK = kc_order_size<Key>::CAP * CHUNK_NTILES };
+        enum { SWATH = kc_order_size<Key>::CAP * SWATH_NTILES };
         enum kc_status status;
-        unsigned nchunks = kc_ceil_div(work->in.n, CHUNK);
+        unsigned nswaths = kc_ceil_div(work->in.n, SWATH);
         const int nbytes = sizeof(struct split_shared<Key>);
         const uint32_t cap = kc_order_size<Key>::CAP;
         static_assert(sizeof(struct split_shared<Key>) <= KC_GPU_BLOCK_SHARED_NBYTES &&
@@ -94,19 +94,19 @@ static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cu
         struct order_tables *t = &work->tables;
         KC_TRY(mark(gpu, marks, KC_ORDER_BEGIN, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->state, 0, t->zero_nbytes, gpu->stream)));
-        order_count_coarse_kernel<<<nchunks, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
+        order_count_coarse_kernel<<<nswaths, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
                                                                          work->in.k, t->coarse);
         KC_TRY(KC_LAUNCHED());
         order_plan_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(
-                *t, (uint32_t)max_split_npairs<Key>(), CHUNK);
+                *t, (uint32_t)max_split_npairs<Key>(), SWATH);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_COARSE_COUNTED, err));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_split_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize, nbytes)));
-        order_split_kernel<<<nchunks, NTHREADS, nbytes, gpu->stream>>>(*work);
+        order_split_kernel<<<nswaths, NTHREADS, nbytes, gpu->stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_SPLIT, err));
-        order_count_cells_kernel<<<nchunks + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
+        order_count_cells_kernel<<<nswaths + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
                 work->in.kmers_tmp, *t);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_CELLS_COUNTED, err));
@@ -152,17 +152,17 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
                                    uint32_t *counts, uint64_t *cut, cudaEvent_t *marks,
                                    struct kc_error *err)
 {
-        enum { CHUNK = kc_order_size<Key>::CAP * CHUNK_NTILES };
+        enum { SWATH = kc_order_size<Key>::CAP * SWATH_NTILES };
         enum kc_status status;
         const int split_nbytes = sizeof(struct split_shared<Key>);
         const int sort_nbytes = sizeof(struct sort_shared<Key>);
-        unsigned nchunks = kc_ceil_div(work->in.n, CHUNK) + work->state.nsplits;
+        unsigned nswaths = kc_ceil_div(work->in.n, SWATH) + work->state.nsplits;
         Key *big_kmers;
         uint32_t *big_counts;
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_bucket_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             split_nbytes)));
-        order_bucket_kernel<<<nchunks, NTHREADS, split_nbytes, gpu->stream>>>(*work);
+        order_bucket_kernel<<<nswaths, NTHREADS, split_nbytes, gpu->stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(order_oversized(gpu, work, &big_kmers, &big_counts, cut, err));
         KC_TRY(mark(gpu, marks, KC_ORDER_BUCKETED, err));

@@ -11,8 +11,8 @@ static __global__ void __launch_bounds__(NTHREADS)
         order_count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
 {
         __shared__ uint32_t counts[KC_ORDER_NCOARSE];
-        const size_t chunk = (size_t)kc_order_size<Key>::CAP * CHUNK_NTILES;
-        size_t begin = blockIdx.x * chunk, end = n - begin < chunk ? n : begin + chunk;
+        const size_t swath = (size_t)kc_order_size<Key>::CAP * SWATH_NTILES;
+        size_t begin = blockIdx.x * swath, end = n - begin < swath ? n : begin + swath;
         for (int i = threadIdx.x; i < KC_ORDER_NCOARSE; i += NTHREADS)
                 counts[i] = 0;
         __syncthreads();
@@ -33,8 +33,8 @@ static __global__ void __launch_bounds__(NTHREADS)
         __shared__ uint32_t found;
         for (int i = threadIdx.x; i < KC_ORDER_NLOCAL; i += NTHREADS)
                 counts[i] = 0;
-        struct chunk_range range =
-                find_chunk(&tables, blockIdx.x, kc_order_size<Key>::CAP * CHUNK_NTILES, &found);
+        struct swath_range range =
+                find_swath(&tables, blockIdx.x, kc_order_size<Key>::CAP * SWATH_NTILES, &found);
         if (range.begin == range.end)
                 return;
 #pragma unroll 8
@@ -53,12 +53,12 @@ static __global__ void __launch_bounds__(NTHREADS)
 /* One block; first one thread per prefix, then one thread per split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs,
-                                 uint32_t chunk_npairs)
+                                 uint32_t swath_npairs)
 {
         __shared__ uint32_t coarse[KC_ORDER_NCOARSE], sums[32];
         enum { PER_PREFIX = KC_ORDER_NCOARSE / KC_ORDER_NPREFIXES };
         uint32_t begin = threadIdx.x * PER_PREFIX, end = begin + PER_PREFIX;
-        uint32_t n = 0, nsplits = 0, all, nchunks = 0;
+        uint32_t n = 0, nsplits = 0, all, nswaths = 0;
         bool active = threadIdx.x < KC_ORDER_NPREFIXES;
         for (uint32_t i = threadIdx.x; i < KC_ORDER_NCOARSE; i += PLAN_NTHREADS)
                 coarse[i] = tables.coarse[i];
@@ -82,13 +82,13 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
         }
         __syncthreads();
         if (threadIdx.x < all)
-                nchunks = (tables.splits[threadIdx.x].n + chunk_npairs - 1) / chunk_npairs;
+                nswaths = (tables.splits[threadIdx.x].n + swath_npairs - 1) / swath_npairs;
         uint32_t nall;
-        uint32_t first = block_scan(nchunks, sums, &nall);
+        uint32_t first = block_scan(nswaths, sums, &nall);
         if (threadIdx.x < all)
-                tables.first_chunk[threadIdx.x] = first;
+                tables.first_swath[threadIdx.x] = first;
         if (threadIdx.x == 0) {
-                tables.first_chunk[all] = nall;
+                tables.first_swath[all] = nall;
                 tables.state->nsplits = all;
         }
 }
@@ -289,8 +289,8 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         for (int i = threadIdx.x; i < KC_ORDER_NCOARSE; i += NTHREADS)
                 shared->map[i] = work.tables.split_of[i];
         __syncthreads();
-        size_t begin = (size_t)blockIdx.x * CAP * CHUNK_NTILES;
-        for (int tile = 0; tile < CHUNK_NTILES && begin < work.in.n; tile++, begin += CAP) {
+        size_t begin = (size_t)blockIdx.x * CAP * SWATH_NTILES;
+        for (int tile = 0; tile < SWATH_NTILES && begin < work.in.n; tile++, begin += CAP) {
                 uint32_t n = (uint32_t)min((size_t)CAP, work.in.n - begin);
                 Key pairs[NITEMS];
                 uint32_t parts[NITEMS];
@@ -322,8 +322,8 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         extern __shared__ __align__(16) unsigned char memory[];
         auto *shared = (struct split_shared<Key> *)memory;
         const Key *packed = work.in.kmers_tmp;
-        struct chunk_range range =
-                find_chunk(&work.tables, blockIdx.x, CAP * CHUNK_NTILES, &shared->found);
+        struct swath_range range =
+                find_swath(&work.tables, blockIdx.x, CAP * SWATH_NTILES, &shared->found);
         if (range.begin == range.end)
                 return;
         struct kc_order_bucket split = work.tables.splits[range.split];

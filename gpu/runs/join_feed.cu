@@ -212,7 +212,7 @@ namespace
 {
 
 /* Blocks [begin, end) of the range being read, all of one run, at most what a piece holds. */
-template <class Key> struct feed_share {
+template <class Key> struct block_group {
         struct slot<Key> *slot;
         size_t begin, end, nwords;
 };
@@ -220,41 +220,41 @@ template <class Key> struct feed_share {
 } // namespace
 
 /* Claim the next blocks; none if there are no more ranges. False: the next range is yet to come. */
-template <class Key> static bool claim(struct kc_join_feed<Key> *f, struct feed_share<Key> *share)
+template <class Key> static bool claim(struct kc_join_feed<Key> *f, struct block_group<Key> *group)
 {
-        *share = { f->reading, f->next, f->next, 0 };
+        *group = { f->reading, f->next, f->next, 0 };
         if (f->ended || f->reading == NULL)
                 return f->ended;
         const struct kc_join_range *range = &f->reading->range;
         const struct kc_join_block *blocks = range->blocks;
-        while (share->end < range->nblocks && blocks[share->end].run == blocks[share->begin].run &&
-               share->nwords + blocks[share->end].nwords <= PIECE_NWORDS)
-                share->nwords += blocks[share->end++].nwords;
-        f->next = share->end;
-        return share->begin < share->end;
+        while (group->end < range->nblocks && blocks[group->end].run == blocks[group->begin].run &&
+               group->nwords + blocks[group->end].nwords <= PIECE_NWORDS)
+                group->nwords += blocks[group->end++].nwords;
+        f->next = group->end;
+        return group->begin < group->end;
 }
 
 template <class Key>
-static void done(struct kc_join_feed<Key> *f, const struct feed_share<Key> *share)
+static void done(struct kc_join_feed<Key> *f, const struct block_group<Key> *group)
 {
         kc_gate_enter(f->gate);
-        f->nread += share->end - share->begin;
-        if (f->nread == share->slot->range.nblocks)
+        f->nread += group->end - group->begin;
+        if (f->nread == group->slot->range.nblocks)
                 kc_gate_wake(f->gate, KC_GATE_DRIVER);
         kc_gate_leave(f->gate);
 }
 
 template <class Key>
-static enum kc_status read_share(struct kc_join_feed<Key> *f, const struct feed_share<Key> *share,
+static enum kc_status read_group(struct kc_join_feed<Key> *f, const struct block_group<Key> *group,
                                  struct feed_piece *piece, struct kc_error *err)
 {
         enum kc_status status;
-        struct slot<Key> *slot = share->slot;
+        struct slot<Key> *slot = group->slot;
         KC_TRY(KC_CUDA(cudaEventSynchronize(piece->free)));
-        KC_TRY(f->source->read(f->source->ctx, &slot->range, share->begin, share->end, piece->words,
+        KC_TRY(f->source->read(f->source->ctx, &slot->range, group->begin, group->end, piece->words,
                                err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(slot->words + slot->host_blocks[share->begin].at,
-                                       piece->words, share->nwords * sizeof *piece->words,
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(slot->words + slot->host_blocks[group->begin].at,
+                                       piece->words, group->nwords * sizeof *piece->words,
                                        cudaMemcpyHostToDevice, f->gpu->upload)));
         KC_TRY(KC_CUDA(cudaEventRecord(piece->free, f->gpu->upload)));
 out:
@@ -265,17 +265,17 @@ template <class Key>
 enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *f, int reader, struct kc_error *err)
 {
         enum kc_status status;
-        struct feed_share<Key> share;
+        struct block_group<Key> group;
         for (size_t i = 0;; i++) {
                 KC_TRY(kc_gate_await(
-                        f->gate, KC_GATE_WORKERS, [&] { return claim(f, &share); }, err));
-                if (share.begin == share.end)
+                        f->gate, KC_GATE_WORKERS, [&] { return claim(f, &group); }, err));
+                if (group.begin == group.end)
                         break;
                 if (i == 0)
                         KC_TRY(KC_CUDA(cudaSetDevice(f->gpu->device))); /* it is per thread */
-                KC_TRY(read_share(f, &share, &f->pieces[(size_t)reader * NPIECES + i % NPIECES],
+                KC_TRY(read_group(f, &group, &f->pieces[(size_t)reader * NPIECES + i % NPIECES],
                                   err));
-                done(f, &share);
+                done(f, &group);
         }
 out:
         return status;

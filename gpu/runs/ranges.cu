@@ -90,7 +90,7 @@ template <class Key> struct below {
 };
 
 /* What a range takes from the runs. */
-template <class Key> struct range_share {
+template <class Key> struct pending_range {
         struct kc_gpu_run<Key> *parts;    /* [nruns] pairs of each run, once they are on the device;
                                             cap = 0 unless they are a part's own */
         struct kc_coded_range<Key> coded; /* of runs on the host */
@@ -110,7 +110,7 @@ template <class Key> struct kc_ranges {
         struct kc_range_cuts<Key> cuts;
         size_t next_cut;
         uint64_t *nsaturated;
-        struct range_share<Key> share, ahead;
+        struct pending_range<Key> current, ahead;
         struct kc_gpu_run<Key> decoded; /* of the range, all runs on the host */
         struct kc_gpu_run<Key> range;   /* the one returned last; it owns its memory if cap > 0 */
         struct below<Key> *queries;     /* [nruns] pinned */
@@ -149,14 +149,14 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
 }
 
 template <class Key>
-static enum kc_status take_share(const struct kc_ranges<Key> *ranges,
-                                 struct range_share<Key> *share, struct kc_error *err)
+static enum kc_status take_pending(const struct kc_ranges<Key> *ranges,
+                                   struct pending_range<Key> *pending, struct kc_error *err)
 {
         const size_t nhost = count_on_host(ranges->runs, ranges->nruns);
-        share->parts = (struct kc_gpu_run<Key> *)calloc(ranges->nruns, sizeof *share->parts);
-        if (share->parts == NULL)
+        pending->parts = (struct kc_gpu_run<Key> *)calloc(ranges->nruns, sizeof *pending->parts);
+        if (pending->parts == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        return kc_coded_range_new(&share->coded, nhost,
+        return kc_coded_range_new(&pending->coded, nhost,
                                   kc_coded_most_blocks(nhost, ranges->max_pairs), err);
 }
 
@@ -168,8 +168,8 @@ static enum kc_status take_arrays(struct kc_ranges<Key> *ranges, struct kc_error
         ranges->fences = (const struct kc_fences<Key> **)calloc(n, sizeof *ranges->fences);
         if (ranges->fences == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(take_share(ranges, &ranges->share, err));
-        KC_TRY(take_share(ranges, &ranges->ahead, err));
+        KC_TRY(take_pending(ranges, &ranges->current, err));
+        KC_TRY(take_pending(ranges, &ranges->ahead, err));
         KC_TRY(kc_range_decoder_open(&ranges->decoder, ranges->gpu, n, err));
         KC_TRY(KC_CUDA(cudaHostAlloc((void **)&ranges->queries, n * sizeof *ranges->queries,
                                      cudaHostAllocDefault)));
@@ -214,19 +214,19 @@ template <class Key> static void drop_part(struct kc_gpu *gpu, struct kc_gpu_run
 }
 
 template <class Key>
-static void drop_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+static void drop_parts(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending)
 {
-        for (size_t i = 0; share->parts != NULL && i < ranges->nruns; i++)
-                drop_part(ranges->gpu, &share->parts[i]);
-        share->is_ready = false;
+        for (size_t i = 0; pending->parts != NULL && i < ranges->nruns; i++)
+                drop_part(ranges->gpu, &pending->parts[i]);
+        pending->is_ready = false;
 }
 
 template <class Key>
-static void free_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+static void free_pending(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending)
 {
-        drop_parts(ranges, share);
-        kc_coded_range_free(ranges->gpu, &share->coded);
-        free(share->parts);
+        drop_parts(ranges, pending);
+        kc_coded_range_free(ranges->gpu, &pending->coded);
+        free(pending->parts);
 }
 
 template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
@@ -236,8 +236,8 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
         /* No copy may be under way to memory that is freed here. */
         (void)cudaStreamSynchronize(ranges->gpu->upload);
         (void)cudaStreamSynchronize(ranges->gpu->stream);
-        free_share(ranges, &ranges->share);
-        free_share(ranges, &ranges->ahead);
+        free_pending(ranges, &ranges->current);
+        free_pending(ranges, &ranges->ahead);
         drop_part(ranges->gpu, &ranges->range);
         drop_part(ranges->gpu, &ranges->decoded);
         kc_range_decoder_close(&ranges->decoder, ranges->gpu);
@@ -255,55 +255,56 @@ template <class Key> static bool cuts_by_rank(const struct kc_ranges<Key> *range
 }
 
 template <class Key>
-static void choose_split(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+static void choose_split(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending)
 {
         const size_t left = kc_fences_left(ranges->fences, ranges->nruns);
         const struct kc_range_cuts<Key> *cuts = &ranges->cuts;
-        share->is_last = cuts->are_given ? ranges->next_cut == cuts->n : left <= ranges->max_pairs;
-        if (share->is_last)
+        pending->is_last =
+                cuts->are_given ? ranges->next_cut == cuts->n : left <= ranges->max_pairs;
+        if (pending->is_last)
                 return;
         if (cuts->are_given)
-                share->split = cuts->at[ranges->next_cut++];
+                pending->split = cuts->at[ranges->next_cut++];
         else if (!cuts_by_rank(ranges))
-                share->split = kc_fences_split(ranges->fences, ranges->nruns, ranges->max_pairs);
+                pending->split = kc_fences_split(ranges->fences, ranges->nruns, ranges->max_pairs);
 }
 
 /* Upper bound on the pairs that the range takes from run i. */
 template <class Key>
-static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct range_share<Key> *share,
-                          size_t i)
+static size_t part_bound(const struct kc_ranges<Key> *ranges,
+                         const struct pending_range<Key> *pending, size_t i)
 {
         const struct kc_fences<Key> *fences = ranges->fences[i];
-        if (share->is_last)
+        if (pending->is_last)
                 return fences->n - fences->at;
         if (cuts_by_rank(ranges))
                 return ranges->max_pairs;
-        return kc_fences_bound(fences, share->split);
+        return kc_fences_bound(fences, pending->split);
 }
 
 /* Start copying a range's pairs from runs on the host. */
 template <class Key>
-static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
+static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending,
                             struct kc_error *err)
 {
         enum kc_status status;
         if (kc_fences_left(ranges->fences, ranges->nruns) == 0)
                 return KC_OK;
-        choose_split(ranges, share);
+        choose_split(ranges, pending);
         for (size_t i = 0; i < ranges->nruns; i++) {
                 const struct kc_lsm_run<Key> *run = ranges->runs[i];
-                struct kc_gpu_run<Key> *part = &share->parts[i];
+                struct kc_gpu_run<Key> *part = &pending->parts[i];
                 *part = {};
-                part->n = share_bound(ranges, share, i);
+                part->n = part_bound(ranges, pending, i);
                 if (!run->on_host) {
                         part->kmers = run->device.kmers + run->fences.at;
                         part->counts = run->device.counts + run->fences.at;
                 } else if (part->n > 0) {
-                        kc_coded_range_add(&share->coded, &run->host, &run->fences, i, part->n);
+                        kc_coded_range_add(&pending->coded, &run->host, &run->fences, i, part->n);
                 }
         }
-        KC_TRY(kc_coded_range_copy(ranges->store, &share->coded, err));
-        share->is_ready = true;
+        KC_TRY(kc_coded_range_copy(ranges->store, &pending->coded, err));
+        pending->is_ready = true;
 out:
         return status;
 }
@@ -317,19 +318,19 @@ static __global__ void range_below_kernel(struct below<Key> *queries, size_t n, 
 }
 
 template <class Key>
-static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
+static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending,
                                 struct kc_error *err)
 {
         enum kc_status status;
         cudaStream_t stream = ranges->gpu->stream;
         for (size_t i = 0; i < ranges->nruns; i++)
-                ranges->queries[i] = { share->parts[i].kmers, share->parts[i].n, 0 };
+                ranges->queries[i] = { pending->parts[i].kmers, pending->parts[i].n, 0 };
         range_below_kernel<<<kc_ceil_div(ranges->nruns, NTHREADS), NTHREADS, 0, stream>>>(
-                ranges->queries, ranges->nruns, share->split);
+                ranges->queries, ranges->nruns, pending->split);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         for (size_t i = 0; i < ranges->nruns; i++)
-                share->parts[i].n = ranges->queries[i].nbelow;
+                pending->parts[i].n = ranges->queries[i].nbelow;
 out:
         return status;
 }
@@ -347,20 +348,20 @@ template <class Key> static void give_back(struct kc_ranges<Key> *ranges)
 
 /* Decode the parts, cut them at the split, and advance the runs past it. */
 template <class Key>
-static enum kc_status settle(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
+static enum kc_status settle(struct kc_ranges<Key> *ranges, struct pending_range<Key> *pending,
                              struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const bool on_host = share->coded.nblocks > 0;
+        const bool on_host = pending->coded.nblocks > 0;
         if (on_host)
-                KC_TRY(kc_coded_range_decode(ranges->gpu, &share->coded, &ranges->decoder,
-                                             &ranges->decoded, share->parts, err));
-        if (!share->is_last && !cuts_by_rank(ranges))
-                KC_TRY(cut_parts(ranges, share, err));
+                KC_TRY(kc_coded_range_decode(ranges->gpu, &pending->coded, &ranges->decoder,
+                                             &ranges->decoded, pending->parts, err));
+        if (!pending->is_last && !cuts_by_rank(ranges))
+                KC_TRY(cut_parts(ranges, pending, err));
         if (on_host)
                 KC_TRY(kc_range_decoder_check(&ranges->decoder, ranges->store, err));
         for (size_t i = 0; i < ranges->nruns; i++)
-                ranges->runs[i]->fences.at += share->parts[i].n;
+                ranges->runs[i]->fences.at += pending->parts[i].n;
         give_back(ranges);
 out:
         return status;
@@ -371,7 +372,7 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
                               struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct range_share<Key> fetched;
+        struct pending_range<Key> fetched;
         *range = {};
         drop_part(ranges->gpu, &ranges->range);
         drop_part(ranges->gpu, &ranges->decoded);
@@ -381,13 +382,13 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
         if (!ranges->ahead.is_ready)
                 return KC_OK;
         fetched = ranges->ahead;
-        ranges->ahead = ranges->share;
-        ranges->share = fetched;
-        KC_TRY(settle(ranges, &ranges->share, err));
+        ranges->ahead = ranges->current;
+        ranges->current = fetched;
+        KC_TRY(settle(ranges, &ranges->current, err));
         KC_TRY(fetch(ranges, &ranges->ahead, err));
-        KC_TRY(kc_gpu_merge_all(ranges->gpu, ranges->share.parts, ranges->nruns, ranges->nsaturated,
-                                &ranges->range, err));
-        ranges->share.is_ready = false;
+        KC_TRY(kc_gpu_merge_all(ranges->gpu, ranges->current.parts, ranges->nruns,
+                                ranges->nsaturated, &ranges->range, err));
+        ranges->current.is_ready = false;
         *range = ranges->range;
 out:
         return status;

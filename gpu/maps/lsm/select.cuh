@@ -277,11 +277,11 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
 }
 
 /*
- * A lane's share of two parts being merged: n elements, starting at number begin. They are taken
+ * What a lane takes of two parts being merged: n elements, starting at number begin. They are taken
  * from both ends at once, half forwards and half backwards, because each step depends on the one
  * before it.
  */
-template <class Word, int HALF> struct level_share {
+template <class Word, int HALF> struct lane_part {
         uint32_t begin, n;
         Word front[HALF], back[HALF];
         uint32_t front_values[HALF], back_values[HALF];
@@ -295,9 +295,9 @@ static __device__ uint32_t each_of(uint32_t n)
 /* Merge elements a to a_end and b to b_end into registers; no && and ||, so that the lanes do not
  * diverge. */
 template <class Word, int HALF>
-static __device__ void take_share(const Word *words, const uint32_t *values, uint32_t a,
-                                  uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
-                                  level_share<Word, HALF> *mine)
+static __device__ void take_part(const Word *words, const uint32_t *values, uint32_t a,
+                                 uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
+                                 lane_part<Word, HALF> *mine)
 {
         typedef typename kc_lsm_kind<Word>::ordered ordered;
         const uint32_t a_begin = a, b_begin = b, both = a + b, both_ends = a_end + b_end;
@@ -331,7 +331,7 @@ static __device__ void take_share(const Word *words, const uint32_t *values, uin
 }
 
 template <class T, int HALF>
-static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], const T (&back)[HALF])
+static __device__ void put_part(T *to, uint32_t n, const T (&front)[HALF], const T (&back)[HALF])
 {
         T *last = to + n - 1;
 #pragma unroll
@@ -347,7 +347,7 @@ static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], cons
 template <class Word, int HALF>
 static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values)
 {
-        level_share<Word, HALF> mine;
+        lane_part<Word, HALF> mine;
         Word *words = words_in(chunk);
         uint32_t *values = values_in(chunk);
         uint32_t n = na + b.n, each = each_of(n), begin = kc_warp_lane() * each;
@@ -357,12 +357,12 @@ static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part 
                                      kc_lsm_ordered_words(words + b.begin), b.n, mine.begin);
         uint32_t a_end = shuffle(a, kc_warp_lane() + 1);
         a_end = kc_warp_lane() == 31 ? na : a_end;
-        take_share(words, values, a, a_end, b.begin + mine.begin - a,
-                   b.begin + mine.begin + mine.n - a_end, with_values, &mine);
+        take_part(words, values, a, a_end, b.begin + mine.begin - a,
+                  b.begin + mine.begin + mine.n - a_end, with_values, &mine);
         __syncwarp();
-        put_share(words + mine.begin, mine.n, mine.front, mine.back);
+        put_part(words + mine.begin, mine.n, mine.front, mine.back);
         if (with_values)
-                put_share(values + mine.begin, mine.n, mine.front_values, mine.back_values);
+                put_part(values + mine.begin, mine.n, mine.front_values, mine.back_values);
         __syncwarp();
 }
 

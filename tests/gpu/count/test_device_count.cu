@@ -388,9 +388,9 @@ static void filters_see_whole_counts(void **state)
                                 }
 }
 
-/* Tables that are drained after every few k-mers, so that almost all counts are partial: in one pass
- * and many, in rounds, and with reads anywhere. Filters must see the whole sums, and those must
- * saturate once. */
+/* Tables that are drained after every few k-mers, so that almost all counts are partial: in one
+ * pass and many, in rounds, and with reads anywhere. Filters must see the whole sums, and those
+ * must saturate once. */
 static void tiny_tables(void **state)
 {
         (void)state;

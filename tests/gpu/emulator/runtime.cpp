@@ -243,11 +243,11 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
         return cudaSuccess;
 }
 
-/* Keep what is freed: the next allocation else faults every one of its pages in again, because it is
- * poisoned, and that takes longer than most tests. */
+/* Keep what is freed: the next allocation else faults every one of its pages in again, because it
+ * is poisoned, and that takes longer than most tests. */
 #ifdef __SANITIZE_ADDRESS__
-/* The sanitizer's malloc maps each large block anew, so these are kept here. Like the sanitizer, wait
- * with the next use of a block, so that accesses after it is freed are found. */
+/* The sanitizer's malloc maps each large block anew, so these are kept here. Like the sanitizer,
+ * wait with the next use of a block, so that accesses after it is freed are found. */
 enum : size_t { LARGE_NBYTES = 128 << 10, WAITING_NBYTES = 64 << 20, KEPT_NBYTES = 256 << 20 };
 
 struct kept_blocks {

@@ -1,7 +1,7 @@
 /*
  * The counter over several devices when one of them has little memory, when memory runs out at each
- * allocation, and when copies between devices fail: it produces the whole run or fails as it should,
- * and releases all memory.
+ * allocation, and when copies between devices fail: it produces the whole run or fails as it
+ * should, and releases all memory.
  */
 #include "scarcity.h"
 
@@ -104,8 +104,8 @@ static void one_large_device(void **state)
         assert_int_equal(work.report.parts[0].nkmers, work.totals.nkmers);
 }
 
-/* Returns how many attempts met the scarcity; *nthrough is increased by those that produced the whole
- * run. */
+/* Returns how many attempts met the scarcity; *nthrough is increased by those that produced the
+ * whole run. */
 static int try_all(enum kc_scarcity kind, uint64_t batch_nkmers, enum kc_status wanted,
                    int *nthrough)
 {
@@ -139,8 +139,8 @@ static void no_device_memory(void **state)
         assert_true(try_all(KC_SCARCITY_DEVICE, 0, KC_ENOMEM, &nthrough) > 20);
 }
 
-/* Others take all that is free, on one device after the other. Reads that leave the first device are
- * read from the host by all, and runs move there, too. */
+/* Others take all that is free, on one device after the other. Reads that leave the first device
+ * are read from the host by all, and runs move there, too. */
 static void device_memory_taken_by_others(void **state)
 {
         int nthrough = 0;

@@ -1,7 +1,7 @@
 /*
- * The parts of a run on their way to the sink: a part whose writer waits does not hold up the others,
- * and if no more memory can be pinned, the run goes through the slots there are. And several lanes, which
- * put ranges in turn, produce the run that one would.
+ * The parts of a run on their way to the sink: a part whose writer waits does not hold up the
+ * others, and if no more memory can be pinned, the run goes through the slots there are. And
+ * several lanes, which put ranges in turn, produce the run that one would.
  */
 #include "scarcity.h"
 
@@ -270,7 +270,8 @@ struct lanes {
         std::vector<struct kc_gpu_run<kc_key64>> ranges;
 };
 
-/* Some ranges are empty or shorter than a block; others are longer than what a lane encodes at once. */
+/* Some ranges are empty or shorter than a block; others are longer than what a lane encodes at
+ * once. */
 static void cut(struct lanes *l, uint64_t seed)
 {
         const struct kc_gpu_run<kc_key64> run = l->passage.run;
@@ -386,7 +387,8 @@ static void lanes_take_turns(void **)
                 }
 }
 
-/* A filter that drops what it should not see is noticed, in place of a file with the wrong blocks. */
+/* A filter that drops what it should not see is noticed, in place of a file with the wrong
+ * blocks. */
 static void a_broken_promise_is_noticed(void **)
 {
         struct collecting_sink state = {};

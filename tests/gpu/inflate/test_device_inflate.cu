@@ -227,8 +227,8 @@ static void codes_of_all_lengths(void **)
         check_all_sound(set);
 }
 
-/* A dynamic block "ABA" whose codes are A, B, 256 and 257 with the lengths 1, 2, `other` and `other`,
- * of `nlitlen` symbols. match: the bit after a match of three; 2: no bit; -1: no match. */
+/* A dynamic block "ABA" whose codes are A, B, 256 and 257 with the lengths 1, 2, `other` and
+ * `other`, of `nlitlen` symbols. match: the bit after a match of three; 2: no bit; -1: no match. */
 static void add_small_block(struct set_of_blocks *set, const std::vector<unsigned> &distance,
                             int match, unsigned other, size_t nlitlen = 258)
 {

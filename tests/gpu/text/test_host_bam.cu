@@ -103,7 +103,8 @@ static void qualities(void **state)
 
 enum { NREFS = 3000 };
 
-/* What aligners write; the tags are numbers, as in the moves and probabilities of nanopore reads. */
+/* What aligners write; the tags are numbers, as in the moves and probabilities of nanopore
+ * reads. */
 static struct record usual_record(uint64_t *seed)
 {
         struct record r;

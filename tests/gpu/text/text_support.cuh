@@ -1,6 +1,6 @@
 /*
- * For the tests of text on the device: what the host's reader makes of a text, what the device makes
- * of it, their comparison, and made-up files.
+ * For the tests of text on the device: what the host's reader makes of a text, what the device
+ * makes of it, their comparison, and made-up files.
  */
 #ifndef KC_TESTS_GPU_TEXT_TEXT_SUPPORT_CUH
 #define KC_TESTS_GPU_TEXT_TEXT_SUPPORT_CUH

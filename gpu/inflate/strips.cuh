@@ -1,8 +1,8 @@
 /*
  * Decoding with all lanes of a warp.
  *
- * A window of the input is cut into 32 shares of equal length. Each lane decodes from the first bit
- * of its share up to the first symbol that begins after the share. Only for lane 0 is that bit
+ * A window of the input is cut into 32 strips of equal length. Each lane decodes from the first bit
+ * of its strip up to the first symbol that begins after the strip. Only for lane 0 is that bit
  * known to be the beginning of a symbol, but decoding from a wrong bit gets into step with the
  * right symbols after a few of them. Then each lane begins where the previous lane ended; those for
  * which that is another bit decode again, until there are none: usually twice. After round r, lane
@@ -17,8 +17,8 @@
  *      bit 10      set
  *      bits 16-30  distance - 1
  */
-#ifndef KC_GPU_INFLATE_SHARES_CUH
-#define KC_GPU_INFLATE_SHARES_CUH
+#ifndef KC_GPU_INFLATE_STRIPS_CUH
+#define KC_GPU_INFLATE_STRIPS_CUH
 
 #include "gpu/inflate/codes.cuh"
 
@@ -26,13 +26,13 @@ enum { KC_INFLATE_TOKEN_MATCH = 1 << 10 };
 
 /* Why a lane stopped. */
 enum kc_inflate_stop {
-        KC_INFLATE_AT_END = 0, /* of the share */
+        KC_INFLATE_AT_END = 0, /* of the strip */
         KC_INFLATE_AT_END_OF_BLOCK,
         KC_INFLATE_TOKENS_FULL,
         KC_INFLATE_NO_CODE, /* invalid data */
 };
 
-struct kc_inflate_share {
+struct kc_inflate_strip {
         uint32_t end; /* the bit after the last symbol */
         uint32_t ntokens, nbytes;
         enum kc_inflate_stop stop;
@@ -139,9 +139,9 @@ static __device__ inline enum kc_inflate_stop kc_inflate_step(
         return kc_inflate_take_other(scratch, list, word, entry);
 }
 
-/* Decode a share: from the bit `begin` on, while symbols begin before `end`. A step adds two
+/* Decode a strip: from the bit `begin` on, while symbols begin before `end`. A step adds two
  * tokens at most, and one may follow the last. */
-static __device__ inline struct kc_inflate_share kc_inflate_decode(
+static __device__ inline struct kc_inflate_strip kc_inflate_decode(
         const struct kc_inflate_scratch *scratch, uint32_t *tokens, uint32_t begin, uint32_t end)
 {
         struct kc_inflate_list list = { tokens, begin };
@@ -157,23 +157,23 @@ static __device__ inline struct kc_inflate_share kc_inflate_decode(
 }
 
 /*
- * Decode a window: shares of `span` bits from the bit `begin` of the input on; it ends at the bit
- * `end`, if not before. *nlanes: how many lanes' shares count; the last of these says why and where
+ * Decode a window: strips of `span` bits from the bit `begin` of the input on; it ends at the bit
+ * `end`, if not before. *nlanes: how many lanes' strips count; the last of these says why and where
  * the window ends.
  */
-static __device__ inline struct kc_inflate_share kc_inflate_window(
+static __device__ inline struct kc_inflate_strip kc_inflate_window(
         struct kc_inflate_scratch *scratch, uint32_t begin, uint32_t end, uint32_t span,
         uint32_t *nlanes)
 {
         const uint32_t lane = kc_warp_lane();
         uint32_t *tokens = scratch->tokens + lane * KC_INFLATE_NTOKENS;
-        const uint32_t share_end = min(begin + (lane + 1) * span, end);
+        const uint32_t strip_end = min(begin + (lane + 1) * span, end);
         uint32_t at = begin + lane * span;
-        struct kc_inflate_share found;
+        struct kc_inflate_strip found;
         bool again = true;
         for (;;) {
                 if (again)
-                        found = kc_inflate_decode(scratch, tokens, at, share_end);
+                        found = kc_inflate_decode(scratch, tokens, at, strip_end);
                 __syncwarp();
                 const uint32_t below = __shfl_up_sync(UINT32_MAX, found.end, 1);
                 const uint32_t stops = __ballot_sync(UINT32_MAX, found.stop != KC_INFLATE_AT_END);
