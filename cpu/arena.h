@@ -36,9 +36,9 @@ struct kc_arena {
         atomic_size_t used_nbytes; /* cut into slabs so far */
         atomic_int ncutting;       /* threads that may be about to add a slab to shared */
         pthread_mutex_t lock;      /* guards shared and nshared */
-        struct kc_arena_chunk
-                *shared; /* bunches of free chunks, each bunch linked through its first chunk */
-        size_t nshared;  /* bunches */
+        /* bunches of free chunks, each bunch linked through its first chunk */
+        struct kc_arena_chunk *shared;
+        size_t nshared; /* bunches */
         struct kc_arena_worker *workers;
 };
 

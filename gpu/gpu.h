@@ -56,10 +56,10 @@ struct kc_gpu_params {
                                   of what is free */
         size_t pinned_nbytes; /* bound on pinned host memory, which cannot be swapped out; 0:
                                   bounded by params->memory_nbytes alone */
-        uint64_t
-                batch_nkmers; /* most k-mers uploaded, counted or decoded at a time, and that one of
-                                  several devices merges; 0: chosen from the memory and the input */
-        bool read_ahead;      /* read while the device is being initialized; if that fails, the
+        /* The most k-mers uploaded, counted or decoded at a time, and that one of several devices
+         * merges; 0: chosen from the memory and the input. */
+        uint64_t batch_nkmers;
+        bool read_ahead; /* read while the device is being initialized; if that fails, the
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
         /* The files that the batches of kc_gpu_count's source come from, for the device to inflate
@@ -107,8 +107,8 @@ struct kc_job;
  * The CUDA engine: the contract of kc_cpu_count (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K.
  * The run is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, and
  * reads and runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on
- * the device. If sink->put_counts is set,
- * counts are tallied on the device, and only some k-mers are passed to put. Returns KC_EUSAGE,
+ * the device. If sink->put_counts is set, counts are tallied on the device, and only some k-mers are
+ * passed to put. Returns KC_EUSAGE,
  * KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace cannot be written, or what source or
  * sink return.
  */

@@ -93,8 +93,7 @@ static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_
                              struct kc_error *err)
 {
         enum kc_status status;
-        struct encode_plans<Key> plans = {
-        };
+        encode_plans<Key> plans = {};
         plans.firsts = e->found.firsts;
         plans.lasts = e->found.lasts;
         plans.heads = e->heads;

@@ -247,8 +247,7 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
                                    cudaEvent_t *marks, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct order_work<Key> work = {
-        };
+        order_work<Key> work = {};
         struct order_tables *tables = &work.tables;
         struct kc_gpu_run<Key> sorted = {
                 in->kmers_tmp, in->counts, 0, in->n

@@ -139,8 +139,7 @@ enum kc_status kc_coded_range_decode(struct kc_gpu *gpu, struct kc_coded_range<K
                                      struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_decode_range<Key> input = {
-        };
+        kc_decode_range<Key> input = {};
         size_t at = 0;
         input.words = range->words;
         input.blocks = range->blocks;

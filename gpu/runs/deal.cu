@@ -115,8 +115,7 @@ enum kc_status kc_deal_new(struct kc_deal<Key> *deal, const struct kc_deal_membe
                            size_t nmembers, size_t max_pairs, struct kc_error *err)
 {
         enum kc_status status;
-        struct cutting<Key> c = {
-        };
+        cutting<Key> c = {};
         *deal = {};
         deal->nmembers = nmembers;
         KC_TRY(begin(&c, members, nmembers, err));

@@ -329,8 +329,7 @@ static enum kc_status merge_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_r
                                     struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_range_cuts<Key> none = {
-        };
+        const kc_range_cuts<Key> none = {};
         struct kc_ranges<Key> *ranges = NULL;
         struct kc_gpu_run<Key> range;
         merged->on_host = true;
@@ -436,8 +435,7 @@ enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
                                struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_range_cuts<Key> none = {
-        };
+        const kc_range_cuts<Key> none = {};
         *range = {};
         if (lsm->ranges == NULL) {
                 KC_TRY(kc_gpu_lsm_plan(lsm, &max_pairs, err));

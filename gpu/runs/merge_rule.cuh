@@ -300,8 +300,7 @@ static enum kc_status merge_by(struct kc_gpu *gpu, const struct kc_gpu_run<Key, 
                                struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_merge<Key, Value> merge = {
-        };
+        kc_gpu_merge<Key, Value> merge = {};
         *result = {};
         KC_TRY(plan_by(gpu, &merge, a, b, rule, err));
         KC_TRY(kc_gpu_run_new(gpu, result, merge.n, err));

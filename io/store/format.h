@@ -101,9 +101,9 @@ struct kc_run_record {
         uint64_t ndropped_kmers;
         uint64_t min_count;
         uint32_t max_count;
-        uint32_t
-                mixed; /* of enum kc_mixed. Earlier versions read max_count and mixed as one number,
-                           which no count exceeds either */
+        /* of enum kc_mixed. Earlier versions read max_count and mixed as one number, which no count
+         * exceeds either */
+        uint32_t mixed;
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;
         uint64_t nsaturated;

@@ -156,8 +156,7 @@ static enum kc_status find_sorted(const struct kc_lsm_map<Word> *map, const Word
                                   uint32_t *values, uint8_t *found, struct kc_error *err)
 {
         enum kc_status status;
-        struct queries<Word> queries = {
-        };
+        queries<Word> queries = {};
         KC_TRY(take_queries(map, &queries, n < SLICE ? n : (size_t)SLICE, err));
         for (size_t at = 0; at < n; at += queries.cap) {
                 size_t m = n - at < queries.cap ? n - at : queries.cap;

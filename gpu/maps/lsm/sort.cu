@@ -567,8 +567,7 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
                                  Word *fences, bool *done, struct kc_error *err)
 {
         enum kc_status status;
-        struct lsm_sorting<Word> s = {
-        };
+        lsm_sorting<Word> s = {};
         *done = false;
         if (n > MAX_LENGTH)
                 return KC_OK;

@@ -120,8 +120,7 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
                 size_t i = first + kc_warp_lane();
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
                 bool active = i < args.ops.n && (due >> kc_warp_lane() & 1);
-                struct kc_slab_op<Layout> op = {
-                };
+                kc_slab_op<Layout> op = {};
                 bool valid = active && read_op<Layout, KIND>(args, i, &op);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);

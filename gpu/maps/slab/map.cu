@@ -143,8 +143,7 @@ static enum kc_status launch(const struct kc_slab_map<Layout> *map,
                              const struct kc_slab_ops<Layout> *ops, bool resume,
                              struct kc_error *err)
 {
-        struct run_args<Layout> args = {
-        };
+        run_args<Layout> args = {};
         args.lists = lists_of(map);
         args.pool = kc_slab_pool_view_of(&map->pool);
         args.ops = *ops;
@@ -451,8 +450,7 @@ static enum kc_status run_kind(struct kc_slab_map<Layout> *map, enum kc_slab_kin
                                const typename Layout::key *keys, const uint32_t *values, uint64_t n,
                                struct kc_error *err)
 {
-        struct kc_slab_ops<Layout> ops = {
-        };
+        kc_slab_ops<Layout> ops = {};
         ops.n = n;
         ops.kind = kind;
         ops.keys = keys;
@@ -472,8 +470,7 @@ enum kc_status kc_slab_find(const struct kc_slab_map<Layout> *map, const typenam
                             uint32_t *values, uint64_t n, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_slab_ops<Layout> ops = {
-        };
+        kc_slab_ops<Layout> ops = {};
         ops.n = n;
         ops.kind = KC_SLAB_SEARCH;
         ops.keys = keys;

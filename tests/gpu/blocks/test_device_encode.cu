@@ -41,8 +41,7 @@ template <class Key>
 static struct expected<Key> expect(const std::vector<Key> &kmers,
                                    const std::vector<uint32_t> &counts, uint32_t min,
                                    uint32_t max) {
-        struct expected<Key> e = {
-        };
+        expected<Key> e = {};
         for (size_t i = 0; i < kmers.size(); i++) {
                 if (counts[i] < min || counts[i] > max) {
                         e.dropped.ndistinct++;
@@ -316,8 +315,7 @@ static void too_many_pairs(void **state)
         (void)state;
         struct kc_error err = {};
         struct kc_gpu_encoder<kc_key64> *encoder = NULL;
-        struct kc_gpu_run<kc_key64> range = {
-        };
+        kc_gpu_run<kc_key64> range = {};
         struct kc_gpu_encoder_caps caps = { 1000, 1000, 1 };
         const struct kc_run_filter all = { 1, UINT32_MAX };
         size_t limit = gpu.limit_nbytes, nparts;

@@ -291,8 +291,7 @@ static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Wo
         }
         array<Word> device_from(from), device_to(to);
         array<uint64_t> starts(n + 1), counts(n), only_counts(n);
-        struct kc_lsm_ranges<Word> ranges = {
-        };
+        kc_lsm_ranges<Word> ranges = {};
         ranges.starts = starts.at;
         ranges.counts = counts.at;
         enum kc_status status =

@@ -118,8 +118,7 @@ template <class Layout> struct test_map {
                 device_array<key> device_keys(keys);
                 device_array<uint32_t> device_values(values), device_lists(lists), results(n),
                         hits((n + 31) / 32), numbers(cap), found(cap);
-                struct kc_slab_ops<Layout> device = {
-                };
+                kc_slab_ops<Layout> device = {};
                 device.n = n;
                 device.kind = n > 0 ? (enum kc_slab_kind)kinds[0] : KC_SLAB_SEARCH;
                 device.kinds = one_kind ? NULL : device_kinds.data;

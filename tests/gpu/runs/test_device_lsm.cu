@@ -137,8 +137,7 @@ template <class Key> static void try_history(uint64_t seed)
         struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".", 3,
                                           chunks[next_random(&state) % 4] };
         size_t limit = (size_t)(4 + next_random(&state) % 12) << 20;
-        struct history<Key> history = {
-        };
+        history<Key> history = {};
         begin(&history, limit, setup);
         uint64_t ndistinct = (uint64_t)1 << (next_random(&state) % 22);
         int count_bits = random_bool(&state) ? 32 : 3;
@@ -170,8 +169,7 @@ template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
         struct kc_error err = {};
         uint64_t state = 4;
         struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1, 12000 };
-        struct history<Key> history = {
-        };
+        history<Key> history = {};
         begin(&history, 6 << 20, setup);
         for (size_t i = 0; i < nruns; i++) {
                 insert(&history, random_run<Key>(3000, 1 << 20, &state, 32), 3000);
@@ -198,8 +196,7 @@ template <class Key> static void try_few_runs(void)
         struct kc_error err = {};
         uint64_t state = 5;
         struct kc_gpu_lsm_setup setup = { 0, ".", 0, 60000 };
-        struct history<Key> history = {
-        };
+        history<Key> history = {};
         begin(&history, 16 << 20, setup);
         finish(&history, 65536);
         begin(&history, 16 << 20, setup);
@@ -233,8 +230,7 @@ template <class Key> static void try_spare(void)
         struct kc_error err = {};
         uint64_t state = 7;
         struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 1, 12000 };
-        struct history<Key> history = {
-        };
+        history<Key> history = {};
         void *memory;
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<Key>(40000, 1 << 30, &state, 4), 40000);
@@ -297,8 +293,7 @@ static void test_failures(void **)
         struct kc_error err = {};
         uint64_t state = 6;
         struct kc_gpu_lsm_setup setup = { 0, "no/such/folder", 0, 0 };
-        struct history<kc_key64> history = {
-        };
+        history<kc_key64> history = {};
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<kc_key64>(1000, 1 << 30, &state, 4), 1000);
         assert_int_equal(kc_gpu_lsm_make_room(history.lsm, all_room(&history), &err), KC_EIO);
@@ -434,11 +429,9 @@ static void test_damage(void **)
         struct kc_gpu gpu = open_gpu(64 << 20);
         struct kc_host_store_setup setup = { 1 << 20, 0, ".", 1 };
         struct kc_host_store store;
-        struct kc_run_coder<kc_key64> coder = {
-        };
+        kc_run_coder<kc_key64> coder = {};
         struct kc_lsm_run<kc_key64> *run = (struct kc_lsm_run<kc_key64> *)calloc(1, sizeof *run);
-        const struct kc_range_cuts<kc_key64> none = {
-        };
+        const kc_range_cuts<kc_key64> none = {};
         struct kc_ranges<kc_key64> *ranges;
         struct kc_gpu_run<kc_key64> range;
         uint64_t *nsaturated, damage = UINT64_MAX;
@@ -473,8 +466,7 @@ static void test_stopped(void **)
                 uint64_t state = 9;
                 struct kc_gate gate;
                 struct kc_gpu_run<kc_key64> range;
-                struct history<kc_key64> history = {
-                };
+                history<kc_key64> history = {};
                 kc_gate_init(&gate, NULL);
                 setup.gate = &gate;
                 begin(&history, 16 << 20, setup);
