@@ -174,18 +174,12 @@ static double seconds(struct timeval t)
         return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
-double machine_user_seconds(void)
+void machine_cpu_seconds(double *user, double *system)
 {
         struct rusage usage = { 0 };
         getrusage(RUSAGE_SELF, &usage);
-        return seconds(usage.ru_utime);
-}
-
-double machine_system_seconds(void)
-{
-        struct rusage usage = { 0 };
-        getrusage(RUSAGE_SELF, &usage);
-        return seconds(usage.ru_stime);
+        *user = seconds(usage.ru_utime);
+        *system = seconds(usage.ru_stime);
 }
 
 uint64_t machine_raise_open_files(void)

@@ -20,8 +20,7 @@ uint64_t machine_available_nbytes(void);
 uint64_t machine_peak_nbytes(void);
 
 /* CPU time of this process. */
-double machine_user_seconds(void);
-double machine_system_seconds(void);
+void machine_cpu_seconds(double *user, double *system);
 
 /* Raise this process's limit on open files (ulimit -n) as far as the system allows. Returns the
  * limit. */

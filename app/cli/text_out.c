@@ -66,7 +66,7 @@ enum kc_status text_out_open(struct text_out *out, const char *path, bool replac
         return KC_OK;
 }
 
-static bool write_through(struct text_out *out, const char *text, size_t nbytes)
+static void write_through(struct text_out *out, const char *text, size_t nbytes)
 {
         while (nbytes > 0 && out->failure == 0) {
                 ssize_t n = write(out->fd, text, nbytes);
@@ -77,46 +77,42 @@ static bool write_through(struct text_out *out, const char *text, size_t nbytes)
                         out->failure = errno;
                 }
         }
-        return out->failure == 0;
 }
 
-bool text_out_flush(struct text_out *out)
+void text_out_flush(struct text_out *out)
 {
-        size_t used = out->used;
+        write_through(out, out->buffer, out->used);
         out->used = 0;
-        return write_through(out, out->buffer, used);
 }
 
-bool text_out_write(struct text_out *out, const void *text, size_t nbytes)
+void text_out_write(struct text_out *out, const void *text, size_t nbytes)
 {
-        if (nbytes > sizeof out->buffer - out->used) {
+        if (nbytes > sizeof out->buffer - out->used)
                 text_out_flush(out);
-                if (nbytes >= sizeof out->buffer)
-                        return write_through(out, text, nbytes);
+        if (nbytes >= sizeof out->buffer) {
+                write_through(out, text, nbytes);
+                return;
         }
         memcpy(out->buffer + out->used, text, nbytes);
         out->used += nbytes;
-        return out->failure == 0;
 }
 
-bool text_out_puts(struct text_out *out, const char *text)
+void text_out_puts(struct text_out *out, const char *text)
 {
-        return text_out_write(out, text, strlen(text));
+        text_out_write(out, text, strlen(text));
 }
 
-bool text_out_printf(struct text_out *out, const char *format, ...)
+void text_out_printf(struct text_out *out, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
         char *text = message_format(format, args);
         va_end(args);
-        if (text == NULL) {
-                out->failure = out->failure ? out->failure : ENOMEM;
-                return false;
-        }
-        text_out_puts(out, text);
+        if (text != NULL)
+                text_out_puts(out, text);
+        else if (out->failure == 0)
+                out->failure = ENOMEM;
         free(text);
-        return out->failure == 0;
 }
 
 void text_out_words(struct text_out *out, const char *text, int column, int indent, int width)

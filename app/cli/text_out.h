@@ -2,7 +2,7 @@
  * Buffered text output to standard output or a file; every write is checked.
  *
  * The first failure is kept, and later writes do nothing, so callers may go on writing and check
- * once, at text_out_close; long loops check what text_out_write returns.
+ * once, at text_out_close; long loops check text_out_status.
  *
  * A regular file appears under its name only when it is complete (base/new_file.h).
  */
@@ -39,18 +39,17 @@ bool text_out_makes_file(const char *path);
 enum kc_status text_out_open(struct text_out *out, const char *path, bool replace,
                              struct kc_error *err);
 
-/* Each returns false once any write has failed. */
-bool text_out_write(struct text_out *out, const void *text, size_t nbytes);
-bool text_out_puts(struct text_out *out, const char *text);
+void text_out_write(struct text_out *out, const void *text, size_t nbytes);
+void text_out_puts(struct text_out *out, const char *text);
 /* What the arguments hold is shown, not obeyed: see message_format. */
-bool text_out_printf(struct text_out *out, const char *format, ...)
+void text_out_printf(struct text_out *out, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
 /* Print the words of text, which is ASCII, from this column on. Lines break at "\n" in text and
  * before they are longer than width, and later lines are indented. Ends with a newline. */
 void text_out_words(struct text_out *out, const char *text, int column, int indent, int width);
 
-bool text_out_flush(struct text_out *out);
+void text_out_flush(struct text_out *out);
 
 /* KC_EIO for the first write that failed. */
 enum kc_status text_out_status(const struct text_out *out, struct kc_error *err);

@@ -142,12 +142,14 @@ double writing_seconds(const struct writing *w)
 void writing_json_costs(struct json *json, const struct writing *w,
                         const struct writing_stage *stages, size_t nstages)
 {
+        double user, system;
+        machine_cpu_seconds(&user, &system);
         json_begin(json, "seconds", '{');
         for (size_t i = 0; i < nstages; i++)
                 json_real(json, stages[i].name, stages[i].seconds);
         json_real(json, "wall", writing_seconds(w));
-        json_real(json, "user", machine_user_seconds());
-        json_real(json, "system", machine_system_seconds());
+        json_real(json, "user", user);
+        json_real(json, "system", system);
         json_end(json, '}');
         json_number(json, "peak_memory_bytes", machine_peak_nbytes());
 }
