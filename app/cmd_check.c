@@ -115,11 +115,9 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
 #define FIELD(member) offsetof(struct check_settings, member)
 
 static const struct option_spec check_options[] = {
-        { .type = OPTION_OUTPUT,
-          .name = "repair",
-          .argument = "COPY.kc",
-          .offset = FIELD(repair),
-          .help = "Write everything that is sound to COPY.kc. FILE.kc stays as it is." },
+        OPTION(OUTPUT, "repair", FIELD(repair),
+               "Write everything that is sound to COPY.kc. FILE.kc stays as it is.",
+               .argument = "COPY.kc"),
         OPTION_FORCE(FIELD(force)),
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_JSON(FIELD(json)),
@@ -145,11 +143,10 @@ const struct command command_check = {
                 "another process is adding to the file, check examines the state before that, "
                 "and prints a second line that says so.\n\n"
                 "With --repair, the newest state that can be found is copied to another file, "
-                "without its damaged parts. Each loss is reported with the range of k-mers that "
-                "it lies in; what a run of counts has lost is recorded as dropped. If "
-                "tombstones are lost, k-mers that were removed may reappear. The exit code is 0 "
-                "if nothing is lost; otherwise it is 1, with a summary of what is missing, and "
-                "the copy is kept.",
+                "without its damaged parts. Each loss is reported with the range of k-mers that it "
+                "lies in; what a run of counts has lost is recorded as dropped. If tombstones are "
+                "lost, k-mers that were removed may reappear. The exit code is 0 if nothing is "
+                "lost; otherwise it is 1, with a summary of what is missing, and the copy is kept.",
         .examples = "  kcount check reads.kc\n"
                     "  kcount check damaged.kc --repair rescued.kc\n",
         .options = check_options,

@@ -20,46 +20,30 @@ static const struct option_spec count_options[] = {
         COUNT_KMER(", or several: 21,31,51. Required. Up to 16 lengths are counted in one "
                    "run, each into a file of its own. If -k is given more than once, all "
                    "of its numbers are counted."),
-        { .type = OPTION_OUTPUT,
-          .letter = 'o',
-          .name = "output",
-          .argument = "FILE",
-          .offset = FIELD(output),
-          .help = "The .kc file; default: reads.kc for reads.fq.gz. The default is the first "
-                  "input's name without its sequence and compression endings, plus .kc, in the "
-                  "current folder. With several k, .k21 and so on comes before .kc: x.k21.kc, "
-                  "x.k31.kc." },
+        OPTION(OUTPUT, "output", FIELD(output),
+               "The .kc file; default: reads.kc for reads.fq.gz. The default is the first input's "
+               "name without its sequence and compression endings, plus .kc, in the current "
+               "folder. With several k, .k21 and so on comes before .kc: x.k21.kc, x.k31.kc.",
+               .letter = 'o', .argument = "FILE"),
         COUNT_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
-        { .type = OPTION_FLAG,
-          .name = "gather",
-          .offset = FIELD(gather),
-          .group = OPTION_DEVICES,
-          .needs = OPTION_NEEDS_MPI,
-          .help = "Let the first of several processes write the whole output. Default: each "
-                  "process that can open the output file writes its own part. The output is the "
-                  "same. With one process, this has no effect." },
-        { .type = OPTION_FLAG,
-          .name = "reader-only",
-          .offset = FIELD(reader_only),
-          .hidden = true,
-          .help = "Read and parse, count and write nothing, for benchmarks." },
+        OPTION(FLAG, "gather", FIELD(gather),
+               "Let the first of several processes write the whole output. Default: each "
+               "process that can open the output file writes its own part. The output is the "
+               "same. With one process, this has no effect.",
+               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_MPI),
+        OPTION(FLAG, "reader-only", FIELD(reader_only),
+               "Read and parse, count and write nothing, for benchmarks.", .hidden = true),
         COUNT_STRANDED,
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
-        { .type = OPTION_TEXT,
-          .name = "format",
-          .argument = "FORMAT",
-          .words = EXPORTING_FORMAT_WORDS,
-          .offset = FIELD(format),
-          .help = "Also write " EXPORTING_FORMATS
-                  ". 'kcount export --to FORMAT' writes the same. The output's ending .kc "
-                  "becomes .kff, .jf, .tsv or .arrow; kmc and fastk add their own endings. If "
-                  "only the export fails, the .kc file is kept." },
-        { .type = OPTION_FLAG,
-          .name = "histogram",
-          .offset = FIELD(histogram),
-          .help = "Include the histogram in the --json summary." },
+        OPTION(TEXT, "format", FIELD(format),
+               "Also write " EXPORTING_FORMATS
+               ". 'kcount export --to FORMAT' writes the same. The output's ending .kc "
+               "becomes .kff, .jf, .tsv or .arrow; kmc and fastk add their own endings. If "
+               "only the export fails, the .kc file is kept.",
+               .argument = "FORMAT", .words = EXPORTING_FORMAT_WORDS),
+        OPTION(FLAG, "histogram", FIELD(histogram), "Include the histogram in the --json summary."),
         OPTION_FORCE(FIELD(force)),
         { 0 },
 };

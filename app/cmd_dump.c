@@ -51,18 +51,12 @@ out:
 #define FIELD(member) offsetof(struct dump_settings, member)
 
 static const struct option_spec dump_options[] = {
-        { .type = OPTION_FLAG,
-          .name = "fasta",
-          .offset = FIELD(fasta),
-          .help = "Print FASTA with the counts as names. 'jellyfish dump' prints the same." },
-        { .type = OPTION_TEXT,
-          .name = "columns",
-          .argument = "SEPARATOR",
-          .words = "tab space",
-          .offset = FIELD(columns),
-          .help = "Separator between a k-mer and its count: tab or space. kmc_dump, kmc_tools "
-                  "and 'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. "
-                  "Default: tab." },
+        OPTION(FLAG, "fasta", FIELD(fasta),
+               "Print FASTA with the counts as names. 'jellyfish dump' prints the same."),
+        OPTION(TEXT, "columns", FIELD(columns),
+               "Separator between a k-mer and its count: tab or space. kmc_dump, kmc_tools and "
+               "'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. Default: tab.",
+               .argument = "SEPARATOR", .words = "tab space"),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         DUMPING_OPTIONS(FIELD(common)),

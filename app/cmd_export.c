@@ -141,37 +141,23 @@ static char *propose_output(const struct invocation *call)
 #define FIELD(member) offsetof(struct export_settings, member)
 
 static const struct option_spec export_options[] = {
-        { .type = OPTION_TEXT,
-          .name = "to",
-          .argument = "FORMAT",
-          .words = EXPORTING_FORMAT_WORDS,
-          .offset = FIELD(format),
-          .required = true,
-          .help = "The format: " EXPORTING_FORMATS "." },
-        { .type = OPTION_OUTPUT,
-          .letter = 'o',
-          .name = "output",
-          .argument = "NAME",
-          .offset = FIELD(output),
-          .required = true,
-          .propose = propose_output,
-          .help = "The file to write, or the beginning of the files' names. Required. An ending "
-                  "that the format adds may be included." },
+        OPTION(TEXT, "to", FIELD(format), "The format: " EXPORTING_FORMATS ".",
+               .argument = "FORMAT", .words = EXPORTING_FORMAT_WORDS, .required = true),
+        OPTION(OUTPUT, "output", FIELD(output),
+               "The file to write, or the beginning of the files' names. Required. An ending "
+               "that the format adds may be included.",
+               .letter = 'o', .argument = "NAME", .required = true, .propose = propose_output),
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
-        { .type = OPTION_TEXT,
-          .name = "from-kmer",
-          .argument = "FROM",
-          .offset = FIELD(from),
-          .help = "Leave out k-mers before FROM in alphabetical order. FROM may be shorter than "
-                  "k, and is then filled with A." },
-        { .type = OPTION_TEXT,
-          .name = "to-kmer",
-          .argument = "TO",
-          .offset = FIELD(to),
-          .help = "Leave out k-mers after TO in alphabetical order. TO may be shorter than k, "
-                  "and is then filled with T." },
+        OPTION(TEXT, "from-kmer", FIELD(from),
+               "Leave out k-mers before FROM in alphabetical order. FROM may be shorter than "
+               "k, and is then filled with A.",
+               .argument = "FROM"),
+        OPTION(TEXT, "to-kmer", FIELD(to),
+               "Leave out k-mers after TO in alphabetical order. TO may be shorter than k, "
+               "and is then filled with T.",
+               .argument = "TO"),
         OPTION_FORCE(FIELD(force)),
         WRITING_OPTIONS(FIELD(common)),
         { 0 },

@@ -32,18 +32,12 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
 }
 
 static const struct option_spec help_options[] = {
-        { .type = OPTION_TEXT,
-          .name = "completion",
-          .argument = "SHELL",
-          .words = "bash zsh fish",
-          .offset = offsetof(struct help_settings, completion),
-          .help = "Print a script for bash, zsh or fish that completes commands, options and names "
-                  "of files. The installation puts it where the shell looks for it." },
-        { .type = OPTION_FLAG,
-          .name = "man",
-          .offset = offsetof(struct help_settings, man),
-          .help = "Print the manual page.",
-          .hidden = true },
+        OPTION(TEXT, "completion", offsetof(struct help_settings, completion),
+               "Print a script for bash, zsh or fish that completes commands, options and names "
+               "of files. The installation puts it where the shell looks for it.",
+               .argument = "SHELL", .words = "bash zsh fish"),
+        OPTION(FLAG, "man", offsetof(struct help_settings, man), "Print the manual page.",
+               .hidden = true),
         { 0 },
 };
 

@@ -285,32 +285,21 @@ out:
 }
 
 static const struct option_spec hist_options[] = {
-        { .type = OPTION_FLAG,
-          .name = "plot",
-          .offset = offsetof(struct hist_settings, plot),
-          .help = "Draw bars instead of the table. Below them it prints where errors end, the "
-                  "peak, and the approximate genome size." },
-        { .type = OPTION_NUMBER,
-          .name = "max-count",
-          .argument = "N",
-          .min = 1,
-          .max = UINT32_MAX,
-          .preset = "10000",
-          .offset = offsetof(struct hist_settings, max_count),
-          .help = "Add all k-mers with a count over N to row N." },
-        { .type = OPTION_FLAG,
-          .name = "genomescope",
-          .offset = offsetof(struct hist_settings, genomescope),
-          .help = "Let GenomeScope include all repeats in the genome size. Row N is the sum of all "
-                  "counts from N up, divided by N and rounded down, instead of the number of "
-                  "k-mers. FastK's Histex -G does the same with N = 1000." },
-        { .type = OPTION_FLAG,
-          .name = "jellyfish",
-          .offset = offsetof(struct hist_settings, jellyfish),
-          .help = "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates "
-                  "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
-                  "MultiQC's Jellyfish module draws files of this form whose names end with "
-                  "_jf.hist." },
+        OPTION(FLAG, "plot", offsetof(struct hist_settings, plot),
+               "Draw bars instead of the table. Below them it prints where errors end, the "
+               "peak, and the approximate genome size."),
+        OPTION(NUMBER, "max-count", offsetof(struct hist_settings, max_count),
+               "Add all k-mers with a count over N to row N.", .argument = "N", .min = 1,
+               .max = UINT32_MAX, .preset = "10000"),
+        OPTION(FLAG, "genomescope", offsetof(struct hist_settings, genomescope),
+               "Let GenomeScope include all repeats in the genome size. Row N is the sum of all "
+               "counts from N up, divided by N and rounded down, instead of the number of "
+               "k-mers. FastK's Histex -G does the same with N = 1000."),
+        OPTION(FLAG, "jellyfish", offsetof(struct hist_settings, jellyfish),
+               "Print as 'jellyfish histo -h N' does; N: --max-count. A space separates "
+               "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
+               "MultiQC's Jellyfish module draws files of this form whose names end with "
+               "_jf.hist."),
         OPTION_MIN(COUNT_FIELD(min_count)),
         OPTION_MAX(COUNT_FIELD(max_count)),
         COUNT_KMER("; required for reads. Only one k is possible, but -k may be repeated "

@@ -237,28 +237,18 @@ static char *propose_output(const struct invocation *call)
 #define FIELD(member) offsetof(struct import_settings, member)
 
 static const struct option_spec import_options[] = {
-        { .type = OPTION_OUTPUT,
-          .letter = 'o',
-          .name = "output",
-          .argument = "FILE",
-          .required = true,
-          .propose = propose_output,
-          .offset = FIELD(output),
-          .help = "The .kc file to write. Required." },
+        OPTION(OUTPUT, "output", FIELD(output), "The .kc file to write. Required.", .letter = 'o',
+               .argument = "FILE", .required = true, .propose = propose_output),
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MEMORY(FIELD(memory_nbytes)),
         OPTION_TMP(FIELD(tmp)),
-        { .type = OPTION_FLAG,
-          .name = "canonical",
-          .offset = FIELD(canonical),
-          .help = "Count a k-mer and its reverse complement together. The one that comes first "
-                  "in the alphabet is kept, with the sum of both counts." },
-        { .type = OPTION_FLAG,
-          .name = "stranded",
-          .offset = FIELD(stranded),
-          .help = "Treat the k-mers of text as stranded. Default: they are stranded unless all "
-                  "of them are canonical. This option is an error for a file that declares its "
-                  "k-mers canonical." },
+        OPTION(FLAG, "canonical", FIELD(canonical),
+               "Count a k-mer and its reverse complement together. The one that comes first "
+               "in the alphabet is kept, with the sum of both counts."),
+        OPTION(FLAG, "stranded", FIELD(stranded),
+               "Treat the k-mers of text as stranded. Default: they are stranded unless all "
+               "of them are canonical. This option is an error for a file that declares its "
+               "k-mers canonical."),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         OPTION_FORCE(FIELD(force)),

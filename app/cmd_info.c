@@ -138,10 +138,7 @@ static enum kc_status run_info(const struct invocation *call, struct kc_error *e
 
 static const struct option_spec info_options[] = {
         OPTION_JSON(FIELD(json)),
-        { .type = OPTION_FLAG,
-          .name = "devices",
-          .offset = FIELD(devices),
-          .help = "List the CUDA devices instead." },
+        OPTION(FLAG, "devices", FIELD(devices), "List the CUDA devices instead."),
         { 0 },
 };
 

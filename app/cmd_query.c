@@ -229,17 +229,13 @@ out:
 #define FIELD(member) offsetof(struct query_settings, member)
 
 static const struct option_spec query_options[] = {
-        { .type = OPTION_TEXT,
-          .letter = 'f',
-          .name = "file",
-          .argument = "FILE",
-          .offset = FIELD(file),
-          .is_input = true,
-          .help = "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
-                  "the arguments. In a text file, the first field of each line is used. The "
-                  "file may be compressed with gzip, BGZF or zstd; - is standard input. For "
-                  "k-mers that contain letters other than A, C, G, T and U, and for sequences "
-                  "shorter than k, no line is printed; they are reported on standard error." },
+        OPTION(TEXT, "file", FIELD(file),
+               "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
+               "the arguments. In a text file, the first field of each line is used. The "
+               "file may be compressed with gzip, BGZF or zstd; - is standard input. For "
+               "k-mers that contain letters other than A, C, G, T and U, and for sequences "
+               "shorter than k, no line is printed; they are reported on standard error.",
+               .letter = 'f', .argument = "FILE", .is_input = true),
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },

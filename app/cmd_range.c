@@ -37,11 +37,9 @@ out:
 #define FIELD(member) offsetof(struct range_settings, member)
 
 static const struct option_spec range_options[] = {
-        { .type = OPTION_FLAG,
-          .name = "count",
-          .offset = FIELD(count),
-          .help = "Print only the number of k-mers and the sum of counts. A tab separates the "
-                  "two." },
+        OPTION(FLAG, "count", FIELD(count),
+               "Print only the number of k-mers and the sum of counts. A tab separates the "
+               "two."),
         DUMPING_OPTIONS(FIELD(common)),
         OPTION_THREADS(FIELD(common.common.nthreads)),
         OPTION_QUIET(FIELD(common.common.quiet)),

@@ -223,28 +223,18 @@ out:
 #define FIELD(member) offsetof(struct remove_settings, member)
 
 static const struct option_spec remove_options[] = {
-        { .type = OPTION_TEXT,
-          .letter = 'f',
-          .name = "file",
-          .argument = "FILE",
-          .offset = FIELD(file),
-          .is_input = true,
-          .help = "Remove all k-mers of a FASTA, FASTQ or text file. In a text file, the first "
-                  "field of each line is used, so that the output of dump can be given. The "
-                  "file may be compressed with gzip, BGZF or zstd; - is standard input. "
-                  "Sequences shorter than k and letters other than A, C, G, T and U are "
-                  "reported on standard error." },
+        OPTION(TEXT, "file", FIELD(file),
+               "Remove all k-mers of a FASTA, FASTQ or text file. In a text file, the first field "
+               "of each line is used, so that the output of dump can be given. The file may be "
+               "compressed with gzip, BGZF or zstd; - is standard input. Sequences shorter than k "
+               "and letters other than A, C, G, T and U are reported on standard error.",
+               .letter = 'f', .argument = "FILE", .is_input = true),
         OPTION_THREADS(FIELD(common.nthreads)),
-        { .type = OPTION_SIZE,
-          .letter = 'm',
-          .name = "memory",
-          .argument = "SIZE",
-          .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20,
-          .offset = FIELD(memory_nbytes),
-          .help = "Hard limit on memory, at least 256M; default: 1G. What does not fit is "
-                  "spilled to temporary files beside FILE.kc, and with little memory, fewer "
-                  "threads run than -t allows. One sequence of -f at a time is held in memory, "
-                  "however long." },
+        OPTION(SIZE, "memory", FIELD(memory_nbytes),
+               "Hard limit on memory, at least 256M; default: 1G. What does not fit is spilled to "
+               "temporary files beside FILE.kc, and with little memory, fewer threads run than -t "
+               "allows. One sequence of -f at a time is held in memory, however long.",
+               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
         OPTION_DEVICE(FIELD(device)),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),

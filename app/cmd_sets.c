@@ -65,15 +65,10 @@ static char *propose_output(const struct invocation *call)
 
 #define FIELD(member) COMBINE_FIELD(member)
 
-/* clang-format off */
 #define OUTPUT_OPTION \
-        { .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
-          .offset = FIELD(output), .required = true, .propose = propose_output, \
-          .help = "The .kc file to write. Required." }
-#define COMMON_OPTIONS \
-        COMBINE_OPTIONS, \
-        OPTION_FORCE(FIELD(force))
-/* clang-format on */
+        OPTION(OUTPUT, "output", FIELD(output), "The .kc file to write. Required.", .letter = 'o', \
+               .argument = "FILE", .required = true, .propose = propose_output)
+#define COMMON_OPTIONS COMBINE_OPTIONS, OPTION_FORCE(FIELD(force))
 
 #define ALIKE \
         "All files must have the same k and strands. 'kcount merge --help' says more about them."
@@ -94,9 +89,8 @@ const struct command command_merge = {
                 "as a whole, without the k-mers that were removed from it. The result has one "
                 "run.\n\n"
                 "@LIST is a file that names one .kc file per line; blank lines and lines that "
-                "begin with # are skipped. If there are more files than the system lets a "
-                "process keep open (ulimit -n), some are opened again for each read, with the "
-                "same result.",
+                "begin with # are skipped. If there are more files than the system lets a process "
+                "keep open (ulimit -n), some are opened again for each read, with the same result.",
         .examples = "  kcount merge lane1.kc lane2.kc lane3.kc -o sample.kc\n",
         .options = merge_options,
         .settings_nbytes = sizeof(struct combine_settings),
@@ -106,18 +100,14 @@ const struct command command_merge = {
 
 static const struct option_spec counted_options[] = {
         OUTPUT_OPTION,
-        { .type = OPTION_TEXT,
-          .name = "counts",
-          .argument = "RULE",
-          .words = "min max sum difference left right",
-          .offset = FIELD(counts),
-          .group = OPTION_SHARED,
-          .help = "Count of a k-mer: min, max, sum, left, right or difference; default: sum "
-                  "(intersect: min). It is computed from the counts in the files that have the "
-                  "k-mer, in the order given: min, max, sum (at most 4294967295), left (the "
-                  "count in the first of them), right (in the last), or difference (the count in "
-                  "the first file given, or 0, minus those in all others; the k-mer is left out "
-                  "if nothing remains)." },
+        OPTION(TEXT, "counts", FIELD(counts),
+               "Count of a k-mer: min, max, sum, left, right or difference; default: sum "
+               "(intersect: min). It is computed from the counts in the files that have the k-mer, "
+               "in the order given: min, max, sum (at most 4294967295), left (the count in the "
+               "first of them), right (in the last), or difference (the count in the first file "
+               "given, or 0, minus those in all others; the k-mer is left out if nothing remains).",
+               .argument = "RULE", .words = "min max sum difference left right",
+               .group = OPTION_SHARED),
         COMMON_OPTIONS,
         { 0 },
 };
@@ -154,15 +144,12 @@ const struct command command_intersect = {
 
 static const struct option_spec subtract_options[] = {
         OUTPUT_OPTION,
-        { .type = OPTION_TEXT,
-          .name = "counts",
-          .argument = "RULE",
-          .words = "left difference",
-          .offset = FIELD(counts),
-          .help = "Rule for counts: left or difference. Default: left. left: the k-mers of the "
-                  "first file that no other file has, with their count. difference: all k-mers "
-                  "whose count in the first file is above the sum of those in the others, with "
-                  "the difference as their count." },
+        OPTION(TEXT, "counts", FIELD(counts),
+               "Rule for counts: left or difference. Default: left. left: the k-mers of the "
+               "first file that no other file has, with their count. difference: all k-mers "
+               "whose count in the first file is above the sum of those in the others, with "
+               "the difference as their count.",
+               .argument = "RULE", .words = "left difference"),
         COMMON_OPTIONS,
         { 0 },
 };

@@ -11,31 +11,16 @@
 #include <string.h>
 
 const struct option_spec general_options[] = {
-        { .type = OPTION_FLAG,
-          .letter = 'h',
-          .name = "usage",
-          .offset = offsetof(struct invocation, wants_usage),
-          .group = OPTION_COMMON,
-          .help = "Print the usual options on one screen." },
-        { .type = OPTION_FLAG,
-          .name = "help",
-          .offset = offsetof(struct invocation, wants_help),
-          .group = OPTION_COMMON,
-          .help = "Explain the command and all of its options." },
-        { .type = OPTION_FLAG,
-          .letter = 'V',
-          .name = "version",
-          .offset = offsetof(struct invocation, wants_version),
-          .group = OPTION_COMMON,
-          .help = "Print the version." },
-        { .type = OPTION_FLAG,
-          .name = "no-mpi",
-          .offset = offsetof(struct invocation, without_mpi),
-          .group = OPTION_DEVICES,
-          .needs = OPTION_NEEDS_MPI,
-          .help = "Run alone, even if mpirun or srun started the process. kcount then does not "
-                  "look for the other processes. The environment variable KCOUNT_MPI=off does "
-                  "the same." },
+        OPTION(FLAG, "usage", offsetof(struct invocation, wants_usage),
+               "Print the usual options on one screen.", .letter = 'h', .group = OPTION_COMMON),
+        OPTION(FLAG, "help", offsetof(struct invocation, wants_help),
+               "Explain the command and all of its options.", .group = OPTION_COMMON),
+        OPTION(FLAG, "version", offsetof(struct invocation, wants_version), "Print the version.",
+               .letter = 'V', .group = OPTION_COMMON),
+        OPTION(FLAG, "no-mpi", offsetof(struct invocation, without_mpi),
+               "Run alone, even if mpirun or srun started the process. kcount then does not look "
+               "for the other processes. The environment variable KCOUNT_MPI=off does the same.",
+               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_MPI),
         { 0 },
 };
 

@@ -77,6 +77,13 @@ struct option_spec {
         enum option_need needs;
 };
 
+/* A row of a table of options: OPTION(FLAG, "force", offset, "What it does.", .letter = 'f', ...) */
+#define OPTION(type_name, long_name, field, text, ...) \
+        { \
+                .type = OPTION_##type_name, .name = (long_name), .offset = (field), .help = text, \
+                ##__VA_ARGS__ \
+        }
+
 enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
 
 /* KC_EUSAGE if --min is above --max. */
@@ -88,103 +95,71 @@ extern const struct option_spec general_options[];
 /* Options that several commands have in common. */
 #define OPTION_THREADS(field) OPTION_THREADS_OR(field, NULL)
 #define OPTION_THREADS_OR(field, other_meaning) \
-        { \
-                .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
-                .min = 1, .max = 1024, .offset = (field), .group = OPTION_SHARED, \
-                .mistaken = (other_meaning), .help = "Number of threads; default: all cores." \
-        }
+        OPTION(NUMBER, "threads", field, "Number of threads; default: all cores.", .letter = 't', \
+               .argument = "N", .min = 1, .max = 1024, .group = OPTION_SHARED, \
+               .mistaken = (other_meaning))
 #define OPTION_MEMORY(field) \
-        { \
-                .type = OPTION_SIZE, .letter = 'm', .name = "memory", .argument = "SIZE", \
-                .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, .offset = (field), \
-                .group = OPTION_SHARED, \
-                .help = "Hard limit on memory; default: 3/4 of free memory. It applies to the " \
-                        "whole process; examples: 8G, 1.5G, 500M (powers of 1024; at least " \
-                        "256M). What does not fit is spilled to temporary files, and with " \
-                        "little memory, fewer threads run than -t allows. With CUDA, it " \
-                        "covers what counting allocates, pinned memory included, but not what " \
-                        "the driver takes; merging on a device is limited by --gpu-memory." \
-        }
+        OPTION(SIZE, "memory", field, \
+               "Hard limit on memory; default: 3/4 of free memory. It applies to the " \
+               "whole process; examples: 8G, 1.5G, 500M (powers of 1024; at least " \
+               "256M). What does not fit is spilled to temporary files, and with " \
+               "little memory, fewer threads run than -t allows. With CUDA, it " \
+               "covers what counting allocates, pinned memory included, but not what " \
+               "the driver takes; merging on a device is limited by --gpu-memory.", \
+               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, \
+               .group = OPTION_SHARED)
 #define OPTION_TMP(field) \
-        { \
-                .type = OPTION_TEXT, .name = "tmp", .argument = "DIR", .offset = (field), \
-                .group = OPTION_COMMON, \
-                .help = "Folder for spilled data. Its files are deleted at the end, even " \
-                        "after a crash. Default: the output's folder; for hist, the current " \
-                        "one." \
-        }
+        OPTION(TEXT, "tmp", field, \
+               "Folder for spilled data. Its files are deleted at the end, even after a crash. " \
+               "Default: the output's folder; for hist, the current one.", \
+               .argument = "DIR", .group = OPTION_COMMON)
 #define OPTION_MIN(field) \
-        { \
-                .type = OPTION_NUMBER, .name = "min", .argument = "N", .min = 1, \
-                .max = UINT32_MAX, .preset = "1", .offset = (field), .group = OPTION_SHARED, \
-                .help = "Leave out k-mers with a count under N." \
-        }
+        OPTION(NUMBER, "min", field, "Leave out k-mers with a count under N.", .argument = "N", \
+               .min = 1, .max = UINT32_MAX, .preset = "1", .group = OPTION_SHARED)
 #define OPTION_MAX(field) \
-        { \
-                .type = OPTION_NUMBER, .name = "max", .argument = "N", .min = 1, \
-                .max = UINT32_MAX, .preset = "4294967295", .offset = (field), \
-                .group = OPTION_SHARED, .help = "Leave out k-mers with a count over N." \
-        }
+        OPTION(NUMBER, "max", field, "Leave out k-mers with a count over N.", .argument = "N", \
+               .min = 1, .max = UINT32_MAX, .preset = "4294967295", .group = OPTION_SHARED)
 #define OPTION_FORCE(field) \
-        { \
-                .type = OPTION_FLAG, .name = "force", .offset = (field), .group = OPTION_COMMON, \
-                .help = "Replace the output if it exists." \
-        }
+        OPTION(FLAG, "force", field, "Replace the output if it exists.", .group = OPTION_COMMON)
 #define OPTION_JSON(field) \
-        { \
-                .type = OPTION_FLAG, .name = "json", .offset = (field), .group = OPTION_COMMON, \
-                .help = "Print the summary or the result as JSON on standard output." \
-        }
+        OPTION(FLAG, "json", field, "Print the summary or the result as JSON on standard output.", \
+               .group = OPTION_COMMON)
 #define OPTION_QUIET(field) \
-        { \
-                .type = OPTION_FLAG, .name = "quiet", .offset = (field), .group = OPTION_COMMON, \
-                .help = "Print nothing on standard error but warnings and errors." \
-        }
+        OPTION(FLAG, "quiet", field, "Print nothing on standard error but warnings and errors.", \
+               .group = OPTION_COMMON)
 #define OPTION_NO_PROGRESS(field) \
-        { \
-                .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
-                .group = OPTION_COMMON, \
-                .help = "Show no progress bar. Default: there is one if standard error is a " \
-                        "terminal, unless TERM is dumb." \
-        }
+        OPTION(FLAG, "no-progress", field, \
+               "Show no progress bar. Default: there is one if standard error is a " \
+               "terminal, unless TERM is dumb.", \
+               .group = OPTION_COMMON)
 
 /* Options of commands that can use a device: which one, and how much of its memory. */
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field) \
-        { \
-                .type = OPTION_TEXT, .name = "device", .argument = "NAME", \
-                .words = "auto cpu cuda", .preset = "auto", .offset = (field), \
-                .group = OPTION_DEVICES, \
-                .help = "Where to count or merge: auto, cpu, cuda, or cuda:N for one of " \
-                        "several devices. The output is the same. Several devices count " \
-                        "together if they are listed, as in cuda:0,1; the first one reads and " \
-                        "writes. auto counts on one CUDA device if there is one; it merges on " \
-                        "a device if the files hold at least 14 million k-mers per thread; " \
-                        "for remove, it means cpu. A k above 128 is always left to the CPU. " \
-                        "With several processes (mpirun, srun), cuda gives each process on a " \
-                        "machine a device of its own, and auto means cpu." \
-        }
+        OPTION(TEXT, "device", field, \
+               "Where to count or merge: auto, cpu, cuda, or cuda:N for one of several devices. " \
+               "The output is the same. Several devices count together if they are listed, as in " \
+               "cuda:0,1; the first one reads and writes. auto counts on one CUDA device if " \
+               "there is one; it merges on a device if the files hold at least 14 million k-mers " \
+               "per thread; for remove, it means cpu. A k above 128 is always left to the CPU. " \
+               "With several processes (mpirun, srun), cuda gives each process on a machine a " \
+               "device of its own, and auto means cpu.", \
+               .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
+               .group = OPTION_DEVICES)
 #define OPTION_GPU_MEMORY(field) \
-        { \
-                .type = OPTION_SIZE, .name = "gpu-memory", .argument = "SIZE", \
-                .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, .offset = (field), \
-                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA, \
-                .help = "Limit on the memory of each device, at least 256M. CUDA itself takes " \
-                        "some more. When counting, what does not fit goes to the memory that " \
-                        "-m allows, then to --tmp. Default: 9/10 of what is free on the " \
-                        "device." \
-        }
+        OPTION(SIZE, "gpu-memory", field, \
+               "Limit on the memory of each device, at least 256M. CUDA itself takes some more. " \
+               "When counting, what does not fit goes to the memory that -m allows, then to " \
+               "--tmp. Default: 9/10 of what is free on the device.", \
+               .argument = "SIZE", .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, \
+               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_BATCH(field) \
-        { \
-                .type = OPTION_NUMBER, .name = "gpu-batch", .argument = "N", \
-                .min = OPTION_MIN_GPU_BATCH, .max = UINT64_C(1) << 31, .offset = (field), \
-                .hidden = true, .help = "Most k-mers that are worked on at a time, for tests." \
-        }
+        OPTION(NUMBER, "gpu-batch", field, "Most k-mers that are worked on at a time, for tests.", \
+               .argument = "N", .min = OPTION_MIN_GPU_BATCH, .max = UINT64_C(1) << 31, \
+               .hidden = true)
 #define OPTION_GPU_TRACE(field) \
-        { \
-                .type = OPTION_OUTPUT, .name = "gpu-trace", .argument = "FILE", .offset = (field), \
-                .hidden = true, .help = "Write a timeline of the CUDA engine, for benchmarks." \
-        }
+        OPTION(OUTPUT, "gpu-trace", field, "Write a timeline of the CUDA engine, for benchmarks.", \
+               .argument = "FILE", .hidden = true)
 
 /* The heading of a command in the overview; the commands of a group are neighbours in the table. */
 enum command_group {

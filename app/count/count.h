@@ -46,90 +46,49 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
 
 #define COUNT_FIELD(member) offsetof(struct count_settings, member)
 
-/* clang-format off */
 #define COUNT_KMER(text) \
-        { .type = OPTION_NUMBERS, \
-          .letter = 'k', \
-          .name = "kmer", \
-          .argument = "K", \
-          .min = 1, \
-          .max = KC_MAX_K, \
-          .offset = COUNT_FIELD(ks), \
-          .help = "Length of the k-mers, 1 to 255" text }
+        OPTION(NUMBERS, "kmer", COUNT_FIELD(ks), "Length of the k-mers, 1 to 255" text, \
+               .letter = 'k', .argument = "K", .min = 1, .max = KC_MAX_K)
 #define COUNT_STRANDED \
-        { .type = OPTION_FLAG, \
-          .name = "stranded", \
-          .offset = COUNT_FIELD(stranded), \
-          .group = OPTION_SHARED, \
-          .help = "Count a k-mer and its reverse complement separately. Default: both are " \
-                  "counted as the one that comes first in the alphabet." }, \
-        { .type = OPTION_FLAG, /* users of other programs type it; it is the default */ \
-          .name = "canonical", \
-          .offset = COUNT_FIELD(canonical), \
-          .hidden = true, \
-          .help = "Count a k-mer and its reverse complement together." }
+        OPTION(FLAG, "stranded", COUNT_FIELD(stranded), \
+               "Count a k-mer and its reverse complement separately. Default: both are " \
+               "counted as the one that comes first in the alphabet.", \
+               .group = OPTION_SHARED), /* the default, which users of other programs type */ \
+                OPTION(FLAG, "canonical", COUNT_FIELD(canonical), \
+                       "Count a k-mer and its reverse complement together.", .hidden = true)
 #define COUNT_OPTIONS \
-        OPTION_THREADS(COUNT_FIELD(common.nthreads)), \
-        OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
-        { .type = OPTION_SIZE, \
-          .name = "engine-memory", \
-          .argument = "SIZE", \
-          .min = MEMORY_MIB, \
-          .offset = COUNT_FIELD(engine_memory_nbytes), \
-          .hidden = true, \
-          .help = "The engine's part of the memory, however small: tests make it spill." }, \
-        OPTION_TMP(COUNT_FIELD(tmp_dir)), \
-        OPTION_DEVICE(COUNT_FIELD(device)), \
-        { .type = OPTION_TEXT, \
-          .name = "table", \
-          .argument = "NAME", \
-          .words = "warpdrive slab linear hopscotch", \
-          .offset = COUNT_FIELD(table), \
-          .group = OPTION_DEVICES, \
-          .needs = OPTION_NEEDS_CUDA, \
-          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
-                  "of them support k up to 128. The output is the same. Default: warpdrive." }, \
-        { .type = OPTION_TEXT, \
-          .name = "reader", \
-          .argument = "WHERE", \
-          .words = "auto host device", \
-          .preset = "auto", \
-          .offset = COUNT_FIELD(reader), \
-          .group = OPTION_DEVICES, \
-          .needs = OPTION_NEEDS_CUDA, \
-          .help = "Where to decompress and parse reads when a CUDA device counts: auto, host " \
-                  "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
-                  "BGZF, and BAM; everything else is left to the host, and so are files in " \
-                  "which the device finds anything unusual. auto chooses the faster one; " \
-                  "several processes (mpirun, srun) read on the host. The output is the same." }, \
-        OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
-        OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
-        OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
-        { .type = OPTION_NUMBER, \
-          .name = "rank-patience", \
-          .argument = "SECONDS", \
-          .min = 1, \
-          .max = 3600, \
-          .offset = COUNT_FIELD(rank_patience), \
-          .hidden = true, \
-          .help = "With several processes: how long one may send nothing, for tests." }, \
-        { .type = OPTION_NUMBER, \
-          .letter = 'q', \
-          .name = "min-quality", \
-          .argument = "Q", \
-          .max = COUNT_MAX_QUALITY, \
-          .preset = "0", \
-          .offset = COUNT_FIELD(min_quality), \
-          .mistaken = "for fewer messages, use --quiet", \
-          .group = OPTION_SHARED, \
-          .help = "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
-                  "scores (offset 33 in FASTQ). For fewer messages, use --quiet." }, \
-        { .type = OPTION_FLAG, \
-          .name = "skip-empty", \
-          .offset = COUNT_FIELD(skip_empty), \
-          .group = OPTION_SHARED, \
-          .help = "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
-                  "because a download or a program may have failed." }
-/* clang-format on */
+        OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
+                OPTION(SIZE, "engine-memory", COUNT_FIELD(engine_memory_nbytes), \
+                       "The engine's part of the memory, however small: tests make it spill.", \
+                       .argument = "SIZE", .min = MEMORY_MIB, .hidden = true), \
+                OPTION_TMP(COUNT_FIELD(tmp_dir)), OPTION_DEVICE(COUNT_FIELD(device)), \
+                OPTION(TEXT, "table", COUNT_FIELD(table), \
+                       "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
+                       "of them support k up to 128. The output is the same. Default: warpdrive.", \
+                       .argument = "NAME", .words = "warpdrive slab linear hopscotch", \
+                       .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
+                OPTION(TEXT, "reader", COUNT_FIELD(reader), \
+                       "Where to decompress and parse reads when a CUDA device counts: auto, host " \
+                       "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
+                       "BGZF, and BAM; everything else is left to the host, and so are files in " \
+                       "which the device finds anything unusual. auto chooses the faster one; " \
+                       "several processes (mpirun, srun) read on the host. The output is the same.", \
+                       .argument = "WHERE", .words = "auto host device", .preset = "auto", \
+                       .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
+                OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
+                OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
+                OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
+                OPTION(NUMBER, "rank-patience", COUNT_FIELD(rank_patience), \
+                       "With several processes: how long one may send nothing, for tests.", \
+                       .argument = "SECONDS", .min = 1, .max = 3600, .hidden = true), \
+                OPTION(NUMBER, "min-quality", COUNT_FIELD(min_quality), \
+                       "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
+                       "scores (offset 33 in FASTQ). For fewer messages, use --quiet.", \
+                       .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
+                       .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
+                OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
+                       "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
+                       "because a download or a program may have failed.", \
+                       .group = OPTION_SHARED)
 
 #endif

@@ -14,16 +14,12 @@ struct dumping_settings {
 };
 
 /* Where to write. field: offset of the settings. */
-/* clang-format off */
 #define DUMPING_OPTIONS(field) \
-        { \
-                .type = OPTION_OUTPUT, .letter = 'o', .name = "output", .argument = "FILE", \
-                .offset = (field) + offsetof(struct dumping_settings, output), \
-                .help = "Write to a file instead of standard output. The file appears when it " \
-                        "is complete." \
-        }, \
-        OPTION_FORCE((field) + offsetof(struct dumping_settings, force))
-/* clang-format on */
+        OPTION(OUTPUT, "output", (field) + offsetof(struct dumping_settings, output), \
+               "Write to a file instead of standard output. The file appears when it " \
+               "is complete.", \
+               .letter = 'o', .argument = "FILE"), \
+                OPTION_FORCE((field) + offsetof(struct dumping_settings, force))
 
 /* What is to be printed. */
 struct dumping_request {

@@ -100,8 +100,7 @@ static enum kc_status report_missing(const struct repairing *r, struct kc_error 
         if (lost->ntombstones > 0)
                 n += (size_t)snprintf(
                         parts + n, sizeof parts - n,
-                        "; %s tombstones are missing, so k-mers that were removed may "
-                        "be back",
+                        "; %s tombstones are missing, so k-mers that were removed may be back",
                         format_number(lost->ntombstones, tombstones));
         return kc_fail(err, KC_ECORRUPT, "%s holds all that is sound in %s%s", r->plan->copy,
                        r->plan->path, parts);

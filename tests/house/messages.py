@@ -14,8 +14,7 @@ import sys
 from sources import LITERAL, LIBRARIES, files, literals, without_comments
 
 SOURCE = pathlib.Path(sys.argv[1])
-ROW = re.compile(r"\.type = OPTION_.*?\.help", re.DOTALL)
-NAME = re.compile(r'\.name = "([\w-]+)"')
+NAME = re.compile(r'\bOPTION\(\w+, "([\w-]+)"')
 LETTER = re.compile(r"\.letter = '(\w)'")
 OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
                     r"|zstd)(?: \w+)? -[^|;]*")
@@ -29,9 +28,8 @@ def options():
     """All spellings of an option in a message: -m, --memory, ..."""
     names, letters = {"help", "version"}, {"h", "V"}
     for path in files(SOURCE, ["app"]):
-        for row in ROW.findall(path.read_text()):
-            names.update(NAME.findall(row))
-            letters.update(LETTER.findall(row))
+        names.update(NAME.findall(path.read_text()))
+        letters.update(LETTER.findall(path.read_text()))
     if not {"memory", "tmp", "gpu-memory", "threads"} <= names or not {"m", "o", "t"} <= letters:
         sys.exit(f"the option tables of app/ hold only {sorted(names)} and {sorted(letters)}")
     return [f"--{name}" for name in names] + [f"-{letter}" for letter in letters]
