@@ -252,7 +252,6 @@ static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
         enum kc_status status;
         struct flat flat;
         put_schema_message(&flat, &writer->options);
-        KC_TRY(kc_export_open_out(writer, err));
         KC_TRY(kc_export_out_write(&writer->outs[0], magic, sizeof magic, err));
         KC_TRY(kc_export_out_write(&writer->outs[0], flat.data, flat.n, err));
 out:

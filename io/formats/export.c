@@ -65,12 +65,31 @@ size_t kc_export_stem_length(enum kc_file_format format, const char *path)
 
 /* ---- writing ---- */
 
+static enum kc_status open_files(struct kc_export *writer, struct kc_error *err)
+{
+        /* flush: in most formats, nothing shows that a file was truncated */
+        const struct kc_new_file_options options = { .replace = writer->options.replace,
+                                                     .flush = true,
+                                                     .guard = writer->options.guard };
+        enum kc_status status = KC_OK;
+        const size_t n = nfiles(writer->kind);
+        for (size_t i = 0; i < n && status == KC_OK; i++) {
+                writer->nouts++;
+                status = kc_export_out_open(
+                        &writer->outs[i], name_file(writer->kind, writer->path, i), &options, err);
+        }
+        return status;
+}
+
 static enum kc_status allocate_batch(struct kc_export *writer, struct kc_error *err)
 {
         const size_t n = writer->kind->batch_nkmers;
+        const size_t nbytes = writer->kind->batch_nbytes != NULL
+                                      ? writer->kind->batch_nbytes(writer, n)
+                                      : n * writer->record_nbytes;
         writer->kmers = malloc(n * writer->nwords * sizeof *writer->kmers);
         writer->counts = malloc(n * sizeof *writer->counts);
-        writer->records = malloc(writer->kind->batch_nbytes(writer, n) + KC_EXPORT_SLACK);
+        writer->records = malloc(nbytes + KC_EXPORT_SLACK);
         if (writer->kmers == NULL || writer->counts == NULL || writer->records == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", writer->path);
         return KC_OK;
@@ -88,24 +107,15 @@ enum kc_status kc_export_create(struct kc_export **writer, const char *path,
         w->path = path;
         w->nwords = (size_t)kc_kmer_nwords(options->k);
         w->written.count_limit = w->kind->count_limit;
-        KC_TRY(w->kind->begin(w, err));
+        KC_TRY(open_files(w, err));
+        if (w->kind->begin != NULL)
+                KC_TRY(w->kind->begin(w, err));
         KC_TRY(allocate_batch(w, err));
         *writer = w;
         w = NULL;
 out:
         kc_export_close(w);
         return status;
-}
-
-enum kc_status kc_export_open_out(struct kc_export *writer, struct kc_error *err)
-{
-        /* flush: in most formats, nothing shows that a file was truncated */
-        const struct kc_new_file_options options = { .replace = writer->options.replace,
-                                                     .flush = true,
-                                                     .guard = writer->options.guard };
-        const size_t i = writer->nouts++;
-        return kc_export_out_open(&writer->outs[i], name_file(writer->kind, writer->path, i),
-                                  &options, err);
 }
 
 /* Clip the counts of the batch to what the format can hold. */

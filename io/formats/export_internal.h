@@ -29,10 +29,11 @@ struct kc_export_format {
         struct kc_export_file files[KC_EXPORT_MAX_FILES]; /* none: one file, without an ending */
         size_t batch_nkmers;
 
-        /* Open the files and write what comes before the records. */
+        /* NULL, or write what comes before the records, to files that are open, and set
+         * record_nbytes. */
         enum kc_status (*begin)(struct kc_export *writer, struct kc_error *err);
 
-        /* The most bytes that the records of a batch of n pairs take. */
+        /* The most bytes that the records of a batch of n pairs take; NULL: record_nbytes each. */
         size_t (*batch_nbytes)(const struct kc_export *writer, size_t n);
 
         /* Write the records of n pairs; returns their end. Depends on nothing but the pairs. */
@@ -54,7 +55,7 @@ struct kc_export {
         const struct kc_export_format *kind;
         struct kc_export_options options;
         const char *path; /* the caller's, valid during begin */
-        size_t nwords;
+        size_t nwords, record_nbytes;
         struct kc_export_written written;
 
         struct kc_export_out outs[KC_EXPORT_MAX_FILES];
@@ -76,8 +77,5 @@ static inline size_t kc_export_kmer_nbytes(const struct kc_export *writer)
 
 extern const struct kc_export_format kc_export_tsv, kc_export_kff, kc_export_kmc,
         kc_export_jellyfish, kc_export_fastk, kc_export_arrow;
-
-/* Open the next of writer->outs, in the order of kind->files. Fails like kc_export_out_open. */
-enum kc_status kc_export_open_out(struct kc_export *writer, struct kc_error *err);
 
 #endif

@@ -25,7 +25,6 @@ enum {
         PART = 0, /* in writer->outs */
         STUB = 1,
         HISTOGRAM = 2,
-        NFILES = 3,
 };
 
 struct fastk_state {
@@ -53,6 +52,7 @@ static struct fastk_state *make_state(struct kc_export *writer)
         const int k = writer->options.k;
         state->kmer_nbytes = (int)kc_export_kmer_nbytes(writer);
         state->prefix_nbytes = choose_prefix(state->kmer_nbytes, writer->options.nkmers);
+        writer->record_nbytes = (size_t)(state->kmer_nbytes - state->prefix_nbytes) + COUNT_NBYTES;
         state->table = (struct kc_prefix_table){ .out = &writer->outs[STUB],
                                                  .nwords = writer->nwords,
                                                  .shift = 2 * k - 8 * state->prefix_nbytes,
@@ -75,18 +75,10 @@ static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
         kc_pack_u32(kc_pack_u32(stub + 8, writer->options.min_count),
                     (uint32_t)state->prefix_nbytes);
         kc_pack_u32(part, k); /* the number of k-mers is known in the end */
-        for (size_t i = 0; i < NFILES; i++)
-                KC_TRY(kc_export_open_out(writer, err));
         KC_TRY(kc_export_out_write(&writer->outs[PART], part, sizeof part, err));
         KC_TRY(kc_export_out_write(&writer->outs[STUB], stub, sizeof stub, err));
 out:
         return status;
-}
-
-static size_t batch_nbytes(const struct kc_export *writer, size_t n)
-{
-        const struct fastk_state *state = writer->state;
-        return n * (size_t)(state->kmer_nbytes - state->prefix_nbytes + COUNT_NBYTES);
 }
 
 /* Move the k-mer up, so that its bases begin at a byte's highest bit. */
@@ -102,7 +94,7 @@ static char *encode(const struct kc_export *writer, const uint64_t *kmers, const
 {
         const struct fastk_state *state = writer->state;
         const size_t nwords = writer->nwords;
-        const size_t nbytes = (size_t)(state->kmer_nbytes - state->prefix_nbytes);
+        const size_t nbytes = writer->record_nbytes - COUNT_NBYTES;
         const int shift = 8 * state->kmer_nbytes - 2 * writer->options.k;
         for (size_t i = 0; i < n; i++) {
                 uint64_t aligned[KC_MAX_WORDS];
@@ -162,7 +154,6 @@ const struct kc_export_format kc_export_fastk = {
                    [HISTOGRAM] = { "", ".hist" } },
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
-        .batch_nbytes = batch_nbytes,
         .encode = encode,
         .note = note,
         .tally = tally,

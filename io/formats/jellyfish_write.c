@@ -53,7 +53,7 @@ static void print_header(FILE *text, const struct kc_export_options *options)
         fprintf(text, "}");
 }
 
-static enum kc_status write_header(struct kc_export *writer, struct kc_error *err)
+static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
 {
         char *text = NULL, length[LENGTH_NDIGITS + 1];
         size_t nbytes = 0;
@@ -63,6 +63,7 @@ static enum kc_status write_header(struct kc_export *writer, struct kc_error *er
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", writer->path);
         print_header(stream, &writer->options);
         bool complete = fclose(stream) == 0;
+        writer->record_nbytes = kc_export_kmer_nbytes(writer) + COUNT_NBYTES;
         size_t rest = (LENGTH_NDIGITS + nbytes) % ALIGNMENT;
         size_t npadding = rest > 0 ? ALIGNMENT - rest : 0;
         enum kc_status status = KC_OK;
@@ -79,26 +80,12 @@ out:
         return status;
 }
 
-static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(kc_export_open_out(writer, err));
-        KC_TRY(write_header(writer, err));
-out:
-        return status;
-}
-
 static enum kc_status end(struct kc_export *writer, struct kc_error *err)
 {
         char number[NRECORDS_NDIGITS + 1];
         const int n = snprintf(number, sizeof number, "%" PRIu64, writer->written.nkmers);
         return kc_export_out_patch(&writer->outs[0], number, (size_t)n,
                                    LENGTH_NDIGITS + sizeof HEADER_BEGIN - 1, err);
-}
-
-static size_t batch_nbytes(const struct kc_export *writer, size_t n)
-{
-        return n * (kc_export_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
 /* A batch may also end with fewer bytes than a word: KC_EXPORT_SLACK. */
@@ -124,7 +111,6 @@ const struct kc_export_format kc_export_jellyfish = {
         .count_limit = UINT32_MAX,
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
-        .batch_nbytes = batch_nbytes,
         .encode = encode,
         .end = end,
 };

@@ -42,7 +42,7 @@ static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
         const struct kc_export_options *options = &writer->options;
         const char header[] = { 1, 0, ENCODING, 1, options->stranded ? 0 : 1, 0, 0, 0, 0 };
         char text[TEXT_NBYTES], *to = put_marker(text);
-        KC_TRY(kc_export_open_out(writer, err));
+        writer->record_nbytes = kc_export_kmer_nbytes(writer) + COUNT_NBYTES;
         to = (char *)memcpy(to, header, sizeof header) + sizeof header;
         to = put_section(to, 'v', 4);
         to = put_variable(to, "k", (uint64_t)options->k);
@@ -53,11 +53,6 @@ static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
         KC_TRY(kc_export_out_write(&writer->outs[0], text, (size_t)(to - text), err));
 out:
         return status;
-}
-
-static size_t batch_nbytes(const struct kc_export *writer, size_t n)
-{
-        return n * (kc_export_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
 static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
@@ -96,7 +91,7 @@ static enum kc_status end(struct kc_export *writer, struct kc_error *err)
         enum kc_status status;
         struct kc_export_out *out = &writer->outs[0];
         const uint64_t index = out->nbytes, index_end = index + INDEX_NBYTES;
-        const uint64_t section = index - batch_nbytes(writer, writer->written.nkmers) - 9;
+        const uint64_t section = index - writer->written.nkmers * writer->record_nbytes - 9;
         char text[TEXT_NBYTES + INDEX_NBYTES], *to = put_section(text, 'i', 3);
         to = put_index_entry(to, 'v', HEADER_NBYTES, index_end);
         to = put_index_entry(to, 'r', section, index_end);
@@ -114,7 +109,6 @@ const struct kc_export_format kc_export_kff = {
         .count_limit = UINT32_MAX,
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
-        .batch_nbytes = batch_nbytes,
         .encode = encode,
         .end = end,
 };

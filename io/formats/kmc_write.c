@@ -21,12 +21,10 @@ enum {
         MAX_PREFIX = 15, /* bases */
         SUFFIXES = 0,    /* in writer->outs */
         PREFIXES = 1,
-        NFILES = 2,
 };
 
 struct kmc_state {
         int prefix_nbases;
-        size_t suffix_nbytes;
         struct kc_prefix_table table;
 };
 
@@ -54,13 +52,11 @@ static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
         const uint64_t none = 0;
         const int k = writer->options.k, p = choose_prefix(k, writer->options.nkmers);
         state->prefix_nbases = p;
-        state->suffix_nbytes = (size_t)(k - p) / 4;
+        writer->record_nbytes = (size_t)(k - p) / 4 + COUNT_NBYTES;
         state->table = (struct kc_prefix_table){ .out = &writer->outs[PREFIXES],
                                                  .nwords = writer->nwords,
                                                  .shift = 2 * (k - p),
                                                  .end = (UINT64_C(1) << 2 * p) - 1 };
-        for (size_t i = 0; i < NFILES; i++)
-                KC_TRY(kc_export_open_out(writer, err));
         KC_TRY(kc_export_out_write(&writer->outs[SUFFIXES], "KMCS", 4, err));
         KC_TRY(kc_export_out_write(&writer->outs[PREFIXES], "KMCP", 4, err));
         KC_TRY(kc_export_out_write(&writer->outs[PREFIXES], &none, sizeof none, err));
@@ -68,17 +64,10 @@ out:
         return status;
 }
 
-static size_t batch_nbytes(const struct kc_export *writer, size_t n)
-{
-        const struct kmc_state *state = writer->state;
-        return n * (state->suffix_nbytes + COUNT_NBYTES);
-}
-
 static char *encode(const struct kc_export *writer, const uint64_t *kmers, const uint32_t *counts,
                     size_t n, char *to)
 {
-        const struct kmc_state *state = writer->state;
-        const size_t nwords = writer->nwords, nbytes = state->suffix_nbytes;
+        const size_t nwords = writer->nwords, nbytes = writer->record_nbytes - COUNT_NBYTES;
         for (size_t i = 0; i < n; i++) {
                 to = kc_pack_big_kmer(to, kmers + i * nwords, nbytes);
                 to = kc_pack_u32(to, counts[i]);
@@ -127,7 +116,6 @@ const struct kc_export_format kc_export_kmc = {
         .files = { [SUFFIXES] = { "", ".kmc_suf" }, [PREFIXES] = { "", ".kmc_pre" } },
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
-        .batch_nbytes = batch_nbytes,
         .encode = encode,
         .note = note,
         .end = end,

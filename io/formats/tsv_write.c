@@ -4,11 +4,6 @@
 #include "io/formats/export_internal.h"
 #include "kmer/text.h"
 
-static enum kc_status begin(struct kc_export *writer, struct kc_error *err)
-{
-        return kc_export_open_out(writer, err);
-}
-
 static size_t batch_nbytes(const struct kc_export *writer, size_t n)
 {
         return n * kc_kmer_text_line_nbytes(writer->options.k);
@@ -24,7 +19,6 @@ static char *encode(const struct kc_export *writer, const uint64_t *kmers, const
 const struct kc_export_format kc_export_tsv = {
         .count_limit = UINT32_MAX,
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
-        .begin = begin,
         .batch_nbytes = batch_nbytes,
         .encode = encode,
 };
