@@ -8,7 +8,6 @@
 #include "app/cli/shell.h"
 #include "app/cli/signals.h"
 #include "app/count/count_internal.h"
-#include "app/count/reader_only.h"
 #include "app/store/stores.h"
 #include "base/temp_file.h"
 #include "io/input/input.h"
@@ -151,7 +150,7 @@ static enum kc_status only_read(struct count *count, struct kc_error *err)
         enum kc_status status;
         count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
-        KC_TRY(reader_only(count->reader, count->writing.nthreads, err));
+        KC_TRY(count_nothing(count, err));
         count_report(count);
 out:
         return status;

@@ -6,7 +6,6 @@
 #define APP_COUNT_COUNT_INTERNAL_H
 
 #include "app/count/count.h"
-#include "app/count/rank_report.h"
 #include "app/count/ranks.h"
 #include "app/store/exporting.h"
 #include "io/formats/format.h"
@@ -29,6 +28,19 @@ struct count_output {
         struct kc_histogram_row *rows; /* [nrows] if they are wanted */
         size_t nrows;
         char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
+};
+
+/* What one of several ranks has read, sent, received and counted. The arrays have an entry for each
+ * k. */
+struct rank_report {
+        char host[RANKS_HOST_NBYTES];
+        char device[DEVICE_NAME_NBYTES]; /* where it counted */
+        struct kc_reader_totals read;
+        uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
+        uint64_t ncounted[OPTION_NUMBERS_MAX]; /* distinct k-mers */
+        uint64_t nspilled[OPTION_NUMBERS_MAX]; /* bytes */
+        uint64_t nwritten[OPTION_NUMBERS_MAX]; /* bytes of the output; by rank 0, all the rest */
+        uint64_t peak_nbytes;
 };
 
 /* A count in progress: what was opened, and what will be reported. app/count/count.c frees what
@@ -83,12 +95,6 @@ enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
 /* Whether all inputs of the open reader can be read again from their beginning. */
 bool count_is_rereadable(const struct count *count);
 
-/* How many ranks have reported; 0: there is one process, or they have not counted yet. */
-int count_nreports(const struct count *count);
-
-/* What this process has read, or, after count_gather, all ranks have. */
-struct kc_reader_totals count_read_totals(const struct count *count);
-
 /* ---- app/count/outputs.c: outputs ---- */
 
 /* The names of new files: one, or one for each k, and their exports. KC_EUSAGE for an unknown
@@ -139,6 +145,9 @@ void count_plan_memory(struct count *count);
 /* Read everything and count it, for all outputs. Fails like writing_run. */
 enum kc_status count_on_engine(struct count *count, struct kc_error *err);
 
+/* Read everything and discard it, for benchmarks: no engine can be faster than this. */
+enum kc_status count_nothing(struct count *count, struct kc_error *err);
+
 /* ---- app/count/together.c: for several ranks; with a single process, these do nothing ---- */
 
 /* Every rank calls these in this order, until one fails; then it calls ranks_agree at once. */
@@ -159,6 +168,12 @@ enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 /* After counting: collect what all ranks know about the inputs and, on rank 0, what the others
  * report about the count. KC_ENOMEM; or another rank is lost. */
 enum kc_status count_gather(struct count *count, struct kc_error *err);
+
+/* How many ranks have reported; 0: there is one process, or they have not counted yet. */
+int count_nreports(const struct count *count);
+
+/* What this process has read, or, after count_gather, all ranks have. */
+struct kc_reader_totals count_read_totals(const struct count *count);
 
 /* Only on rank 0, after count_commit: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);

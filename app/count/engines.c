@@ -1,9 +1,11 @@
 #include "app/count/count_internal.h"
 
 #include "app/count/joint_devices.h"
+#include "base/parallel.h"
 #include "cpu/cpu_engine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -232,4 +234,32 @@ enum kc_status count_on_engine(struct count *count, struct kc_error *err)
                 .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
         };
         return writing_run(&count->writing, &work, err);
+}
+
+/* ---- --reader-only ---- */
+
+enum { BATCH_WORDS = 64 << 10, BATCH_SEGMENTS = BATCH_WORDS / 4 };
+
+static enum kc_status drain(void *ctx, int worker, struct kc_error *err)
+{
+        const struct kc_batch_source *source = ctx;
+        struct kc_batch batch = { .words_cap = BATCH_WORDS, .segments_cap = BATCH_SEGMENTS };
+        enum kc_status status = KC_OK;
+        batch.words = malloc((BATCH_WORDS + KC_BATCH_PADDING) * sizeof *batch.words);
+        batch.segments = malloc(BATCH_SEGMENTS * sizeof *batch.segments);
+        if (batch.words == NULL || batch.segments == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory for a sequence batch");
+        do {
+                if (status == KC_OK)
+                        status = source->next(source->ctx, worker, &batch, err);
+        } while (status == KC_OK && batch.nsegments > 0);
+        free(batch.words);
+        free(batch.segments);
+        return status;
+}
+
+enum kc_status count_nothing(struct count *count, struct kc_error *err)
+{
+        struct kc_batch_source source = kc_reader_source(count->reader);
+        return kc_parallel(count->writing.nthreads, drain, NULL, &source, err);
 }

@@ -145,17 +145,3 @@ bool count_is_rereadable(const struct count *count)
                         return false;
         return atomic_load(&count->writing.job->total) > 0;
 }
-
-int count_nreports(const struct count *count)
-{
-        return count->reports != NULL ? ranks_count(count->ranks) : 0;
-}
-
-struct kc_reader_totals count_read_totals(const struct count *count)
-{
-        struct kc_reader_totals totals;
-        if (count->reports != NULL)
-                return rank_reports_read(count->reports, count_nreports(count));
-        kc_reader_totals(count->reader, &totals);
-        return totals;
-}

@@ -1,6 +1,10 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/machine.h"
+#include "ranks/messages.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 void count_silence(struct count *count)
 {
@@ -109,6 +113,62 @@ out:
         return status;
 }
 
+/* Host and messages of `own` are filled in here.
+ *   all  out [ranks_count], freed by the caller */
+static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *own,
+                                     struct rank_report **all, struct kc_error *err)
+{
+        const size_t n = (size_t)ranks_count(ranks);
+        memcpy(own->host, ranks->host, sizeof own->host);
+        kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
+        own->peak_nbytes = machine_peak_nbytes();
+        *all = malloc(n * sizeof **all);
+        if (*all == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        return ranks->exchange.gather(ranks->exchange.ctx, own, sizeof *own, *all, err);
+}
+
+enum { ROWS = 1024 }; /* in a record */
+
+static enum kc_status take_rows(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                                struct kc_error *err)
+{
+        struct kc_histogram_row rows[ROWS];
+        (void)list;
+        memcpy(rows, data, nbytes);
+        return kc_histogram_add(ctx, rows, nbytes / sizeof *rows, err);
+}
+
+static enum kc_status send_rows(const struct kc_exchange *exchange, struct kc_histogram *histogram,
+                                struct kc_error *err)
+{
+        struct kc_histogram_row *rows = NULL;
+        size_t nrows = 0;
+        enum kc_status status = kc_histogram_rows(histogram, NULL, &rows, &nrows, err);
+        for (size_t i = 0; i < nrows && status == KC_OK; i += ROWS) {
+                const size_t n = nrows - i < ROWS ? nrows - i : (size_t)ROWS;
+                status = exchange->send(exchange->ctx, 0, 0, (const uint8_t *)(rows + i),
+                                        n * sizeof *rows, err);
+        }
+        free(rows);
+        return status;
+}
+
+/* Add the histograms of the other ranks to that of rank 0. */
+static enum kc_status add_histograms(struct ranks *ranks, struct kc_histogram *histogram,
+                                     struct kc_error *err)
+{
+        const struct kc_exchange *exchange = &ranks->exchange;
+        const struct kc_exchange_taker taker = { .ctx = histogram, .take = take_rows };
+        enum kc_status status;
+        KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        if (exchange->rank != 0)
+                KC_TRY(send_rows(exchange, histogram, err));
+        KC_TRY(exchange->end(exchange->ctx, err));
+out:
+        return status;
+}
+
 enum kc_status count_gather(struct count *count, struct kc_error *err)
 {
         struct rank_report own = { 0 };
@@ -117,7 +177,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
         if (count->ranks == NULL)
                 return KC_OK;
         if (count->histogram != NULL)
-                KC_TRY(rank_histograms_add(count->ranks, count->histogram, err));
+                KC_TRY(add_histograms(count->ranks, count->histogram, err));
         kc_reader_totals(count->reader, &own.read);
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
@@ -125,7 +185,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
                 own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
                 own.nwritten[i] = count->outputs[i].nguest;
         }
-        KC_TRY(rank_reports_gather(count->ranks, &own, &count->reports, err));
+        KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
         for (int i = 0; i < count->noutputs; i++)
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
                         count->outputs[i].totals.spilled_nbytes += count->reports[rank].nspilled[i];
@@ -141,4 +201,30 @@ void count_add_first_rank(struct count *count)
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
                         *first -= count->reports[rank].nwritten[i];
         }
+}
+
+int count_nreports(const struct count *count)
+{
+        return count->reports != NULL ? ranks_count(count->ranks) : 0;
+}
+
+struct kc_reader_totals count_read_totals(const struct count *count)
+{
+        struct kc_reader_totals sum = { 0 };
+        if (count->reports == NULL)
+                kc_reader_totals(count->reader, &sum);
+        else
+                sum = count->reports[0].read;
+        for (int i = 1; i < count_nreports(count); i++) {
+                const struct kc_reader_totals *read = &count->reports[i].read;
+                sum.nreads += read->nreads;
+                sum.nbases += read->nbases;
+                sum.nskipped += read->nskipped;
+                sum.nlow_quality += read->nlow_quality;
+                sum.input_nbytes += read->input_nbytes;
+                sum.text_nbytes += read->text_nbytes;
+                sum.inflated_nbytes += read->inflated_nbytes;
+                sum.any_qualities |= read->any_qualities;
+        }
+        return sum;
 }
