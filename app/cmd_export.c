@@ -2,7 +2,7 @@
  * kcount export: write the k-mers and their counts in the format of another program.
  */
 #include "app/cli/command.h"
-#include "app/cli/output_check.h"
+#include "app/cli/file_check.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"

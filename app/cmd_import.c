@@ -3,9 +3,9 @@
  */
 #include "app/cli/advice.h"
 #include "app/cli/command.h"
+#include "app/cli/file_check.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
-#include "app/cli/output_check.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"

@@ -2,10 +2,10 @@
  * kcount remove: remove k-mers from a .kc file, by a run of tombstones.
  */
 #include "app/cli/command.h"
+#include "app/cli/file_check.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
-#include "app/cli/output_check.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"

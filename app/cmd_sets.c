@@ -2,7 +2,7 @@
  * kcount merge, union, intersect, subtract: set operations on .kc files.
  */
 #include "app/cli/command.h"
-#include "app/cli/output_check.h"
+#include "app/cli/file_check.h"
 #include "app/store/combining.h"
 
 #include <string.h>

@@ -35,6 +35,12 @@ char *kc_path_folder(const char *path)
         return strndup(path, nbytes > 1 ? nbytes - 1 : 1);
 }
 
+bool kc_path_is_folder(const char *path)
+{
+        struct stat found;
+        return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 char *kc_path_follow(const char *path)
 {
         char target[PATH_MAX], *at = strdup(path);

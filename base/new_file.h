@@ -93,6 +93,8 @@ void kc_new_file_discard(struct kc_new_file *file);
 /* The folder of a path, "." if it names none. The caller frees it; NULL when out of memory. */
 char *kc_path_folder(const char *path);
 
+bool kc_path_is_folder(const char *path);
+
 /*
  * The file that path leads to through symbolic links, and which need not exist. The caller
  * frees it. NULL with errno set: a loop of links, or out of memory.

@@ -1,14 +1,15 @@
 #include "app/cli/advice.h"
 
-#include "app/cli/folder.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
+#include "base/new_file.h"
 #include "io/input/input.h"
 #include "io/store.h"
 #include "kmer/remedy.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,10 +165,46 @@ static void put_count(const struct advising *a)
 
 /* ---- another input ---- */
 
+/* Whether the folder is a database of meryl. */
+static bool is_meryl(const char *path)
+{
+        char index[4096];
+        const int n = snprintf(index, sizeof index, "%s/merylIndex", path);
+        return n > 0 && (size_t)n < sizeof index && access(index, F_OK) == 0;
+}
+
+static bool matches(const char *name, const char *pattern)
+{
+        const size_t n = strlen(name), ending = strlen(pattern) - 1;
+        return name[0] != '.' && n > ending && strcmp(name + n - ending, pattern + 1) == 0;
+}
+
+/* A pattern that matches the most files of reads in the folder, such as "*.fq.gz"; NULL: none. */
+static const char *find_pattern(const char *path)
+{
+        static const char *const patterns[] = {
+                "*.fq.gz",    "*.fastq.gz", "*.fq", "*.fastq", "*.fq.zst", "*.fastq.zst", "*.fa.gz",
+                "*.fasta.gz", "*.fna.gz",   "*.fa", "*.fasta", "*.fna",    "*.bam",       "*.cram",
+        };
+        enum { N = sizeof patterns / sizeof *patterns };
+        size_t nfiles[N] = { 0 }, best = 0;
+        DIR *folder = opendir(path);
+        const struct dirent *entry;
+        while (folder != NULL && (entry = readdir(folder)) != NULL)
+                for (size_t i = 0; i < N; i++)
+                        nfiles[i] += matches(entry->d_name, patterns[i]);
+        if (folder != NULL)
+                closedir(folder);
+        for (size_t i = 1; i < N; i++)
+                if (nfiles[i] > nfiles[best])
+                        best = i;
+        return nfiles[best] > 0 ? patterns[best] : NULL;
+}
+
 /* quoted: the folder */
 static void append_pattern(const struct advising *a, const char *quoted)
 {
-        const char *file = a->failure->file, *pattern = folder_pattern(file);
+        const char *file = a->failure->file, *pattern = find_pattern(file);
         if (pattern != NULL)
                 append(a, "name the files: %s%s%s", quoted,
                        file[strlen(file) - 1] == '/' ? "" : "/", pattern);
@@ -193,10 +230,10 @@ static void put_other_input(const struct advising *a)
 {
         const char *file = a->failure->file;
         const bool reads = find_option(a->call, "min-quality") != NULL;
-        if (is_named(a->failure) && folder_is(file)) {
+        if (is_named(a->failure) && kc_path_is_folder(file)) {
                 char quoted[SHELL_LINE_NBYTES];
                 shell_word(file, quoted);
-                if (folder_is_meryl(file)) {
+                if (is_meryl(file)) {
                         append(a, "convert it: meryl print %s | kcount import - --canonical",
                                quoted);
                         append_output(a, output_name_imported(file));

@@ -1,7 +1,7 @@
 #include "app/cli/options.h"
 
+#include "app/cli/file_check.h"
 #include "app/cli/foreign_options.h"
-#include "app/cli/output_check.h"
 #include "app/cli/shell.h"
 #include "app/cli/size.h"
 #include "app/cli/suggest.h"

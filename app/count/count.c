@@ -1,9 +1,9 @@
 #include "app/count/count.h"
 
 #include "app/cli/command.h"
+#include "app/cli/file_check.h"
 #include "app/cli/machine.h"
 #include "app/cli/misplaced.h"
-#include "app/cli/output_check.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
 #include "app/cli/signals.h"

@@ -1,8 +1,6 @@
 #include "app/count/count_internal.h"
 
-#include "app/cli/folder.h"
-#include "app/cli/output_check.h"
-#include "app/cli/same_files.h"
+#include "app/cli/file_check.h"
 #include "app/cli/shell.h"
 #include "app/count/references.h"
 #include "io/input/input.h"
@@ -37,7 +35,7 @@ static enum kc_status refuse_missing(const struct invocation *call, int i, struc
                 return kc_fail(err, KC_EUSAGE,
                                "there is no file %s; to count with several k: -k %" PRIu64 ",%s",
                                operand, ks->values[ks->n - 1], operand);
-        if (i > 0 && i == call->noperands - 2 && folder_is(call->operands[i + 1]) &&
+        if (i > 0 && i == call->noperands - 2 && kc_path_is_folder(call->operands[i + 1]) &&
             option_find(call->command->options, "output") != NULL)
                 return refuse_output(operand, call->operands[i + 1], err);
         return kc_input_open_failed(path, error, err);
@@ -96,7 +94,7 @@ void count_warn_of_same_inputs(const struct count *count)
         const char *const *names;
         const size_t n = kc_reader_names(count->reader, &names);
         if (ranks_is_first(count->ranks))
-                same_files_warn(names, n, "counted");
+                input_warn_of_same(names, n);
 }
 
 static struct kc_reader_options reading_of(const struct count *count)

@@ -1,7 +1,7 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/file_check.h"
 #include "app/cli/message.h"
-#include "app/cli/output_check.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
 

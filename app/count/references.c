@@ -1,6 +1,6 @@
 #include "app/count/references.h"
 
-#include "app/cli/output_check.h"
+#include "app/cli/file_check.h"
 
 #include <fcntl.h>
 #include <htslib/hts.h>

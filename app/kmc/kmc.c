@@ -1,10 +1,9 @@
 #include "app/kmc/kmc.h"
 
 #include "app/cli/command.h"
-#include "app/cli/folder.h"
+#include "app/cli/file_check.h"
 #include "app/cli/json.h"
 #include "app/cli/machine.h"
-#include "app/cli/output_check.h"
 #include "app/count/count.h"
 #include "app/kmc/kmc_options.h"
 #include "app/store/exporting.h"
@@ -81,7 +80,7 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                   const struct kmc_files *files, struct kc_store **store,
                                   struct kc_error *err)
 {
-        if (!folder_is(s->folder))
+        if (!kc_path_is_folder(s->folder))
                 return kc_fail(err, KC_EIO, "there is no folder %s", s->folder);
         char *path = name_counts(s);
         if (path == NULL)

@@ -1,9 +1,8 @@
 #include "app/store/combining.h"
 
+#include "app/cli/file_check.h"
 #include "app/cli/machine.h"
 #include "app/cli/memory.h"
-#include "app/cli/output_check.h"
-#include "app/cli/same_files.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/store/stores.h"
@@ -109,7 +108,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         KC_TRY(open_all(c, err));
         /* with any other rule, naming a file again changes nothing */
         if (plan->rule == KC_RULE_SUM || plan->rule == KC_RULE_DIFFERENCE)
-                same_files_warn(plan->inputs, plan->ninputs, "counted");
+                input_warn_of_same(plan->inputs, plan->ninputs);
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
         if (plan->lock != NULL)

@@ -1,6 +1,6 @@
 #include "app/store/dumping.h"
 
-#include "app/cli/output_check.h"
+#include "app/cli/file_check.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/store/walking.h"

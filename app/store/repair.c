@@ -1,8 +1,8 @@
 #include "app/store/repair.h"
 
+#include "app/cli/file_check.h"
 #include "app/cli/json.h"
 #include "app/cli/message.h"
-#include "app/cli/output_check.h"
 #include "app/cli/progress.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"

@@ -1,3 +1,4 @@
+#include "base/new_file.h"
 #include "io/formats/import_internal.h"
 #include "io/input/damage.h"
 
@@ -5,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The last one reads what no other one recognizes. */
@@ -89,19 +89,13 @@ size_t kc_import_paths(const struct kc_import *import, const char *const **paths
         return import->npaths;
 }
 
-static bool is_folder(const char *path)
-{
-        struct stat st;
-        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The file that path stands for: the endings of KMC's and FastK's files may be left out. */
 static char *find_file(const char *path)
 {
         static const char *const endings[] = { "", ".kmc_pre", ".ktab" };
         for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
                 char *name = kc_import_join(path, strlen(path), endings[i]);
-                if (name == NULL || (access(name, F_OK) == 0 && !is_folder(name)))
+                if (name == NULL || (access(name, F_OK) == 0 && !kc_path_is_folder(name)))
                         return name;
                 free(name);
         }

@@ -1,8 +1,11 @@
-#include "app/cli/output_check.h"
+#include "app/cli/file_check.h"
 
+#include "app/cli/message.h"
 #include "base/new_file.h"
+#include "io/input/input.h"
 #include "io/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,11 +80,15 @@ static struct place place_of(const struct stat *found)
         return (struct place){ .device = found->st_dev, .inode = found->st_ino };
 }
 
+static bool look_at_input(const char *path, struct stat *found)
+{
+        return (is_stdin(path) ? fstat(STDIN_FILENO, found) : stat(path, found)) == 0;
+}
+
 static struct place find_input(const char *path)
 {
         struct stat found;
-        const int code = is_stdin(path) ? fstat(STDIN_FILENO, &found) : stat(path, &found);
-        return code == 0 ? place_of(&found) : (struct place){ 0 };
+        return look_at_input(path, &found) ? place_of(&found) : (struct place){ 0 };
 }
 
 /* If something is wrong, creating the file will report it. The caller frees place.path. */
@@ -172,4 +179,84 @@ enum kc_status output_check_operands(const char *const *outputs, size_t noutputs
                                      struct kc_error *err)
 {
         return check_all(outputs, noutputs, operands, noperands, true, err);
+}
+
+/* ---- inputs that are one file ---- */
+
+enum { MOST_WARNINGS = 10 }; /* a list may hold thousands of names */
+
+struct named_file {
+        dev_t device;
+        ino_t inode;
+        size_t number; /* of the name */
+};
+
+/* Whether the name leads to a regular file. A pipe that is named twice is not read twice. */
+static bool identify(const char *name, size_t number, struct named_file *file)
+{
+        struct stat found;
+        if (!look_at_input(name, &found) || !S_ISREG(found.st_mode))
+                return false;
+        *file = (struct named_file){ found.st_dev, found.st_ino, number };
+        return true;
+}
+
+static bool are_one(const struct named_file *a, const struct named_file *b)
+{
+        return a->device == b->device && a->inode == b->inode;
+}
+
+/* Sort names of the same file next to each other, in the order in which they were given. */
+static int compare(const void *a, const void *b)
+{
+        const struct named_file *x = a, *y = b;
+        if (x->device != y->device)
+                return x->device < y->device ? -1 : 1;
+        if (x->inode != y->inode)
+                return x->inode < y->inode ? -1 : 1;
+        return x->number < y->number ? -1 : 1;
+}
+
+/* files: ntimes names of one file. */
+static void warn(const char *const *names, const struct named_file *files, size_t ntimes)
+{
+        char times[32] = "twice";
+        if (ntimes > 2)
+                snprintf(times, sizeof times, "%zu times", ntimes);
+        const char *one = kc_input_name(names[files[0].number]);
+        const char *other = kc_input_name(names[files[1].number]);
+        if (strcmp(one, other) == 0)
+                message_print("kcount: warning: %s is named %s, and counted %s\n", one, times,
+                              times);
+        else
+                message_print("kcount: warning: %s and %s are the same file, which is counted %s\n",
+                              one, other, times);
+}
+
+/* files: [n], sorted. */
+static void warn_of_each(const char *const *names, const struct named_file *files, size_t n)
+{
+        size_t nrepeated = 0;
+        for (size_t i = 0, next; i < n; i = next) {
+                for (next = i + 1; next < n && are_one(&files[i], &files[next]);)
+                        next++;
+                if (next - i > 1 && ++nrepeated <= MOST_WARNINGS)
+                        warn(names, files + i, next - i);
+        }
+        if (nrepeated > MOST_WARNINGS)
+                message_print("kcount: warning: %zu more files are named more than once\n",
+                              nrepeated - MOST_WARNINGS);
+}
+
+void input_warn_of_same(const char *const *names, size_t n)
+{
+        struct named_file *files = calloc(n, sizeof *files);
+        size_t nfiles = 0;
+        if (files == NULL)
+                return;
+        for (size_t i = 0; i < n; i++)
+                nfiles += identify(names[i], i, &files[nfiles]);
+        qsort(files, nfiles, sizeof *files, compare);
+        warn_of_each(names, files, nfiles);
+        free(files);
 }

@@ -1,8 +1,8 @@
 /*
- * Checks of the names of files that a command is to write, before any work.
+ * Checks of the names of files that a command is to read and write, before any work.
  */
-#ifndef APP_CLI_OUTPUT_CHECK_H
-#define APP_CLI_OUTPUT_CHECK_H
+#ifndef APP_CLI_FILE_CHECK_H
+#define APP_CLI_FILE_CHECK_H
 
 #include "base/status.h"
 
@@ -34,5 +34,9 @@ enum kc_status output_check_operands(const char *const *outputs, size_t noutputs
 /* KC_EEXIST or KC_EIO if path cannot become a .kc file or, if is_text, one of text: it exists and
  * !force, or it is not a regular file. */
 enum kc_status output_check(const char *path, bool is_text, bool force, struct kc_error *err);
+
+/* Warn on standard error about each regular file that several of these names lead to, also through
+ * links, and which is therefore counted several times. "-" is standard input. */
+void input_warn_of_same(const char *const *names, size_t n);
 
 #endif
