@@ -1,7 +1,7 @@
 /* hist --plot: the peak that is found in a histogram, and how the bars are drawn. */
-#include "app/cli/landscape.h"
-#include "app/cli/plot.h"
 #include "app/cli/utf8.h"
+#include "app/hist/landscape.h"
+#include "app/hist/plot.h"
 
 #include <math.h>
 #include <setjmp.h>

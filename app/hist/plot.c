@@ -1,4 +1,4 @@
-#include "app/cli/plot.h"
+#include "app/hist/plot.h"
 
 #include "app/cli/size.h"
 

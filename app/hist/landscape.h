@@ -2,8 +2,8 @@
  * What a histogram of counts shows without a model: where sequencing errors end, and where the
  * k-mers of the genome have their peak.
  */
-#ifndef APP_CLI_LANDSCAPE_H
-#define APP_CLI_LANDSCAPE_H
+#ifndef APP_HIST_LANDSCAPE_H
+#define APP_HIST_LANDSCAPE_H
 
 #include "io/histogram.h"
 

@@ -1,11 +1,11 @@
 /*
  * A histogram of counts as bars of text, and what they show of the genome.
  */
-#ifndef APP_CLI_PLOT_H
-#define APP_CLI_PLOT_H
+#ifndef APP_HIST_PLOT_H
+#define APP_HIST_PLOT_H
 
-#include "app/cli/landscape.h"
 #include "app/cli/text_out.h"
+#include "app/hist/landscape.h"
 
 /* The page: no line is wider, unless a single word is, and no plot much higher. */
 struct plot_page {

@@ -1,4 +1,4 @@
-#include "app/cli/landscape.h"
+#include "app/hist/landscape.h"
 
 #include <math.h>
 
