@@ -5,11 +5,10 @@
 #include "app/count/count.h"
 
 #define BOUND_ON_COUNTS(text) \
-        { \
-                .type = OPTION_ELSEWHERE, .name = (text), .hidden = true, \
-                .help = "bounds apply to the sum of all runs; give them to 'kcount compact', " \
-                        "which changes the file, or to 'kcount dump', 'export' or 'hist'" \
-        }
+        OPTION(ELSEWHERE, text, 0, \
+               "bounds apply to the sum of all runs; give them to 'kcount compact', which changes " \
+               "the file, or to 'kcount dump', 'export' or 'hist'", \
+               .hidden = true)
 
 static const struct option_spec add_options[] = {
         COUNT_OPTIONS,

@@ -21,14 +21,11 @@ struct writing_settings {
 
 /* Their options, without --threads, which comes earlier in the help. field: offset of the
  * settings. */
-/* clang-format off */
 #define WRITING_OPTIONS(field) \
-        OPTION_JSON((field) + offsetof(struct writing_settings, json)), \
-        MESSAGE_OPTIONS(field)
+        OPTION_JSON((field) + offsetof(struct writing_settings, json)), MESSAGE_OPTIONS(field)
 #define MESSAGE_OPTIONS(field) \
         OPTION_QUIET((field) + offsetof(struct writing_settings, quiet)), \
-        OPTION_NO_PROGRESS((field) + offsetof(struct writing_settings, no_progress))
-/* clang-format on */
+                OPTION_NO_PROGRESS((field) + offsetof(struct writing_settings, no_progress))
 
 struct writing {
         const struct invocation *call;
