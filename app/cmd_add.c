@@ -6,8 +6,8 @@
 
 #define BOUND_ON_COUNTS(text) \
         OPTION(ELSEWHERE, text, 0, \
-               "bounds apply to the sum of all runs; give them to 'kcount compact', which changes " \
-               "the file, or to 'kcount dump', 'export' or 'hist'", \
+               "bounds apply to the sum of all runs; give them to 'kcount compact', which " \
+               "changes the file, or to 'kcount dump', 'export' or 'hist'", \
                .hidden = true)
 
 static const struct option_spec add_options[] = {

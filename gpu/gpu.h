@@ -38,8 +38,8 @@ struct kc_gpu_device {
  *   devices  out [cap]
  *   n        out, number of devices, which may exceed cap. With cap = 0 no device is initialized,
  *            which takes some tenths of a second each
- * Returns KC_OK with *n >= 1, even if some device cannot be used; KC_ENODEVICE if the machine has no
- * device or no driver; or KC_EDEVICE if the driver is too old, or this build has no CUDA engine.
+ * Returns KC_OK with *n >= 1, even if some device cannot be used; KC_ENODEVICE if the machine has
+ * no device or no driver; or KC_EDEVICE if the driver is too old, or this build has no CUDA engine.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 
@@ -107,8 +107,8 @@ struct kc_job;
  * The CUDA engine: the contract of kc_cpu_count (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K.
  * The run is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, and
  * reads and runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on
- * the device. If sink->put_counts is set, counts are tallied on the device, and only some k-mers are
- * passed to put. Returns KC_EUSAGE,
+ * the device. If sink->put_counts is set, counts are tallied on the device, and only some k-mers
+ * are passed to put. Returns KC_EUSAGE,
  * KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace cannot be written, or what source or
  * sink return.
  */

@@ -77,7 +77,7 @@ struct option_spec {
         enum option_need needs;
 };
 
-/* A row of a table of options: OPTION(FLAG, "force", offset, "What it does.", .letter = 'f', ...) */
+/* A row of an option table: OPTION(FLAG, "force", offset, "What it does.", .letter = 'f', ...) */
 #define OPTION(type_name, long_name, field, text, ...) \
         { \
                 .type = OPTION_##type_name, .name = (long_name), .offset = (field), .help = text, \

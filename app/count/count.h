@@ -68,11 +68,12 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        .argument = "NAME", .words = "warpdrive slab linear hopscotch", \
                        .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
                 OPTION(TEXT, "reader", COUNT_FIELD(reader), \
-                       "Where to decompress and parse reads when a CUDA device counts: auto, host " \
-                       "or device. The device reads files (not pipes) of FASTQ or FASTA, plain or " \
-                       "BGZF, and BAM; everything else is left to the host, and so are files in " \
-                       "which the device finds anything unusual. auto chooses the faster one; " \
-                       "several processes (mpirun, srun) read on the host. The output is the same.", \
+                       "Where to decompress and parse reads when a CUDA device counts: auto, " \
+                       "host or device. The device reads files (not pipes) of FASTQ or FASTA, " \
+                       "plain or BGZF, and BAM; everything else is left to the host, and so are " \
+                       "files in which the device finds anything unusual. auto chooses the " \
+                       "faster one; several processes (mpirun, srun) read on the host. The " \
+                       "output is the same.", \
                        .argument = "WHERE", .words = "auto host device", .preset = "auto", \
                        .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
                 OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
@@ -87,8 +88,8 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
                        .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
                 OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
-                       "Skip files of 0 bytes, with a warning for each. Default: they are errors, " \
-                       "because a download or a program may have failed.", \
+                       "Skip files of 0 bytes, with a warning for each. Default: they are " \
+                       "errors, because a download or a program may have failed.", \
                        .group = OPTION_SHARED)
 
 #endif

@@ -20,9 +20,9 @@ template <class Key> using refs = kc_refs<Key, fold<Key>>;
 template <class Table> static constexpr bool refers = false;
 template <class Key, class Fold> static constexpr bool refers<kc_refs<Key, Fold>> = true;
 
-/* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
- * six blocks fit on a multiprocessor. A hopscotch slot is a word larger, but all slots of that table
- * can be filled. */
+/* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all,
+ * so six blocks fit on a multiprocessor. A hopscotch slot is a word larger, but all slots of that
+ * table can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
         if (kind == KC_TABLE_WARPDRIVE)

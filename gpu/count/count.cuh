@@ -5,10 +5,10 @@
  *            minimizer -> a table per bin, in shared memory -> pairs -> order
  *            (gpu/order/order.cuh) -> run
  *
- * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained, and
- * the filter is applied there. The rest are partial counts, which the LSM sums: those of bins with
- * more k-mers than a table holds, and those of a pass whose records do not fit in memory at once,
- * so that it is counted in rounds.
+ * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained,
+ * and the filter is applied there. The rest are partial counts, which the LSM sums: those of bins
+ * with more k-mers than a table holds, and those of a pass whose records do not fit in memory at
+ * once, so that it is counted in rounds.
  */
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
@@ -31,8 +31,8 @@ struct kc_gpu_counter_setup {
         bool stranded;
         enum kc_gpu_table table;
         struct kc_run_filter filter;
-        bool tallies; /* the counts below KC_RUN_NROWS are wanted without their k-mers; the filter is
-                         ignored */
+        /* The counts below KC_RUN_NROWS are wanted without their k-mers; the filter is ignored. */
+        bool tallies;
 };
 
 /* What a counter has room for. */

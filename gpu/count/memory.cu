@@ -5,8 +5,8 @@
 
 #include <new>
 
-/* Bins have up to 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table ends
- * up a third full, and even bins of distinct k-mers only need to be drained a few times. */
+/* Bins have up to 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table
+ * ends up a third full, and even bins of distinct k-mers only need to be drained a few times. */
 template <class Key> static constexpr uint64_t bin_nkmers(enum kc_gpu_table table)
 {
         return sizeof(Key) == 8 || table == KC_TABLE_WARPDRIVE ? 4096 : 2048;

@@ -67,8 +67,8 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
         return low;
 }
 
-/* One warp per task; bounds[t] is the number of its k-mers. whole: the records are all that the bins
- * have. */
+/* One warp per task; bounds[t] is the number of its k-mers. whole: the records are all that the
+ * bins have. */
 static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
                                                const uint32_t *pieces, uint32_t nbins,
                                                int length_bits, bool whole, kc_task *tasks,

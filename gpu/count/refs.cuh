@@ -1,12 +1,12 @@
 /*
  * The WarpDrive table for keys of several words, in the shared memory of a block: open addressing
- * and double hashing as in gpu/tables/warpdrive.cuh, but a slot refers to a k-mer of the fold instead
- * of holding its key. So a slot has 8 bytes for keys of any width, and is claimed by one
- * compare-and-swap of 32 bits, without a lock. A tag of the key's hash spares nearly all comparisons
- * with other keys.
+ * and double hashing as in gpu/tables/warpdrive.cuh, but a slot refers to a k-mer of the fold
+ * instead of holding its key. So a slot has 8 bytes for keys of any width, and is claimed by one
+ * compare-and-swap of 32 bits, without a lock. A tag of the key's hash spares nearly all
+ * comparisons with other keys.
  *
- * References are valid as long as the fold keeps its stretches: the block drains and clears the table
- * before it clears the fold.
+ * References are valid as long as the fold keeps its stretches: the block drains and clears the
+ * table before it clears the fold.
  */
 #ifndef KC_GPU_COUNT_REFS_CUH
 #define KC_GPU_COUNT_REFS_CUH

@@ -26,8 +26,8 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
         if (code == cudaErrorInsufficientDriver)
                 return kc_fail(
                         err, KC_EDEVICE,
-                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs %d.%d; "
-                        "update the driver",
+                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs "
+                        "%d.%d; update the driver",
                         driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
                         CUDART_VERSION % 1000 / 10);
         if (code == cudaSuccess || code == cudaErrorNoDevice)

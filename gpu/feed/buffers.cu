@@ -1,6 +1,6 @@
 /*
- * The buffers on the devices: workers claim places in them for their batches; a device's thread takes
- * a buffer when it is full.
+ * The buffers on the devices: workers claim places in them for their batches; a device's thread
+ * takes a buffer when it is full.
  */
 #include "gpu/feed/feed_internal.cuh"
 

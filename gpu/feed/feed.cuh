@@ -63,7 +63,8 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
 /*
  * The device's thread: allocate buffers on the device, at least as large as kc_gpu_feed_least says;
  * uploads to it begin. gpu must outlive the buffers (see kc_gpu_feed_detach).
- *   device    0 .. ndevices-1; the thread of device 0 is the driver, and attaches it before any other
+ *   device    0 .. ndevices-1; the thread of device 0 is the driver, and attaches it before any
+ *             other
  *   share     what the device should receive, relative to the other devices' shares: at least 1
  *   attached  out: false if all of the input has been read, so this device receives nothing
  * KC_ENOMEM, KC_EDEVICE.

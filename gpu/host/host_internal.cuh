@@ -1,6 +1,6 @@
 /*
- * Private to gpu/host, what its source files share: pinned memory (pinned.cu), chunks in it or in the
- * file (store.cu), bytes in chunks (bytes.cu).
+ * Private to gpu/host, what its source files share: pinned memory (pinned.cu), chunks in it or in
+ * the file (store.cu), bytes in chunks (bytes.cu).
  */
 #ifndef KC_GPU_HOST_HOST_INTERNAL_CUH
 #define KC_GPU_HOST_HOST_INTERNAL_CUH

@@ -6,9 +6,9 @@
  *      files ──▶ pinned portions ──▶ portions on the device ──▶ rounds of text ──▶ reads
  *        workers           workers, as they are read     inflate             parse
  *
- * Several devices, each with an intake, read the parts of the source together: workers copy the next
- * part to whichever device has room, so each part is read on one device, and a device that becomes
- * ready late reads less.
+ * Several devices, each with an intake, read the parts of the source together: workers copy the
+ * next part to whichever device has room, so each part is read on one device, and a device that
+ * becomes ready late reads less.
  *
  * A round's blocks are inflated while the text of the previous round is parsed. What a round leaves
  * over, the beginning of a record, goes in front of the next round's text. The header of BAM is
@@ -26,8 +26,8 @@
 
 struct kc_gpu_intake;
 
-/* What the intakes that read a source share. Zero-initialise, and set gate, source and n. Intake 0 is
- * that of the first device, whose thread is the driver; the others belong to followers. */
+/* What the intakes that read a source share. Zero-initialise, and set gate, source and n. Intake 0
+ * is that of the first device, whose thread is the driver; the others belong to followers. */
 struct kc_gpu_intakes {
         struct kc_gate *gate;
         const struct kc_stored_source *source;
@@ -73,15 +73,16 @@ bool kc_gpu_intake_join(struct kc_gpu_intake *intake);
 enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
                                     size_t text_nbytes, struct kc_error *err);
 
-/* Worker: copy files to the devices until the driver calls kc_gpu_intakes_end, or an intake gives up:
- * *foreign. KC_ECANCELED, KC_EDEVICE, or what source->read returns. */
+/* Worker: copy files to the devices until the driver calls kc_gpu_intakes_end, or an intake gives
+ * up: *foreign. KC_ECANCELED, KC_EDEVICE, or what source->read returns. */
 enum kc_status kc_gpu_intakes_read(struct kc_gpu_intakes *all, int worker, bool *foreign,
                                    struct kc_error *err);
 
 /*
- * The device's thread: the next reads, complete in the order of gpu->stream; reads->nkmers = 0: there
- * are no more for this intake, either because all parts were taken or because of *foreign. Enqueue
- * all work on them on gpu->stream before the next call. KC_ECANCELED, KC_EDEVICE, KC_ENOMEM.
+ * The device's thread: the next reads, complete in the order of gpu->stream; reads->nkmers = 0:
+ * there are no more for this intake, either because all parts were taken or because of *foreign.
+ * Enqueue all work on them on gpu->stream before the next call. KC_ECANCELED, KC_EDEVICE,
+ * KC_ENOMEM.
  */
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
                                   bool *foreign, struct kc_error *err);
@@ -93,8 +94,8 @@ enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, struct kc_error *
 /* Any device's thread: no intake need go on, because a part is foreign or memory is short. */
 void kc_gpu_intakes_give_up(struct kc_gpu_intakes *all);
 
-/* Driver: wait until the other intakes have ended; intakes can no longer join. *foreign: some intake
- * gave up. KC_ECANCELED. */
+/* Driver: wait until the other intakes have ended; intakes can no longer join. *foreign: some
+ * intake gave up. KC_ECANCELED. */
 enum kc_status kc_gpu_intakes_wait(struct kc_gpu_intakes *all, bool *foreign, struct kc_error *err);
 
 /* Driver, after that: let the workers go, and report the totals to the source, or that the intakes

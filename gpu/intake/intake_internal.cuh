@@ -97,8 +97,8 @@ size_t kc_intake_most_text(const struct kc_stored_source *source, uint64_t nbase
 enum kc_status kc_intake_map(struct kc_gpu_intake *intake, struct kc_error *err);
 void kc_intake_unmap(struct kc_gpu_intake *intake);
 
-/* The device's thread: take the next portion, once its copies are enqueued; *portion = NULL if there
- * are no more, or if an intake gave up. KC_ECANCELED. */
+/* The device's thread: take the next portion, once its copies are enqueued; *portion = NULL if
+ * there are no more, or if an intake gave up. KC_ECANCELED. */
 enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intake_portion **portion,
                                       struct kc_error *err);
 

@@ -288,7 +288,8 @@ static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
         return input;
 }
 
-/* Go on after a piece: to the rest of the round, or if no more of that can be parsed, to its end. */
+/* Go on after a piece: to the rest of the round, or if no more of that can be parsed, to its
+ * end. */
 static enum kc_status end_piece(struct kc_gpu_intake *intake, struct intake_round *round,
                                 const struct kc_gpu_text_input *piece, uint64_t consumed,
                                 bool *foreign, struct kc_error *err)

@@ -13,8 +13,8 @@ template <class Key> struct pairs {
         size_t n;
 };
 
-/* What one device fills: slots in pinned memory. A part goes through any free slot: if a writer has to
- * wait, for space in the file say, only its slot waits with it. */
+/* What one device fills: slots in pinned memory. A part goes through any free slot: if a writer has
+ * to wait, for space in the file say, only its slot waits with it. */
 template <class Key> struct emit_lane {
         struct kc_gpu *gpu;
         enum kc_gate_bell bell; /* of the thread that fills */
@@ -223,7 +223,8 @@ static enum kc_status wait_for_slot(const struct kc_gpu_emitter<Key> *e,
                 e->gate, lane->bell, [&] { return (*slot = free_slot(lane)) >= 0; }, err);
 }
 
-/* Wait for a free slot. If there is no memory for one that was never used, make do with the others. */
+/* Wait for a free slot. If there is no memory for one that was never used, make do with the
+ * others. */
 template <class Key>
 static enum kc_status take_slot(const struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
                                 int *slot, struct kc_error *err)
@@ -508,8 +509,8 @@ static bool find_part(const struct kc_gpu_emitter<Key> *e, struct emit_part<Key>
         return false;
 }
 
-/* Claim the next part, and wait for it. Many other parts may be filled and written before this thread
- * runs again. */
+/* Claim the next part, and wait for it. Many other parts may be filled and written before this
+ * thread runs again. */
 template <class Key>
 static enum kc_status take(struct kc_gpu_emitter<Key> *e, struct emit_part<Key> *part,
                            struct kc_error *err)

@@ -43,8 +43,8 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
  *   runs        [nruns] with fences, all at their beginning; kept by the caller until
  *               kc_ranges_free. What is on the host goes back to the store range by range
  *   max_pairs   maximum pairs of a range; at least 2 * nruns * KC_FENCE_NPAIRS
- *   cuts        if given, no range between them may have more than max_pairs, by kc_fences_bound; `at`
- *               is kept by the caller until kc_ranges_free
+ *   cuts        if given, no range between them may have more than max_pairs, by kc_fences_bound;
+ *               `at` is kept by the caller until kc_ranges_free
  *   nsaturated  in/out, device: increased by what saturation cuts off
  */
 template <class Key>

@@ -5,10 +5,10 @@
  *      address      = memory block << 10 | slab in it                     (32 bits)
  *
  * A warp allocates from its resident memory block. Lane i holds word i of the bitmap in a register;
- * a ballot shows which lanes have a free slab, and the first of them allocates it with one atomic on
- * the bitmap. If the old word shows that another warp was faster, the warp retries. If the resident
- * block is full, the warp changes to another one, chosen by a hash of the warp's number and the
- * number of changes so far.
+ * a ballot shows which lanes have a free slab, and the first of them allocates it with one atomic
+ * on the bitmap. If the old word shows that another warp was faster, the warp retries. If the
+ * resident block is full, the warp changes to another one, chosen by a hash of the warp's number
+ * and the number of changes so far.
  *
  * Since the table is cleared for every bin, the bitmaps are in shared memory, and no memory blocks
  * are added: allocation fails when all are full, and the table reports this to its caller. The

@@ -4,7 +4,8 @@
  * Open addressing. A cooperative group of G lanes (1, 2, ..., 32) takes the keys of its lanes one
  * after the other; the lanes read a window of G neighbouring slots at once and vote. Windows follow
  * each other by double hashing ("chaotic" probing), so that no clusters grow. In shared memory,
- * reading a window costs as much as reading G slots, so G = 1 is fastest here (docs/dev/notes/gpu.md).
+ * reading a window costs as much as reading G slots, so G = 1 is fastest here
+ * (docs/dev/notes/gpu.md).
  *
  * A slot for keys of 64 bits is claimed by compare-and-swap on the key; all-ones marks a free slot,
  * and the one k-mer with that value (TT...T at k = 32, stranded) has a counter of its own. A slot

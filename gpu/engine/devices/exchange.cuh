@@ -1,7 +1,7 @@
 /*
- * One merge by several devices, each of which has an LSM. The key space is cut into ranges, which the
- * devices take in turn (gpu/runs/deal.cuh). In each round, every device merges its own pairs of as many
- * ranges as there are devices, and sends those of each range to the device that takes it:
+ * One merge by several devices, each of which has an LSM. The key space is cut into ranges, which
+ * the devices take in turn (gpu/runs/deal.cuh). In each round, every device merges its own pairs of
+ * as many ranges as there are devices, and sends those of each range to the device that takes it:
  *
  *      device 0:  LSM ──▶ its pairs of ranges 0, 1, 2 ──┬─▶ inboxes ──▶ range 0, 3, 6, ...
  *      device 1:  LSM ──▶      likewise              ──┼─▶ inboxes ──▶ range 1, 4, 7, ...
@@ -66,10 +66,10 @@ template <class Key> struct kc_gpu_exchange {
 };
 
 /*
- * Take the memory of a member, and plan its LSM for ranges of at most max_pairs pairs, at least 65,536.
- * Called by the thread that uses the device; members may do this at the same time. After KC_ENOMEM
- * the LSM has the same pairs and takes runs again, and the member does not take part. KC_EIO,
- * KC_EDEVICE, KC_ECANCELED.
+ * Take the memory of a member, and plan its LSM for ranges of at most max_pairs pairs, at least
+ * 65,536. Called by the thread that uses the device; members may do this at the same time. After
+ * KC_ENOMEM the LSM has the same pairs and takes runs again, and the member does not take part.
+ * KC_EIO, KC_EDEVICE, KC_ECANCELED.
  *   bell  the bell that the member's thread waits for
  */
 template <class Key>
@@ -93,7 +93,8 @@ enum kc_status kc_gpu_exchange_begin(struct kc_gpu_exchange<Key> *exchange, size
  * Get the next range that this member takes. All members must call this, each in its own thread,
  * until *number is the number of ranges.
  *   number  out: the ranges of all members are numbered in the order of their k-mers
- *   range   out: sorted, may be empty; valid until the next call; complete in the order of gpu->stream
+ *   range   out: sorted, may be empty; valid until the next call; complete in the order of
+ *           gpu->stream
  * KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED.
  */
 template <class Key>

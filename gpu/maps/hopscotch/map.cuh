@@ -233,8 +233,8 @@ enum kc_status kc_hopscotch_rebuild(struct kc_hopscotch_map *map, uint64_t capac
  *            room for it
  *   nfull    out, host, may be NULL: how many found no room; they changed nothing, and can be
  *            repeated after kc_hopscotch_rebuild
- * KC_OK even if *nfull > 0. KC_ENOMEM if results is NULL and there is no memory for them; nothing is
- * done then.
+ * KC_OK even if *nfull > 0. KC_ENOMEM if results is NULL and there is no memory for them; nothing
+ * is done then.
  */
 enum kc_status kc_hopscotch_mixed(struct kc_hopscotch_map *map, const uint8_t *ops,
                                   enum kc_hopscotch_op op, const uint32_t *keys, uint64_t n,

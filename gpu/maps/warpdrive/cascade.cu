@@ -89,8 +89,8 @@ static void timed_copy_free(struct timed_copy *copy)
         kc_gpu_event_free(copy->end);
 }
 
-/* Wait for a batch's copies, and add the time that they took on the slowest member to a stage. copy: the
- * member of share_buffer. */
+/* Wait for a batch's copies, and add the time that they took on the slowest member to a stage.
+ * copy: the member of share_buffer. */
 template <class Layout>
 static enum kc_status add_time(cascade<Layout> *c, uint64_t batch, enum kc_wd_stage stage,
                                struct timed_copy share_buffer<typename Layout::key>::*copy,
@@ -197,8 +197,8 @@ out:
         return status;
 }
 
-/* Look up the keys of a batch, and send the answers on their way. The answers that were in its buffers
- * before have arrived: the batch's keys were copied after that. */
+/* Look up the keys of a batch, and send the answers on their way. The answers that were in its
+ * buffers before have arrived: the batch's keys were copied after that. */
 template <class Layout>
 static enum kc_status look_up(cascade<Layout> *c, uint64_t number,
                               const kc_wd_share<typename Layout::key> *shares, struct kc_error *err)
@@ -219,8 +219,8 @@ out:
         return status;
 }
 
-/* Put or look up a batch that is on its way to the devices. This waits until it has arrived, so that
- * the time of the copies is not part of the next stage. */
+/* Put or look up a batch that is on its way to the devices. This waits until it has arrived, so
+ * that the time of the copies is not part of the next stage. */
 template <class Layout>
 static enum kc_status work_on(cascade<Layout> *c, uint64_t number, struct kc_error *err)
 {

@@ -6,8 +6,8 @@
  *      batch 1                  │ to the devices           │ split, transpose, insert │
  *      batch 2                                             │ to the devices           │ ...
  *
- * While the devices work on a batch, the next batches are copied to them, and the answers of earlier
- * lookups are copied back. The maps themselves work on one batch after the other.
+ * While the devices work on a batch, the next batches are copied to them, and the answers of
+ * earlier lookups are copied back. The maps themselves work on one batch after the other.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B, figure 5.
  */

@@ -81,8 +81,8 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
                     (*word = kc_wd_divide(s)).count_bits < (int)KC_WD_MIN_COUNT_BITS)
                         return kc_fail(
                                 err, KC_EUSAGE,
-                                "WarpDrive map: words of remainder and count: %d bits of key and %u windows "
-                                "leave too few for the count",
+                                "WarpDrive map: words of remainder and count: %d bits of key and "
+                                "%u windows leave too few for the count",
                                 s->key_bits, s->nwindows);
         }
         return KC_OK;

@@ -111,7 +111,8 @@ template <class Key> struct kc_wd_way {
         uint32_t first;
 };
 
-/* A tile's keys of one owner: where they were staged in the tile, and where they went in the array. */
+/* A tile's keys of one owner: where they were staged in the tile, and where they went in the
+ * array. */
 struct kc_wd_sent_run {
         uint32_t begin, n, from;
 };
@@ -196,8 +197,9 @@ static __device__ void kc_wd_write_runs(const kc_wd_outbox<Key> *tile, const To 
         __syncthreads();
 }
 
-/* The keys that are not leaders record where their leaders were staged. `owners`: KC_GPU_MAX_DEVICES
- * for them. Starts with a barrier, after which the leaders' ranks can be read. */
+/* The keys that are not leaders record where their leaders were staged. `owners`:
+ * KC_GPU_MAX_DEVICES for them. Starts with a barrier, after which the leaders' ranks can be
+ * read. */
 template <class Key>
 static __device__ void kc_wd_follow(const kc_wd_sending<Key> &sending, uint32_t begin, uint32_t n,
                                     const uint32_t *owners, uint32_t *ranks)

@@ -8,10 +8,11 @@
  *                                     transposition
  *
  * The partition table T[member, owner] counts the keys that each member sends to each owner. A sum
- * over a column says where a sender's keys go in the owner's memory, a sum over a row where they are
- * in the sender's. If a member reaches an owner's memory, the split writes there, and no transposition
- * is left to do; otherwise it writes to a buffer that is then copied. Answers return the same way, so
- * they come in the order of the keys. A batch is processed in slices that fit in memory.
+ * over a column says where a sender's keys go in the owner's memory, a sum over a row where they
+ * are in the sender's. If a member reaches an owner's memory, the split writes there, and no
+ * transposition is left to do; otherwise it writes to a buffer that is then copied. Answers return
+ * the same way, so they come in the order of the keys. A batch is processed in slices that fit in
+ * memory.
  *
  * An operation takes a share of the batch from each member's memory; shares may differ in size and
  * may be empty. It is complete when the function returns, so batches never overlap. Only one host
@@ -31,15 +32,16 @@
 enum kc_wd_transposition { KC_WD_WRITTEN, KC_WD_COPIED };
 
 /*
- * Whether a put combines equal keys of a tile (4096 keys of 128 bits, 8192 of fewer) before they are
- * sent: added weights become one sum, and of inserted values one is sent. IF_IT_PAYS takes a sample of
- * the keys first, and combines if that saves at least a quarter of the bytes to be sent.
+ * Whether a put combines equal keys of a tile (4096 keys of 128 bits, 8192 of fewer) before they
+ * are sent: added weights become one sum, and of inserted values one is sent. IF_IT_PAYS takes a
+ * sample of the keys first, and combines if that saves at least a quarter of the bytes to be sent.
  */
 enum kc_wd_combining { KC_WD_COMBINE_IF_IT_PAYS, KC_WD_COMBINE_ALWAYS, KC_WD_COMBINE_NEVER };
 
-/* What an operation spends its time on: filling the partition table and allocating memory; splitting;
- * copying keys; the operation on each map; copying answers; putting them in order. For keys on the
- * host (cascade.cuh) also copies to the devices and to the host, which overlap with the rest. */
+/* What an operation spends its time on: filling the partition table and allocating memory;
+ * splitting; copying keys; the operation on each map; copying answers; putting them in order. For
+ * keys on the host (cascade.cuh) also copies to the devices and to the host, which overlap with the
+ * rest. */
 enum kc_wd_stage {
         KC_WD_TABLE,
         KC_WD_SPLIT,
@@ -72,8 +74,8 @@ template <class Key> struct kc_wd_share {
         uint64_t n;
 };
 
-/* The slots that each of nowners maps needs for `capacity` slots in all: an equal share, and some more
- * because the number of keys that an owner gets is random. */
+/* The slots that each of nowners maps needs for `capacity` slots in all: an equal share, and some
+ * more because the number of keys that an owner gets is random. */
 uint64_t kc_wd_several_capacity(uint64_t capacity, int nowners);
 
 /*
@@ -101,9 +103,9 @@ template <class Layout> uint64_t kc_wd_several_nkeys(const kc_wd_several<Layout>
  *   refused  out, [members][ceil(n / 32)], each in its member's memory: a bit for each key that was
  *            not put, meaningful only with KC_ENOMEM; may be NULL
  * An owner whose keys find no room rebuilds its own map. KC_ENOMEM if that does not help, or if
- * there is no memory for slices: the refused keys are not in the map, all others are, and no key that
- * was present is lost. KC_EDEVICE: the map can only be freed. KC_EUSAGE if the layout only keeps counts
- * and mode is KC_WD_INSERT.
+ * there is no memory for slices: the refused keys are not in the map, all others are, and no key
+ * that was present is lost. KC_EDEVICE: the map can only be freed. KC_EUSAGE if the layout only
+ * keeps counts and mode is KC_WD_INSERT.
  */
 template <class Layout>
 enum kc_status kc_wd_several_put(kc_wd_several<Layout> *several,
@@ -123,8 +125,8 @@ enum kc_status kc_wd_several_retrieve(kc_wd_several<Layout> *several,
                                       uint32_t *const *values, uint32_t missing, uint64_t *nfound,
                                       struct kc_error *err);
 
-/* Erase the keys of all shares; absent ones are ignored. KC_ENOMEM if there is no memory for slices:
- * then some of the keys may still be there. */
+/* Erase the keys of all shares; absent ones are ignored. KC_ENOMEM if there is no memory for
+ * slices: then some of the keys may still be there. */
 template <class Layout>
 enum kc_status kc_wd_several_erase(kc_wd_several<Layout> *several,
                                    const kc_wd_share<typename Layout::key> *shares,

@@ -1,7 +1,7 @@
 /*
- * A slice of a batch on its way through the maps of several devices: counted by owner, split, copied
- * to the owners, put or looked up there, and answered. Private to the files several*.cu, each of
- * which has some of the steps.
+ * A slice of a batch on its way through the maps of several devices: counted by owner, split,
+ * copied to the owners, put or looked up there, and answered. Private to the files several*.cu,
+ * each of which has some of the steps.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B.
  */
@@ -132,7 +132,8 @@ static enum kc_status kc_wd_all_members(kc_wd_slice<Layout> *s, enum kc_wd_stage
 template <class Layout>
 enum kc_status kc_wd_slice_decide(kc_wd_slice<Layout> *s, struct kc_error *err);
 
-/* Enqueue the search for the leaders of all keys of a member: writes `ranks`, and adds to `counts`. */
+/* Enqueue the search for the leaders of all keys of a member: writes `ranks`, and adds to
+ * `counts`. */
 template <class Layout>
 enum kc_status kc_wd_count_leaders(kc_wd_slice<Layout> *s, int member, struct kc_error *err);
 

@@ -71,8 +71,8 @@ static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
 
 typedef cub::BlockScan<uint32_t, KC_WD_SPLIT_THREADS> kc_wd_scan;
 
-/* Replace counts [n] by their exclusive prefix sums. The whole block calls this after a barrier, and it
- * ends with one. */
+/* Replace counts [n] by their exclusive prefix sums. The whole block calls this after a barrier,
+ * and it ends with one. */
 static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
                                                 typename kc_wd_scan::TempStorage *scratch)
 {
@@ -90,9 +90,9 @@ static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
 }
 
 /*
- * Replace the counts in begins [nparts + 1], of which the last is 0, by where the parts begin. Copies
- * that serve as cursors go to upper (one per 2^shift parts) and lower (one per part); NULL: there is
- * no such pass.
+ * Replace the counts in begins [nparts + 1], of which the last is 0, by where the parts begin.
+ * Copies that serve as cursors go to upper (one per 2^shift parts) and lower (one per part); NULL:
+ * there is no such pass.
  */
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
@@ -191,8 +191,8 @@ static __device__ void kc_wd_write_staged(const kc_wd_staging<Key> *tile, const 
         __syncthreads();
 }
 
-/* Rank each key among the tile's keys of its bucket. ranks: out, the rank above 16 bits of the bucket's
- * number. */
+/* Rank each key among the tile's keys of its bucket. ranks: out, the rank above 16 bits of the
+ * bucket's number. */
 template <class Key>
 static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Key *keys, uint32_t n,
                                        uint32_t *counts, uint32_t *ranks)

@@ -1,15 +1,15 @@
 /*
- * Equal keys within a tile, for the WarpDrive map over several devices: only one of them, the leader,
- * is sent to the owner, on behalf of all of them. Private to the files several*.cu.
+ * Equal keys within a tile, for the WarpDrive map over several devices: only one of them, the
+ * leader, is sent to the owner, on behalf of all of them. Private to the files several*.cu.
  *
  *      places in the tile   0 1 2 3 4 5
  *      keys                 A B A C B A
  *      leaders              0 1 0 3 1 0
  *
- * Any of the equal keys can become the leader; how many leaders there are does not depend on that. A
- * block finds them with a hash table in its shared memory. A slot is a word: 0 if it is free,
- * otherwise the place of a leader plus one, and above that bits of the key's hash, so that different
- * keys are rarely compared.
+ * Any of the equal keys can become the leader; how many leaders there are does not depend on that.
+ * A block finds them with a hash table in its shared memory. A slot is a word: 0 if it is free,
+ * otherwise the place of a leader plus one, and above that bits of the key's hash, so that
+ * different keys are rarely compared.
  *
  * What a thread does for a key, and whether combining is worth its time, also compile for the host.
  */
@@ -82,8 +82,8 @@ struct kc_wd_combining_costs {
         size_t key_nbytes, pair_nbytes; /* of a key as it is sent now, and of a leader */
 };
 
-/* Combining pays if it saves at least a quarter of the bytes to be sent: it takes a further pass over
- * the keys. */
+/* Combining pays if it saves at least a quarter of the bytes to be sent: it takes a further pass
+ * over the keys. */
 static inline bool kc_wd_combining_pays(const struct kc_wd_combining_costs *costs)
 {
         return costs->nleaders * costs->pair_nbytes <= costs->nkeys * costs->key_nbytes / 4 * 3;
@@ -106,8 +106,8 @@ struct kc_wd_shared_slots {
         }
 };
 
-/* Add a lane's leader to the counts of its block. All lanes of the warp call this; owner: nowners if
- * the lane has no leader. */
+/* Add a lane's leader to the counts of its block. All lanes of the warp call this; owner: nowners
+ * if the lane has no leader. */
 static __device__ inline void kc_wd_count_leader(uint32_t *counts, uint32_t owner, uint32_t nowners)
 {
         const uint32_t same = __match_any_sync(UINT32_MAX, owner);

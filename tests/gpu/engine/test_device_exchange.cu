@@ -1,6 +1,6 @@
 /*
- * One merge by several devices: whatever runs they have, on the device or on the host, the ranges that
- * they take are the merge of all runs.
+ * One merge by several devices: whatever runs they have, on the device or on the host, the ranges
+ * that they take are the merge of all runs.
  */
 #include "gpu/engine/devices/exchange.cuh"
 #include "tests/gpu/copy_support.cuh"

@@ -59,7 +59,8 @@ struct intake_reads {
         std::vector<uint64_t> chunks; /* bases taken at a time */
         uint64_t most_bases;          /* that a chunk may have */
         std::vector<uint8_t> marks;   /* of the inputs */
-        bool accepted; /* otherwise the segments and the error are those of the same reader's batches */
+        bool accepted; /* otherwise the segments and the error are those of the same reader's
+                        * batches */
         struct kc_error error;
 };
 
@@ -238,8 +239,8 @@ static struct intake_reads read_by_intake(const std::vector<const char *> &paths
 
 /* ---- comparing ---- */
 
-/* The k-mers, totals and message are those of the host alone, whether the intakes accepted the files
- * or gave up; and one side has read all the text. in_order: so are the k-mers. */
+/* The k-mers, totals and message are those of the host alone, whether the intakes accepted the
+ * files or gave up; and one side has read all the text. in_order: so are the k-mers. */
 static void check_same(const struct intake_reads &got, const struct host_reads &want,
                        const struct rules *rules, bool in_order)
 {

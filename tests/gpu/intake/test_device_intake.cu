@@ -1,6 +1,6 @@
 /*
- * Files read by the intake, or in batches if it gives up, compared with the host's reader alone: the
- * same k-mers, totals and messages. Clean files are accepted, and damaged ones are not.
+ * Files read by the intake, or in batches if it gives up, compared with the host's reader alone:
+ * the same k-mers, totals and messages. Clean files are accepted, and damaged ones are not.
  */
 #include "tests/gpu/intake/intake_support.cuh"
 

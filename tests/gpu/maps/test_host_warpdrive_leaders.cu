@@ -122,8 +122,8 @@ static void samples(void **unused)
         assert_int_equal(kc_wd_sample_step(6401, 100), 2);
 }
 
-/* A quarter of the bytes must be saved: of keys with values, that is a quarter of the keys; where only
- * sums have values, more. */
+/* A quarter of the bytes must be saved: of keys with values, that is a quarter of the keys; where
+ * only sums have values, more. */
 static void costs(void **unused)
 {
         const struct {

@@ -52,8 +52,8 @@ static void primes(void **unused)
         assert_int_equal(kc_wd_prime_from(1u << 31), 2147483659u);
 }
 
-/* Keys in turn are shared evenly by any number of owners; the keys of one owner are spread evenly over
- * a map, whatever its seed. */
+/* Keys in turn are shared evenly by any number of owners; the keys of one owner are spread evenly
+ * over a map, whatever its seed. */
 static void owners(void **unused)
 {
         enum { N = 60000, NPARTS = 64 };

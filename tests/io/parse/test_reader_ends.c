@@ -117,8 +117,8 @@ static void fail_joined(const struct joined *joined, const struct setting *setti
         fail();
 }
 
-/* Read in all ways; with ThreadSanitizer, each file with another number of threads. want: on failure,
- * only its status matters. */
+/* Read in all ways; with ThreadSanitizer, each file with another number of threads. want: on
+ * failure, only its status matters. */
 static void check(const struct joined *joined, const struct outcome *want)
 {
         static int ncalls;
