@@ -29,7 +29,7 @@ enum {
 #define ENDING ".ktab"
 
 struct fastk {
-        struct kc_prefixed prefixed;
+        struct kc_prefixed prefixed; /* first, for kc_prefixed_read */
         uint32_t k, nparts, prefix_nbytes;
 };
 
@@ -161,13 +161,6 @@ out:
         return status;
 }
 
-static enum kc_status read_fastk(struct kc_import *import, int worker, struct kc_pair_batch *batch,
-                                 struct kc_error *err)
-{
-        struct fastk *fastk = import->state;
-        return kc_prefixed_read(import, &fastk->prefixed, worker, batch, err);
-}
-
 static void close_fastk(void *state)
 {
         struct fastk *fastk = state;
@@ -182,6 +175,6 @@ const struct kc_import_format kc_import_fastk = {
         .declares_strands = true,
         .recognizes = recognizes,
         .open = open_fastk,
-        .read = read_fastk,
+        .read = kc_prefixed_read,
         .close = close_fastk,
 };

@@ -28,8 +28,8 @@ enum {
 };
 
 struct fastk_state {
+        struct kc_prefix_table table; /* first, for kc_prefix_note */
         int kmer_nbytes, prefix_nbytes;
-        struct kc_prefix_table table;
         uint64_t ninstances; /* sum of the counts of MAX_COUNT and above */
         uint64_t rows[MAX_COUNT + 1];
 };
@@ -105,13 +105,6 @@ static char *encode(const struct kc_export *writer, const uint64_t *kmers, const
         return to;
 }
 
-static enum kc_status note(struct kc_export *writer, const uint64_t *kmers, size_t n,
-                           struct kc_error *err)
-{
-        struct fastk_state *state = writer->state;
-        return kc_prefix_note(&state->table, kmers, n, err);
-}
-
 static void tally(struct kc_export *writer, const uint32_t *counts, size_t n)
 {
         struct fastk_state *state = writer->state;
@@ -155,7 +148,7 @@ const struct kc_export_format kc_export_fastk = {
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .encode = encode,
-        .note = note,
+        .note = kc_prefix_note,
         .tally = tally,
         .end = end,
 };

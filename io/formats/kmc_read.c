@@ -30,7 +30,7 @@ enum {
 };
 
 struct kmc {
-        struct kc_prefixed prefixed;
+        struct kc_prefixed prefixed; /* first, for kc_prefixed_read */
         struct kc_input pre;
         char *pre_path;
 };
@@ -241,13 +241,6 @@ out:
         return status;
 }
 
-static enum kc_status read_kmc(struct kc_import *import, int worker, struct kc_pair_batch *batch,
-                               struct kc_error *err)
-{
-        struct kmc *kmc = import->state;
-        return kc_prefixed_read(import, &kmc->prefixed, worker, batch, err);
-}
-
 static void close_kmc(void *state)
 {
         struct kmc *kmc = state;
@@ -264,6 +257,6 @@ const struct kc_import_format kc_import_kmc = {
         .declares_strands = true,
         .recognizes = recognizes,
         .open = open_kmc,
-        .read = read_kmc,
+        .read = kc_prefixed_read,
         .close = close_kmc,
 };

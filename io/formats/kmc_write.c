@@ -24,8 +24,8 @@ enum {
 };
 
 struct kmc_state {
+        struct kc_prefix_table table; /* first, for kc_prefix_note */
         int prefix_nbases;
-        struct kc_prefix_table table;
 };
 
 /* The prefix length with which both files are smallest. */
@@ -75,13 +75,6 @@ static char *encode(const struct kc_export *writer, const uint64_t *kmers, const
         return to;
 }
 
-static enum kc_status note(struct kc_export *writer, const uint64_t *kmers, size_t n,
-                           struct kc_error *err)
-{
-        struct kmc_state *state = writer->state;
-        return kc_prefix_note(&state->table, kmers, n, err);
-}
-
 static char *put_header(const struct kc_export *writer, char *to)
 {
         const struct kmc_state *state = writer->state;
@@ -117,6 +110,6 @@ const struct kc_export_format kc_export_kmc = {
         .batch_nkmers = KC_EXPORT_BATCH_NKMERS,
         .begin = begin,
         .encode = encode,
-        .note = note,
+        .note = kc_prefix_note,
         .end = end,
 };

@@ -26,9 +26,10 @@ out:
         return status;
 }
 
-enum kc_status kc_prefix_note(struct kc_prefix_table *table, const uint64_t *kmers, size_t n,
+enum kc_status kc_prefix_note(struct kc_export *writer, const uint64_t *kmers, size_t n,
                               struct kc_error *err)
 {
+        struct kc_prefix_table *table = writer->state;
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < n; i++) {
                 uint64_t prefix = prefix_of(table, kmers + i * table->nwords);

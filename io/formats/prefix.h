@@ -5,7 +5,7 @@
 #ifndef KC_FORMATS_PREFIX_H
 #define KC_FORMATS_PREFIX_H
 
-#include "io/formats/out.h"
+#include "io/formats/export_internal.h"
 
 #include <stddef.h>
 
@@ -18,8 +18,8 @@ struct kc_prefix_table {
         uint64_t nkmers; /* noted so far */
 };
 
-/* Note n k-mers. They ascend, also from call to call. KC_EIO. */
-enum kc_status kc_prefix_note(struct kc_prefix_table *table, const uint64_t *kmers, size_t n,
+/* note() of a kc_export_format whose state begins with a table. KC_EIO. */
+enum kc_status kc_prefix_note(struct kc_export *writer, const uint64_t *kmers, size_t n,
                               struct kc_error *err);
 
 /* Write the rest of the table. KC_EIO. */

@@ -161,9 +161,10 @@ static void decode_all(const struct kc_import *import, const struct kc_prefixed 
         batch->n = n;
 }
 
-enum kc_status kc_prefixed_read(struct kc_import *import, struct kc_prefixed *p, int worker,
-                                struct kc_pair_batch *batch, struct kc_error *err)
+enum kc_status kc_prefixed_read(struct kc_import *import, int worker, struct kc_pair_batch *batch,
+                                struct kc_error *err)
 {
+        struct kc_prefixed *p = import->state;
         struct kc_import_worker *w = &import->workers[worker];
         const size_t cap = batch->cap, records_at = cap * sizeof(struct same_prefix) + PAD;
         enum kc_status status;

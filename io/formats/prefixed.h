@@ -49,9 +49,9 @@ enum kc_status kc_prefixed_add_part(struct kc_prefixed *prefixed, char *path, st
 enum kc_status kc_prefixed_begin(const struct kc_import *import, struct kc_prefixed *prefixed,
                                  struct kc_error *err);
 
-/* As read() of a kc_import_format. */
-enum kc_status kc_prefixed_read(struct kc_import *import, struct kc_prefixed *prefixed, int worker,
-                                struct kc_pair_batch *batch, struct kc_error *err);
+/* For read() of a kc_import_format whose state begins with a struct kc_prefixed. */
+enum kc_status kc_prefixed_read(struct kc_import *import, int worker, struct kc_pair_batch *batch,
+                                struct kc_error *err);
 
 /* Close the parts and free what prefixed holds. A zeroed one is fine. */
 void kc_prefixed_free(struct kc_prefixed *prefixed);
