@@ -101,7 +101,7 @@ __device__ static void add_to_cell(const kc_pairs_out<Key> &out, const drain_sum
         }
 }
 
-/* Add up the thread's share of the pairs, if the drain does not output all of them or if they have
+/* Add up what the thread has of the pairs, if the drain does not output all of them or if they have
  * partial counts. */
 template <class Key, class Table>
 __device__ static drain_sums sum_pairs(const Table &table, const drain_rule &rule,
@@ -255,8 +255,8 @@ __device__ static void fold_records(block_state<Key> *state, records_walk *w,
 namespace
 {
 
-/* A warp's share of the fold, up to 32 stretches, and its progress. */
-struct bin_share {
+/* The part of the fold that a warp takes, up to 32 stretches, and its progress. */
+struct fold_part {
         uint32_t first; /* number of its first stretch */
         uint32_t nkmers;
         uint32_t round;  /* of 32 k-mers */
@@ -268,13 +268,12 @@ struct bin_share {
 } // namespace
 
 /* Divide the stretches evenly, so that no warp waits long for the others. */
-template <class Key>
-__device__ static bin_share begin_share(const fold<Key> *f, kc_expander<Key> *x)
+template <class Key> __device__ static fold_part begin_part(const fold<Key> *f, kc_expander<Key> *x)
 {
         static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
         const uint32_t lane = threadIdx.x % WARP;
         const uint32_t nstretches = f->size(), each = (nstretches + WARPS - 1) / WARPS;
-        bin_share s = {};
+        fold_part s = {};
         s.first = threadIdx.x / WARP * each;
         const uint32_t mine = s.first + lane;
         const bool has_one = lane < each && mine < nstretches;
@@ -282,10 +281,10 @@ __device__ static bin_share begin_share(const fold<Key> *f, kc_expander<Key> *x)
         return s;
 }
 
-/* Count until the share is done (true) or the table is full (false). The warp must be converged. */
+/* Count until the part is done (true) or the table is full (false). The warp must be converged. */
 template <class Key, class Table>
-__device__ static bool count_share(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
-                                   bin_share *s, int k, bool stranded)
+__device__ static bool count_part(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
+                                  fold_part *s, int k, bool stranded)
 {
         const uint32_t lane = threadIdx.x % WARP;
         for (; s->round * WARP < s->nkmers; s->round++, s->resumed = false) {
@@ -332,10 +331,10 @@ __device__ static bool count_fold(Table *table, block_state<Key> *state,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
         kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
-        bin_share s = begin_share(&state->records, x);
+        fold_part s = begin_part(&state->records, x);
         bool emptied = false;
         while (__syncthreads_or(
-                !count_share<Key>(table, &state->records, x, &s, in.k, in.stranded))) {
+                !count_part<Key>(table, &state->records, x, &s, in.k, in.stranded))) {
                 emptied = true;
                 empty<Key>(state, table, out);
         }

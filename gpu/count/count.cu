@@ -63,7 +63,7 @@ namespace
 
 /* Some of a pass's reads: groups of chunks that are on the device, or of a chunk that was copied
  * there. */
-struct reads_share {
+struct kept_groups {
         struct kc_gpu_chunks chunks;
         uint32_t first, ngroups;
         bool copied;
@@ -72,15 +72,15 @@ struct reads_share {
 } // namespace
 
 template <class Key>
-static enum kc_status find(kc_gpu_counter<Key> *c, const reads_share *share, struct kc_error *err)
+static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, struct kc_error *err)
 {
         enum kc_status status;
         uint64_t *n = &c->cursors[0];
         const struct kc_records_out out = { c->found, c->max_records, n,
-                                            share->copied ? c->copies : NULL, c->copies_position };
+                                            groups->copied ? c->copies : NULL, c->copies_position };
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins, &share->chunks,
-                                 share->first, share->ngroups, &out, err));
+        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins, &groups->chunks,
+                                 groups->first, groups->ngroups, &out, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
                                        c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
@@ -89,31 +89,31 @@ out:
 }
 
 /*
- * Find the share's records. If there is no room for all of them, first count the records found
- * before, as a round of their own; if the share's do not fit alone either, take the share in two
- * halves. The records of a single group always fit.
+ * Find the groups' records. If there is no room for all of them, first count the records found
+ * before, as a round of their own; if those of the groups do not fit alone either, take the groups
+ * in two halves. The records of a single group always fit.
  */
 template <class Key>
-static enum kc_status collect(kc_gpu_counter<Key> *c, const reads_share *share,
+static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
                               struct kc_error *err)
 {
         enum kc_status status;
         const uint64_t before = c->readback->nrecords;
-        reads_share half = *share;
-        KC_TRY(find(c, share, err));
+        kept_groups half = *groups;
+        KC_TRY(find(c, groups, err));
         if (c->readback->nrecords <= c->max_records)
                 return KC_OK;
-        if (before == 0 && share->ngroups == 1)
+        if (before == 0 && groups->ngroups == 1)
                 return kc_fail(err, KC_EUSAGE, "a counter is too small for the records of a group");
         c->rounds = true;
         c->readback->nrecords = before;
         KC_TRY(end_round(c, err));
         if (before > 0)
-                return collect(c, share, err);
-        half.ngroups = (share->ngroups + 1) / 2;
+                return collect(c, groups, err);
+        half.ngroups = (groups->ngroups + 1) / 2;
         KC_TRY(collect(c, &half, err));
         half.first += half.ngroups;
-        half.ngroups = share->ngroups - half.ngroups;
+        half.ngroups = groups->ngroups - half.ngroups;
         if (half.ngroups > 0)
                 KC_TRY(collect(c, &half, err));
 out:
@@ -125,15 +125,15 @@ static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_gpu_kept *ke
                                   struct kc_error *err)
 {
         enum kc_status status;
-        reads_share share = { c->chunks, 0, c->chunks.ngroups, false };
-        KC_TRY(collect(c, &share, err));
-        share.copied = true;
+        kept_groups groups = { c->chunks, 0, c->chunks.ngroups, false };
+        KC_TRY(collect(c, &groups, err));
+        groups.copied = true;
         for (;;) {
-                KC_TRY(kc_gpu_kept_next(kept, &share.chunks, err));
-                if (share.chunks.n == 0)
+                KC_TRY(kc_gpu_kept_next(kept, &groups.chunks, err));
+                if (groups.chunks.n == 0)
                         break;
-                share.ngroups = share.chunks.ngroups;
-                KC_TRY(collect(c, &share, err));
+                groups.ngroups = groups.chunks.ngroups;
+                KC_TRY(collect(c, &groups, err));
         }
 out:
         return status;

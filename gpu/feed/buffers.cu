@@ -50,7 +50,7 @@ static bool open_outlet(struct kc_gpu_feed *feed, struct feed_outlet *outlet)
 }
 
 enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct kc_gpu *gpu,
-                                  const struct kc_gpu_feed_caps *caps, uint64_t share,
+                                  const struct kc_gpu_feed_caps *caps, uint64_t weight,
                                   bool *attached, struct kc_error *err)
 {
         enum kc_status status;
@@ -58,7 +58,7 @@ enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct k
         *attached = false;
         outlet->gpu = gpu;
         outlet->caps = *caps;
-        outlet->share = share;
+        outlet->weight = weight;
         if (device == 0)
                 kc_feed_pin(feed);
         KC_TRY(kc_feed_make_events(feed, device, err));
@@ -142,8 +142,8 @@ static void take_place(struct kc_gpu_feed *feed, struct feed_outlet *outlet, str
         outlet->nwords += nwords;
 }
 
-/* Of the devices that have a free buffer, the one that has received least for its share; NULL: none
- * has one. */
+/* Of the devices that have a free buffer, the one that has received least for its weight; NULL:
+ * none has one. */
 static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
 {
         struct feed_outlet *best = NULL;
@@ -152,7 +152,7 @@ static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
                 struct feed_outlet *outlet = &feed->outlets[i];
                 if (!outlet->attached || outlet->buffers[outlet->filling].closed)
                         continue;
-                const double claim = (double)outlet->nwords / (double)outlet->share;
+                const double claim = (double)outlet->nwords / (double)outlet->weight;
                 if (best == NULL || claim < least) {
                         best = outlet;
                         least = claim;

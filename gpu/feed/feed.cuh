@@ -6,7 +6,7 @@
  *      source ──▶ a worker's two pinned slots ──▶ a device's buffer ──▶ the device's thread
  *
  * If several devices are attached, a batch goes to one that has a free buffer; of these, to the one
- * that has received least for its share.
+ * that has received least for its weight.
  *
  * Reading begins before the device is ready, which takes some tenths of a second. Batches read in
  * that time stay in pageable memory and pass through the pinned slots later, which is faster than
@@ -65,12 +65,12 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
  * uploads to it begin. gpu must outlive the buffers (see kc_gpu_feed_detach).
  *   device    0 .. ndevices-1; the thread of device 0 is the driver, and attaches it before any
  *             other
- *   share     what the device should receive, relative to the other devices' shares: at least 1
+ *   weight    what the device should receive, relative to the other devices: at least 1
  *   attached  out: false if all of the input has been read, so this device receives nothing
  * KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, int device, struct kc_gpu *gpu,
-                                  const struct kc_gpu_feed_caps *caps, uint64_t share,
+                                  const struct kc_gpu_feed_caps *caps, uint64_t weight,
                                   bool *attached, struct kc_error *err);
 
 /* Worker (0 .. nthreads-1): read and upload to the end of the input. KC_ECANCELED, KC_EDEVICE, or

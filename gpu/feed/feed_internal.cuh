@@ -39,7 +39,7 @@ struct feed_buffer {
 struct feed_outlet {
         struct kc_gpu *gpu; /* NULL: it has no buffers */
         struct kc_gpu_feed_caps caps;
-        uint64_t share;
+        uint64_t weight;
         enum kc_gate_bell bell; /* for the device's thread */
         /* guarded by the gate */
         bool attached;

@@ -1,5 +1,5 @@
 /*
- * Two devices receive batches in proportion to their shares.
+ * Two devices receive batches in proportion to their weights.
  */
 #include "scarcity.h"
 
@@ -36,7 +36,7 @@ struct scene {
         size_t got[NDEVICES]; /* batches */
 };
 
-static void begin(struct scene *s, const uint64_t *shares)
+static void begin(struct scene *s, const uint64_t *weights)
 {
         struct kc_error err = {};
         struct kc_gpu_feed_setup setup = {};
@@ -59,7 +59,7 @@ static void begin(struct scene *s, const uint64_t *shares)
         for (int i = 0; i < NDEVICES; i++) {
                 bool attached;
                 expect_ok(kc_gpu_open(&s->gpus[i], i, 0, &err), &err);
-                expect_ok(kc_gpu_feed_attach(s->feed, i, &s->gpus[i], &caps, shares[i], &attached,
+                expect_ok(kc_gpu_feed_attach(s->feed, i, &s->gpus[i], &caps, weights[i], &attached,
                                              &err),
                           &err);
                 assert_true(attached);
@@ -92,28 +92,28 @@ static void end(struct scene *s)
         assert_int_equal(kc_emulator_npinned(), 0);
 }
 
-static void shares_decide(void **)
+static void weights_decide(void **)
 {
-        static const uint64_t all_shares[][NDEVICES] = { { 1, 1 }, { 1, 3 }, { 4, 1 } };
-        for (const uint64_t *shares : all_shares) {
+        static const uint64_t all_weights[][NDEVICES] = { { 1, 1 }, { 1, 3 }, { 4, 1 } };
+        for (const uint64_t *weights : all_weights) {
                 struct kc_error err = {};
                 struct scene s;
-                begin(&s, shares);
+                begin(&s, weights);
                 for (int worker = 0; worker < NWORKERS; worker++)
                         expect_ok(kc_gpu_feed_read(s.feed, worker, &err), &err);
                 for (int i = 0; i < NDEVICES; i++)
                         take_all(&s, i);
                 end(&s);
                 for (int i = 0; i < NDEVICES; i++)
-                        assert_int_equal(s.got[i],
-                                         NWORKERS * NBATCHES * shares[i] / (shares[0] + shares[1]));
+                        assert_int_equal(s.got[i], NWORKERS * NBATCHES * weights[i] /
+                                                           (weights[0] + weights[1]));
         }
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(shares_decide),
+                cmocka_unit_test(weights_decide),
         };
         kc_emulator_devices(NDEVICES, NDEVICES);
         return cmocka_run_group_tests(tests, NULL, NULL);
