@@ -130,12 +130,9 @@ static enum kc_status advise_range(const char *path, const char *text,
                                    const struct kc_error *refused, struct kc_error *err)
 {
         const char *const words[] = { path, text, text };
-        char *line = shell_join(words, 3);
-        const enum kc_status status =
-                kc_fail_reworded(err, refused, "%s; for k-mers that begin with it: kcount range %s",
-                                 refused->message, line != NULL ? line : "");
-        free(line);
-        return status;
+        char line[SHELL_LINE_NBYTES];
+        return kc_fail_reworded(err, refused, "%s; for k-mers that begin with it: kcount range %s",
+                                refused->message, shell_line(words, 3, line));
 }
 
 static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
