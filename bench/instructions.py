@@ -43,6 +43,12 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
+def advised(complaints):
+    """What a guard exits with."""
+    lines = list(complaints)
+    return "\n".join([*lines, "If this is meant: CONTRIBUTING.md, Guards of speed"]) if lines else 0
+
+
 def compiler(build):
     """The compiler of a build as its objects name it, such as "GCC 12.2.0"."""
     found = re.search(rb"(GCC): \(.*?\) ([\d.]+)|(clang) version ([\d.]+)",
@@ -155,7 +161,7 @@ def main():
     said, last = recorded(path)
     if said.split(".")[0] != built_by.split(".")[0]:
         skip(f"the figures are those of {said}, and this is {built_by}")
-    return "\n".join(compare(found, last)) or 0
+    return advised(compare(found, last))
 
 
 if __name__ == "__main__":
