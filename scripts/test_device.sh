@@ -95,8 +95,10 @@ case $mode in
                 test_often "$often" "device_$name" "$build/tests/gpu/test_gpu_device_$name"
         done
         test_often "$often" test_gpu_devices "$build/tests/test_gpu" devices
-        test_often "$sometimes" device_warpdrive_several \
-                "$build/tests/gpu/test_gpu_device_warpdrive_several"
+        for name in combining several; do
+                test_often "$sometimes" "device_warpdrive_$name" \
+                        "$build/tests/gpu/test_gpu_device_warpdrive_$name"
+        done
         test_often "$sometimes" test_gpu_engine "$build/tests/test_gpu" engine
         test_often "$sometimes" app_devices python3 "$tests/app_devices.py" "$kcount" .
         ;;
