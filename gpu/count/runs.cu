@@ -68,8 +68,7 @@ out:
 template <class Key> static enum kc_status give_run(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> run = {
-        };
+        kc_gpu_run<Key> run = {};
         pair_buffers<Key> p = get_pairs(c);
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_gpu_order<Key>(c->gpu, c->setup.superkmers.k, p.kmers, p.counts, p.kmers_tmp,

@@ -127,10 +127,9 @@ static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key>
 {
         enum kc_status status = KC_OK;
         size_t n = (size_t)work->state.noversized_pairs, nout;
-        struct kc_order_input<Key> in = {
-                work->in.k, n, work->in.kmers_tmp, work->in.kmers_tmp + n, work->in.counts_tmp,
-                        work->in.counts
-        };
+        kc_order_input<Key> in = { work->in.k,          n,
+                                   work->in.kmers_tmp,  work->in.kmers_tmp + n,
+                                   work->in.counts_tmp, work->in.counts };
         *kmers = NULL;
         *counts = NULL;
         if (n == 0)
@@ -249,9 +248,7 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
         enum kc_status status = KC_OK;
         order_work<Key> work = {};
         struct order_tables *tables = &work.tables;
-        struct kc_gpu_run<Key> sorted = {
-                in->kmers_tmp, in->counts, 0, in->n
-        };
+        kc_gpu_run<Key> sorted = { in->kmers_tmp, in->counts, 0, in->n };
         void *memory = NULL;
         uint64_t cut = 0;
         bool own = false;
@@ -294,9 +291,7 @@ enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *cou
                             uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_order_input<Key> in = {
-                k, n, kmers, kmers_tmp, counts, counts_tmp
-        };
+        kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp };
         bool done = false;
         if (n >= MIN_PAIRS)
                 KC_TRY(kc_order_by_buckets(gpu, &in, run, nsaturated, &done, (cudaEvent_t *)NULL,

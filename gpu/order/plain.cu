@@ -194,7 +194,7 @@ enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_i
                                      uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status;
-        struct plain_sorting<Key> s = {
+        plain_sorting<Key> s = {
                 { in->kmers, in->kmers_tmp }, { in->counts, in->counts_tmp }, NULL, in->n, 2 * in->k
         };
         size_t sort_nbytes = 0, sum_nbytes = 0, nbytes = 0;

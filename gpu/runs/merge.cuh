@@ -41,8 +41,9 @@ template <class Index> struct kc_merge_cut {
 
 /* The cut at a diagonal, or one item later if the diagonal separates two equal k-mers. */
 template <class Key, class Index>
-KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const Key *b, Index nb,
-                                                 Index diagonal) {
+KC_HD kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const Key *b, Index nb,
+                                          Index diagonal)
+{
         struct kc_merge_cut<Index> cut;
         cut.a = kc_merge_search(a, na, b, nb, diagonal);
         cut.b = diagonal - cut.a;
@@ -52,8 +53,7 @@ KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const K
 }
 
 /* A walk over both runs, starting at a cut. */
-template <class Key>
-struct kc_merge_walk {
+template <class Key> struct kc_merge_walk {
         const Key *a, *b;
         unsigned na, nb;
         struct kc_merge_cut<unsigned> at;

@@ -422,7 +422,7 @@ enum kc_status kc_slab_export_lists(const struct kc_slab_map<Layout> *map,
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, 0, map->options.nlists);
-        struct export_args<Layout> to = {
+        export_args<Layout> to = {
                 keys, values, lists, cap, map->options.named, map->options.seed
         };
         struct kc_slab_state::walk_sums walk = {};
