@@ -107,7 +107,8 @@ def measure(build, profiles):
     for name, nbases in BASES.items():
         found[name] = {stage: {} for stage in NAMES}
         for function, cost in own_costs(profiles / name, build).items():
-            found[name][stages.get(function, OTHER)][function] = cost / nbases
+            if function in stages:      # else it is of a static library, such as CUDA's
+                found[name][stages[function]][function] = cost / nbases
     return found
 
 
