@@ -255,3 +255,15 @@ out:
         free(bytes);
         return status;
 }
+
+const char *kc_container_checker(enum kc_container container)
+{
+        switch (container) {
+        case KC_CONTAINER_GZIP:
+                return "gzip -t FILE";
+        case KC_CONTAINER_ZSTD:
+                return "zstd -t FILE";
+        default:
+                return NULL;
+        }
+}

@@ -42,4 +42,8 @@ enum kc_accepted {
 enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detected *found,
                          struct kc_error *err);
 
+/* A command that finds damage in this container, or NULL. BGZF needs none: its blocks are checked
+ * before anything looks at their text. */
+const char *kc_container_checker(enum kc_container container);
+
 #endif

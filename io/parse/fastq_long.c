@@ -231,15 +231,14 @@ static size_t take_line(struct parse *p, size_t at)
 
 /* ---- a chunk ---- */
 
-/* Make room before the text for context, for the rest, and for the bases that go with qualities. */
-static enum kc_status make_front(const struct kc_fastq_long *l, struct kc_chunk *chunk,
-                                 struct kc_error *err)
+/* For context, for the rest, and for the bases that go with qualities. */
+size_t kc_fastq_long_room(const struct kc_fastq_long *l, const struct kc_chunk *chunk)
 {
         size_t rest = (size_t)l->rest.nblanks + l->rest.cr;
         size_t room = chunk->text - chunk->start + 2 * KC_MAX_K + rest;
         if (l->min_quality > 0)
                 room += chunk->end - chunk->start + rest;
-        return kc_chunk_reserve_front(chunk, room, err);
+        return room;
 }
 
 /* Put the rest of the previous chunk before this one's text; returns where it begins. */
@@ -289,7 +288,7 @@ enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chu
         struct parse p = { .state = l, .chunk = chunk, .problem = problem };
         enum kc_status status;
         *problem = (struct kc_problem){ .record = 1 };
-        KC_TRY(make_front(l, chunk, err));
+        KC_TRY(kc_chunk_reserve_front(chunk, kc_fastq_long_room(l, chunk), err));
         size_t next = put_rest(l, chunk);
         p.front = next;
         while (next < chunk->end && l->place != KC_LONG_NONE && problem->what[0] == 0)

@@ -46,6 +46,9 @@ void kc_fastq_long_free(struct kc_fastq_long *l);
 /* Begin a record, whose '@' is the next byte to be parsed. */
 void kc_fastq_long_begin(struct kc_fastq_long *l);
 
+/* The bytes that kc_fastq_long_parse needs before the chunk's text; it makes room for them. */
+size_t kc_fastq_long_room(const struct kc_fastq_long *l, const struct kc_chunk *chunk);
+
 /*
  * Continue the record with the text [chunk->start, chunk->end), and index its piece there; nothing
  * else may be indexed in the chunk yet. The pieces count as one read when the record ends: then

@@ -30,9 +30,9 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
                        const struct kc_file_options *options)
 {
         if (options->min_quality > 0)
-                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
-        text->record_max = limits->record_max;
-        text->piecewise.held = limits->held;
+                text->fastq.piecewise.min_quality = kc_quality_letter(options->min_quality);
+        text->fastq.record_max = limits->record_max;
+        text->fastq.piecewise.held = limits->held;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
@@ -54,19 +54,6 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
                                &limits);
         return file->bam != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for reading");
-}
-
-/* BGZF needs no entry: its blocks are checked before anything looks at their text. */
-static const char *checker(enum kc_container container)
-{
-        switch (container) {
-        case KC_CONTAINER_GZIP:
-                return "gzip -t FILE";
-        case KC_CONTAINER_ZSTD:
-                return "zstd -t FILE";
-        default:
-                return NULL;
-        }
 }
 
 /* Where the piece begins and ends, at records. */
@@ -158,7 +145,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 kc_input_close(&in);
                 return status;
         }
-        file->text.checker = checker(found.container);
+        file->text.fastq.checker = kc_container_checker(found.container);
         file->percent_other = found.percent_other;
         if (found.container != KC_CONTAINER_ALIGNMENTS) {
                 status = open_source(file, &in, &found, options, err);

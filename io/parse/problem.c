@@ -55,3 +55,18 @@ enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *fil
                        problem->filter != NULL ? problem->filter : "", "%s", message);
         return kc_fail_as(err, &own);
 }
+
+enum kc_status kc_problem_report(const struct kc_problem *problem, const char *file,
+                                 const char *checker, uint64_t nbefore, struct kc_error *err)
+{
+        struct kc_problem shown = *problem;
+        const uint64_t record = nbefore + problem->record;
+        if (problem->what[0] == 0)
+                return KC_OK;
+        if (shown.remedies == 0 && checker != NULL) {
+                shown.remedies = KC_REMEDY_TEST;
+                shown.filter = checker;
+        }
+        return kc_problem_fail(&shown, file, err, "%s: record %" PRIu64 " %s", file,
+                               record > 0 ? record : 1, shown.what);
+}

@@ -27,6 +27,13 @@ void kc_problem_set_letter(struct kc_problem *problem, uint8_t letter);
 void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
                          uint64_t nbases, unsigned bases_per_byte);
 
+/* Report what is wrong with a record of this file, if anything: "FILE: record N ...".
+ *   checker  a command that finds damage that may explain it, or NULL
+ *   nbefore  records before those that problem->record counts
+ * KC_EINPUT. */
+enum kc_status kc_problem_report(const struct kc_problem *problem, const char *file,
+                                 const char *checker, uint64_t nbefore, struct kc_error *err);
+
 /* Record a failure with this message and the problem's remedies for the file. Returns KC_EINPUT. */
 enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file,
                                struct kc_error *err, const char *format, ...)

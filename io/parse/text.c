@@ -8,13 +8,9 @@
 /* What the split decided about one chunk. */
 struct cut {
         enum kc_text_format format;
-        bool binary;                 /* there is a byte under 9 */
-        size_t nlines;               /* line ends in the chunk's own text */
-        size_t tail;                 /* after its last line end */
-        size_t whole, whole_nlines;  /* FASTQ: where whole records end, and their lines */
+        struct kc_fastq_cut fastq;
+        size_t tail;                 /* after the last line end of the chunk's own text */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        bool too_long;               /* FASTQ: the record after the whole ones is too long to
-                                        hold */
         struct kc_problem problem;   /* FASTA */
 };
 
@@ -24,26 +20,23 @@ void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernel
                 .name = name,
                 .kernels = kernels,
                 .k = k,
-                .record_max = kc_limits_usual().record_max,
                 .at_begin = true,
-                .piecewise = { .kernels = kernels, .k = k, .held = kc_limits_usual().held },
         };
+        kc_fastq_text_init(&text->fastq, name, kernels, k);
         kc_order_init(&text->order);
 }
 
 void kc_text_destroy(struct kc_text *text)
 {
         kc_order_destroy(&text->order);
-        kc_bytes_free(&text->carry);
-        kc_bytes_free(&text->held);
-        kc_fastq_long_free(&text->piecewise);
+        kc_fastq_text_free(&text->fastq);
 }
 
 static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk, struct cut *cut)
 {
         const uint8_t *begin = chunk->buffer + chunk->text;
         size_t n = chunk->end - chunk->text;
-        cut->nlines = text->kernels->count_lines(begin, n, &cut->binary);
+        cut->fastq.nlines = text->kernels->count_lines(begin, n, &cut->fastq.binary);
         const uint8_t *eol = memrchr(begin, '\n', n);
         cut->tail = eol == NULL ? chunk->text : (size_t)(eol - chunk->buffer) + 1;
 }
@@ -59,7 +52,7 @@ static void end_text(struct kc_text *text, struct kc_chunk *chunk, struct cut *c
         }
         if (chunk->last && text->any_text && text->last_byte != '\n') {
                 chunk->buffer[chunk->end++] = '\n';
-                cut->nlines++;
+                cut->fastq.nlines++;
                 cut->tail = chunk->end;
         }
 }
@@ -81,7 +74,7 @@ static void skip_blank(struct kc_chunk *chunk, struct cut *cut)
                 uint8_t c = chunk->buffer[chunk->text];
                 if (c != '\n' && c != '\r' && c != ' ' && c != '\t')
                         break;
-                cut->nlines -= c == '\n';
+                cut->fastq.nlines -= c == '\n';
                 chunk->text++;
         }
         chunk->start = chunk->text;
@@ -113,50 +106,6 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
                 return kc_foreign_refuse(text->name, KC_CONTAINER_PLAIN,
                                          chunk->buffer + chunk->text, n, err);
         return KC_OK;
-}
-
-/* Keep what lies between the last whole record and the end of the chunk: the next record. */
-static enum kc_status keep(struct kc_bytes *kept, const struct kc_chunk *chunk, size_t from,
-                           struct kc_error *err)
-{
-        return kc_bytes_append(kept, chunk->buffer + from, chunk->end - from, err);
-}
-
-/* Where the line begins after which there are nlines line ends in [.., end). */
-static size_t line_from_end(const uint8_t *buffer, size_t end, size_t nlines)
-{
-        for (; nlines > 0; nlines--)
-                end = (size_t)((const uint8_t *)memrchr(buffer, '\n', end) - buffer);
-        const uint8_t *eol = memrchr(buffer, '\n', end);
-        return (size_t)(eol - buffer) + 1;
-}
-
-/* Four lines are a record: cut after the last line whose number is a multiple of four. */
-static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
-                                  struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        size_t nlines = text->carry_nlines + cut->nlines, rest = nlines % 4;
-        if (atomic_load_explicit(&text->general, memory_order_relaxed))
-                return KC_OK; /* confirm parses it in any case */
-        cut->whole_nlines = nlines - rest;
-        /* binary data can be refused without more text: the general parser sees them now */
-        cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
-        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary && !cut->too_long) {
-                cut->whole = chunk->start = chunk->text;
-                text->carry_nlines = nlines;
-                return keep(&text->carry, chunk, chunk->text, err);
-        }
-        KC_TRY(kc_chunk_take_over(chunk, &text->carry, err));
-        cut->whole = chunk->start;
-        if (cut->whole_nlines > 0)
-                cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
-        cut->too_long = chunk->end - cut->whole > text->record_max;
-        if (!cut->too_long) /* otherwise the general parser goes on from this chunk */
-                KC_TRY(keep(&text->carry, chunk, cut->whole, err));
-        text->carry_nlines = rest;
-out:
-        return status;
 }
 
 /*
@@ -259,7 +208,7 @@ static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct
         }
         cut->format = text->format;
         if (text->format == KC_TEXT_FASTQ)
-                return split_fastq(text, chunk, cut, err);
+                return kc_fastq_text_split(&text->fastq, chunk, &cut->fastq, err);
         if (text->format == KC_TEXT_FASTA)
                 split_fasta(text, chunk, cut);
         return KC_OK;
@@ -267,113 +216,11 @@ static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct
 
 /* ---- confirm ---- */
 
-static bool is_blank(const uint8_t *text, size_t n)
-{
-        for (size_t i = 0; i < n; i++)
-                if (text[i] != '\n' && text[i] != '\r' && text[i] != ' ' && text[i] != '\t')
-                        return false;
-        return true;
-}
-
-/* *strict: whether the guess of four lines holds for the whole chunk; if so, its records are
- * indexed. */
-static enum kc_status scan_strict(const struct kc_text *text, struct kc_chunk *chunk,
-                                  const struct cut *cut, bool *strict, struct kc_error *err)
-{
-        *strict = false;
-        if (cut->binary || cut->too_long)
-                return KC_OK;
-        if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
-                return KC_OK;
-        return kc_fastq_scan(chunk, text->kernels, chunk->start, cut->whole, cut->whole_nlines,
-                             strict, err);
-}
-
-static enum kc_status report(const struct kc_text *text, const struct kc_problem *problem,
-                             struct kc_error *err)
-{
-        if (problem->what[0] == 0)
-                return KC_OK;
-        struct kc_problem shown = *problem;
-        const uint64_t record = text->nreads + problem->record;
-        if (shown.remedies == 0 && text->checker != NULL) {
-                shown.remedies = KC_REMEDY_TEST;
-                shown.filter = text->checker;
-        }
-        return kc_problem_fail(&shown, text->name, err, "%s: record %llu %s", text->name,
-                               (unsigned long long)(record > 0 ? record : 1), shown.what);
-}
-
-/* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */
-static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_problem problem;
-        KC_TRY(kc_fastq_long_parse(&text->piecewise, chunk, &problem, err));
-        KC_TRY(report(text, &problem, err));
-        *whole = text->piecewise.place == KC_LONG_NONE;
-out:
-        return status;
-}
-
-/* Index the whole records from chunk->start on, and keep what follows them. */
-static enum kc_status parse_whole(struct kc_text *text, struct kc_chunk *chunk,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_problem problem;
-        size_t consumed;
-        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
-        KC_TRY(report(text, &problem, err));
-        KC_TRY(keep(&text->held, chunk, consumed, err));
-        text->retry_nbytes = 2 * text->held.nbytes;
-        if (text->retry_nbytes > text->record_max)
-                text->retry_nbytes = text->record_max;
-        if (text->held.nbytes > text->record_max)
-                kc_fastq_long_begin(&text->piecewise);
-out:
-        return status;
-}
-
-/* In confirm's order: parse the chunk from the true end of the records before it. */
-static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
-                                    struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        bool whole = text->piecewise.place == KC_LONG_NONE;
-        chunk->nrecords = chunk->nreads = 0;
-        if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
-                size_t nbytes = text->held.nbytes + (chunk->end - chunk->text);
-                chunk->start = chunk->text;
-                if (whole && !chunk->last && nbytes < text->retry_nbytes)
-                        return keep(&text->held, chunk, chunk->text, err);
-                KC_TRY(kc_chunk_take_over(chunk, &text->held, err));
-        }
-        atomic_store_explicit(&text->general, true, memory_order_relaxed);
-        if (!whole)
-                KC_TRY(parse_piece(text, chunk, &whole, err));
-        if (whole)
-                KC_TRY(parse_whole(text, chunk, err));
-out:
-        return status;
-}
-
-static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, bool strict,
-                                    struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        if (!strict || atomic_load_explicit(&text->general, memory_order_relaxed))
-                KC_TRY(parse_general(text, chunk, err));
-        text->nreads += chunk->nreads;
-out:
-        return status;
-}
-
 static enum kc_status confirm_fasta(struct kc_text *text, const struct kc_chunk *chunk,
                                     const struct cut *cut, struct kc_error *err)
 {
-        enum kc_status status = report(text, &cut->problem, err);
+        enum kc_status status = kc_problem_report(&cut->problem, text->name, text->fastq.checker,
+                                                  text->nreads, err);
         text->nreads += chunk->nreads;
         return status;
 }
@@ -382,10 +229,10 @@ static enum kc_status scan(const struct kc_text *text, struct kc_chunk *chunk, s
                            bool *strict, struct kc_error *err)
 {
         if (cut->format == KC_TEXT_FASTA)
-                return kc_fasta_scan(chunk, text->kernels, &cut->fasta, cut->binary, &cut->problem,
-                                     err);
+                return kc_fasta_scan(chunk, text->kernels, &cut->fasta, cut->fastq.binary,
+                                     &cut->problem, err);
         if (cut->format == KC_TEXT_FASTQ)
-                return scan_strict(text, chunk, cut, strict, err);
+                return kc_fastq_text_scan(&text->fastq, chunk, &cut->fastq, strict, err);
         return KC_OK;
 }
 
@@ -395,7 +242,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
 {
         bool sound = !text->order.failed && own->status == KC_OK;
         if (sound && cut->format == KC_TEXT_FASTQ)
-                confirm_fastq(text, chunk, strict, own);
+                kc_fastq_text_confirm(&text->fastq, chunk, strict, own);
         if (sound && cut->format == KC_TEXT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
         return kc_order_settle(&text->order, chunk, own, err);

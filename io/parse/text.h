@@ -19,20 +19,16 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/fasta.h"
-#include "io/parse/fastq.h"
-#include "io/parse/fastq_long.h"
+#include "io/parse/fastq_text.h"
 #include "io/parse/order.h"
 #include "io/parse/pack.h"
 
 enum kc_text_format { KC_TEXT_UNKNOWN, KC_TEXT_FASTQ, KC_TEXT_FASTA };
 
 struct kc_text {
-        const char *name;    /* of the file */
-        const char *checker; /* a command that finds damage that may explain bad text, or NULL */
+        const char *name; /* of the file */
         const struct kc_kernels *kernels;
         int k;
-        size_t record_max; /* bytes of a FASTQ record that is held; a longer one is read in
-                              pieces */
 
         struct kc_order order;
 
@@ -42,17 +38,12 @@ struct kc_text {
         unsigned nbom;
         bool any_text;
         uint8_t last_byte;
-        struct kc_bytes carry; /* FASTQ: the text after the last whole record */
-        size_t carry_nlines;
         struct kc_fasta_state fasta;
 
+        struct kc_fastq_text fastq;
+
         /* In confirm's turn. */
-        atomic_bool general;  /* FASTQ: records are not all of four lines */
-        struct kc_bytes held; /* then: the text after the last whole record */
-        size_t retry_nbytes;  /* an incomplete record is not parsed again before there are this
-                                 many */
-        struct kc_fastq_long piecewise; /* the record that begins with what is held, or earlier */
-        uint64_t nreads;                /* confirmed */
+        uint64_t nreads; /* FASTA: confirmed */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k);
