@@ -19,7 +19,8 @@ struct kc_alignments {
         struct kc_input input; /* what htslib reads; htslib owns a regular file's descriptor */
         uint64_t size;         /* of the file; 0 if unknown */
         uint64_t reported;     /* input bytes reported so far */
-        bool qualities, ended;
+        enum kc_alignment_fields fields;
+        bool ended;
         size_t chunk_nbytes;
         pthread_mutex_t lock;
         htsFile *file;
@@ -42,7 +43,7 @@ static bool is_cram(const struct kc_alignments *a)
 
 static bool is_compressed(const struct kc_alignments *a)
 {
-        return !is_cram(a) && a->file->is_bgzf;
+        return !is_cram(a) && a->file->is_bgzf && a->file->fp.bgzf->is_compressed;
 }
 
 /*
@@ -129,6 +130,7 @@ out:
 static enum kc_status explain(const struct kc_alignments *a, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
+        char line[32] = "";
         if (is_cram(a) && a->input.regular)
                 return explain_cram(a, err);
         if (is_compressed(a) && a->input.regular && !a->file->fp.bgzf->is_gzip)
@@ -138,9 +140,10 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
         if (a->header == NULL)
                 return kc_fail(err, KC_EINPUT,
                                "%s: its header is truncated or damaged" KC_DAMAGE_REMEDY, a->name);
-        return kc_fail(err, KC_EINPUT,
-                       "%s: alignment record %llu (line %lld) is truncated or damaged%s", a->name,
-                       nread(a) + 1, (long long)a->file->lineno,
+        if (a->file->format.format == sam)
+                snprintf(line, sizeof line, " (line %lld)", (long long)a->file->lineno);
+        return kc_fail(err, KC_EINPUT, "%s: alignment record %llu%s is truncated or damaged%s",
+                       a->name, nread(a) + 1, line,
                        sam_hdr_nref(a->header) > 0
                                ? ""
                                : ", or the header that names its reference sequence is missing "
@@ -151,7 +154,7 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
  * file. */
 static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
 {
-        if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
+        if (is_compressed(a) && !a->file->fp.bgzf->is_gzip && a->file->fp.bgzf->no_eof_block)
                 return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, a->name, "samtools fastq FILE",
                                       "%s is truncated: it ends without BGZF's end-of-file block "
                                       "(alignment records read: %llu)" KC_DAMAGE_REMEDY,
@@ -168,7 +171,7 @@ static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *
  */
 static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
 {
-        int fields = SAM_FLAG | SAM_SEQ | (a->qualities ? SAM_QUAL : 0);
+        const int fields = SAM_FLAG | SAM_SEQ | (a->fields == KC_FIELDS_QUALITIES ? SAM_QUAL : 0);
         enum kc_status status;
         if (!is_cram(a))
                 return KC_OK;
@@ -177,7 +180,8 @@ static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc
         if (nthreads > 0 && hts_set_threads(a->file, nthreads) != 0)
                 return kc_fail(err, KC_ENOMEM, "%s: htslib cannot start %d threads", a->name,
                                nthreads);
-        if (hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
+        if (a->fields != KC_FIELDS_ALL &&
+            hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
                 return kc_fail(err, KC_EINPUT, "%s: htslib refuses this CRAM file", a->name);
 out:
         return status;
@@ -211,8 +215,8 @@ out:
 }
 
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
-                                  bool qualities, int nthreads, size_t chunk_nbytes,
-                                  struct kc_error *err)
+                                  enum kc_alignment_fields fields, int nthreads,
+                                  size_t chunk_nbytes, struct kc_error *err)
 {
         struct kc_alignments *a = calloc(1, sizeof *a);
         enum kc_status status;
@@ -223,7 +227,7 @@ enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_i
                 a->name = in->name;
                 a->input = *in;
                 a->size = in->regular ? in->size : 0;
-                a->qualities = qualities;
+                a->fields = fields;
                 a->chunk_nbytes = chunk_nbytes;
                 pthread_mutex_init(&a->lock, NULL);
                 status = open_file(a, in, nthreads, err);
@@ -232,8 +236,7 @@ enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_i
         return status;
 }
 
-/* Write the letters of a read, as the sequencer gave it, to seq [n]. */
-static void decode_bases(const bam1_t *record, uint8_t *seq)
+void kc_alignment_bases(const struct bam1_t *record, uint8_t *seq)
 {
         static const char forward[] = "=ACMGRSVTWYHKDBN", reverse[] = "=TGKCYSBAWRDMHVN";
         const uint8_t *codes = bam_get_seq(record);
@@ -246,8 +249,13 @@ static void decode_bases(const bam1_t *record, uint8_t *seq)
                         seq[i] = (uint8_t)forward[bam_seqi(codes, i)];
 }
 
-/* Write its qualities as letters to qual [n]. */
-static void decode_qualities(const bam1_t *record, uint8_t *qual)
+/* A first quality of 0xff stands for none. */
+bool kc_alignment_has_qualities(const struct bam1_t *record)
+{
+        return record->core.l_qseq > 0 && bam_get_qual(record)[0] != 0xff;
+}
+
+void kc_alignment_qualities(const struct bam1_t *record, uint8_t *qual)
 {
         const uint8_t *from = bam_get_qual(record);
         int n = record->core.l_qseq;
@@ -274,18 +282,22 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
                 .nbases = (uint32_t)n,
                 .qual = KC_NO_QUALITY,
         };
-        decode_bases(read, chunk->buffer + chunk->end);
+        kc_alignment_bases(read, chunk->buffer + chunk->end);
         chunk->end += n;
-        /* a first quality of 0xff: the file has none for this read */
-        if (a->qualities && n > 0 && bam_get_qual(read)[0] != 0xff) {
+        if (a->fields != KC_FIELDS_BASES && kc_alignment_has_qualities(read)) {
                 record.qual = (uint32_t)chunk->end;
-                decode_qualities(read, chunk->buffer + chunk->end);
+                kc_alignment_qualities(read, chunk->buffer + chunk->end);
                 chunk->end += n;
         }
         chunk->nreads++;
         KC_TRY(kc_chunk_add_record(chunk, record, err));
 out:
         return status;
+}
+
+bool kc_alignment_is_primary(const struct bam1_t *record)
+{
+        return (record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0;
 }
 
 /* Bytes of the input that htslib has consumed: not a->size, because the file may have grown since
@@ -307,20 +319,25 @@ static void count_input(struct kc_alignments *a, struct kc_chunk *chunk)
         }
 }
 
+enum kc_status kc_alignments_next(struct kc_alignments *a, struct bam1_t *record, bool *found,
+                                  struct kc_error *err)
+{
+        const int code = sam_read1(a->file, a->header, record);
+        *found = code >= 0;
+        a->nrecords += *found;
+        if (code < -1)
+                return explain(a, err);
+        return code == -1 ? check_end(a, err) : KC_OK;
+}
+
 static enum kc_status take(struct kc_alignments *a, struct kc_chunk *chunk, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         while (!chunk->last && chunk->end - chunk->front < a->chunk_nbytes) {
-                int code = sam_read1(a->file, a->header, a->record);
-                if (code < -1)
-                        return explain(a, err);
-                if (code == -1) {
-                        chunk->last = true;
-                        KC_TRY(check_end(a, err));
-                        break;
-                }
-                a->nrecords++;
-                if ((a->record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0)
+                bool found;
+                KC_TRY(kc_alignments_next(a, a->record, &found, err));
+                chunk->last = !found;
+                if (found && kc_alignment_is_primary(a->record))
                         KC_TRY(add_read(a, chunk, err));
         }
         count_input(a, chunk);
@@ -338,6 +355,11 @@ bool kc_alignments_fill(struct kc_alignments *a, struct kc_chunk *chunk)
         }
         pthread_mutex_unlock(&a->lock);
         return more;
+}
+
+struct sam_hdr_t *kc_alignments_header(const struct kc_alignments *a)
+{
+        return a->header;
 }
 
 void kc_alignments_close(struct kc_alignments *a)

@@ -1,5 +1,5 @@
 /*
- * SAM and CRAM, through htslib. Each read is given once: secondary and supplementary alignments are
+ * SAM and CRAM, and BAM for those who want its records, through htslib. As chunks, each read is given once: secondary and supplementary alignments are
  * left out. A read stored as its reverse complement is turned back, so that stranded counts equal
  * those of the FASTQ it came from.
  */
@@ -9,19 +9,41 @@
 #include "io/input/chunk.h"
 #include "io/input/input.h"
 
+struct bam1_t;
 struct kc_alignments;
+struct sam_hdr_t;
+
+/* What is wanted of a record; CRAM then decodes nothing else. */
+enum kc_alignment_fields { KC_FIELDS_BASES, KC_FIELDS_QUALITIES, KC_FIELDS_ALL };
 
 /*
  * Open an input, which moves into *alignments (also on failure). KC_EINPUT, KC_EIO, KC_ENOMEM.
- *   qualities  whether they are wanted
- *   nthreads   threads that htslib may start to decode CRAM; 0: none
+ *   nthreads  threads that htslib may start to decode CRAM; 0: none
  */
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
-                                  bool qualities, int nthreads, size_t chunk_nbytes,
-                                  struct kc_error *err);
+                                  enum kc_alignment_fields fields, int nthreads,
+                                  size_t chunk_nbytes, struct kc_error *err);
 
 /* Fill a cleared chunk with the next reads, already indexed. Otherwise as kc_source_fill. */
 bool kc_alignments_fill(struct kc_alignments *alignments, struct kc_chunk *chunk);
+
+/* Or record by record, one thread at a time: read the next one; *found is false at the end.
+ * KC_EINPUT, KC_EIO, KC_ENOMEM. */
+enum kc_status kc_alignments_next(struct kc_alignments *alignments, struct bam1_t *record,
+                                  bool *found, struct kc_error *err);
+
+/* The file's header, owned by *alignments. */
+struct sam_hdr_t *kc_alignments_header(const struct kc_alignments *alignments);
+
+/* Whether no other record is the main one of the read. */
+bool kc_alignment_is_primary(const struct bam1_t *record);
+
+/* Write the letters of a read of n bases, as the sequencer gave it, to seq [n]. */
+void kc_alignment_bases(const struct bam1_t *record, uint8_t *seq);
+
+/* Whether the file has its qualities; write them as letters to qual [n]. */
+bool kc_alignment_has_qualities(const struct bam1_t *record);
+void kc_alignment_qualities(const struct bam1_t *record, uint8_t *qual);
 
 void kc_alignments_close(struct kc_alignments *alignments);
 

@@ -154,7 +154,8 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 return status;
         }
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
-        return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
+        return kc_alignments_open(&file->alignments, &in,
+                                  options->min_quality > 0 ? KC_FIELDS_QUALITIES : KC_FIELDS_BASES,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);
 }
 
