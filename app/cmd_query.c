@@ -98,7 +98,6 @@ static enum kc_status ask_sequence(struct query *q, const char *text, size_t len
         size_t nwords = (size_t)kc_kmer_nwords(q->k), run = 0;
         uint64_t kmer[KC_MAX_WORDS] = { 0 };
         enum kc_status status = KC_OK;
-        q->nshort += length < (size_t)q->k;
         for (size_t i = 0; i < length; i++) {
                 int code = kc_base_code((unsigned char)text[i]);
                 if (code < 0) {
@@ -146,23 +145,25 @@ static enum kc_status ask_argument(struct query *q, const char *text, struct kc_
 
 static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
 {
-        struct sequences *sequences = NULL;
+        struct kc_records *records = NULL;
+        struct kc_record_batch batch = { 0 };
         bool is_empty = true;
         enum kc_status status;
-        KC_TRY(sequences_open(&sequences, path, err));
-        for (;;) {
-                const char *text;
-                size_t length;
-                KC_TRY(sequences_next(sequences, &text, &length, err));
-                if (text == NULL)
-                        break;
-                is_empty = false;
-                KC_TRY(ask_sequence(q, text, length, err));
-        }
+        KC_TRY(sequences_open(&records, path, q->k, err));
+        do {
+                KC_TRY(kc_records_next(records, &batch, err));
+                is_empty &= batch.n == 0;
+                for (size_t i = 0; i < batch.n; i++) {
+                        const struct kc_seq_record *record = &batch.records[i];
+                        q->nshort += sequences_is_short(record, q->k);
+                        KC_TRY(ask_sequence(q, batch.bytes + record->bases, record->nbases, err));
+                }
+        } while (batch.n > 0);
         if (is_empty)
                 message_print("kcount: warning: %s has no sequences\n", kc_input_name(path));
 out:
-        sequences_close(sequences);
+        kc_record_batch_free(&batch);
+        kc_records_close(records);
         return status;
 }
 

@@ -65,7 +65,7 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         r->removals.k = r->k;
         KC_TRY(check_arguments(&r->removals, call, err));
         if (r->settings->file != NULL)
-                KC_TRY(sequences_open(&r->removals.file, r->settings->file, err));
+                KC_TRY(sequences_open(&r->removals.file, r->settings->file, r->k, err));
         KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writing.writer), r->k, err));
 out:
         return status;
@@ -181,7 +181,7 @@ static void report(const struct removing *r)
 static void close_all(struct removing *r)
 {
         kc_store_abort(r->writing.writer);
-        sequences_close(r->removals.file);
+        kc_records_close(r->removals.file);
         removals_destroy(&r->removals);
         free(r->tombstones.ones);
         free(r->tmp_dir);

@@ -1,6 +1,6 @@
 /*
- * The decompressed text of one file, in order: for files of k-mers and sequences to look up, where
- * order matters and speed does not. Reads to be counted come through io/reader.h.
+ * The decompressed text of one file, in order: for files of k-mers that other programs wrote, where
+ * order matters and speed does not. Reads come through io/reader.h and io/records.h.
  */
 #ifndef KC_IO_TEXT_FILE_H
 #define KC_IO_TEXT_FILE_H

@@ -10,35 +10,55 @@ enum { WORD_NBASES = 32 };
 void removals_init(struct removals *r)
 {
         pthread_mutex_init(&r->lock, NULL);
-        r->next_argument = 0;
+        r->next_argument = r->next_record = 0;
+        r->batch = (struct kc_record_batch){ 0 };
         r->text = NULL;
         r->nsequences = r->nbases = r->nskipped = r->nshort = 0;
 }
 
 void removals_destroy(struct removals *r)
 {
+        kc_record_batch_free(&r->batch);
         pthread_mutex_destroy(&r->lock);
+}
+
+static void begin_argument(struct removals *r)
+{
+        r->text = r->arguments[r->next_argument++];
+        r->length = strlen(r->text);
+        r->nsequences++;
+        r->nbases += r->length;
+}
+
+static enum kc_status begin_record(struct removals *r, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (r->next_record == r->batch.n) {
+                KC_TRY(kc_records_next(r->file, &r->batch, err));
+                r->next_record = 0;
+        }
+        if (r->batch.n == 0)
+                return KC_OK;
+        const struct kc_seq_record *record = &r->batch.records[r->next_record++];
+        r->text = r->batch.bytes + record->bases;
+        r->length = record->nbases;
+        r->nsequences += (record->flags & KC_RECORD_BEGINS) != 0;
+        r->nbases += record->nbases - record->noverlap;
+        r->nshort += sequences_is_short(record, r->k);
+out:
+        return status;
 }
 
 /* Begin the next sequence; r->text stays NULL at the end. */
 static enum kc_status begin_sequence(struct removals *r, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
         r->text = NULL;
-        if (r->next_argument < r->narguments) {
-                r->text = r->arguments[r->next_argument++];
-                r->length = strlen(r->text);
-        } else if (r->file != NULL) {
-                KC_TRY(sequences_next(r->file, &r->text, &r->length, err));
-        }
         r->at = 0;
-        if (r->text != NULL) {
-                r->nsequences++;
-                r->nbases += r->length;
-                r->nshort += r->length < (size_t)r->k;
-        }
-out:
-        return status;
+        if (r->next_argument < r->narguments)
+                begin_argument(r);
+        else if (r->file != NULL)
+                return begin_record(r, err);
+        return KC_OK;
 }
 
 /* Pack bases up to the first letter that is not a base, at most max. Returns their number. */

@@ -16,12 +16,14 @@
 struct removals {
         const char *const *arguments; /* sequences that come first */
         size_t narguments;
-        struct sequences *file; /* then those of this file, if not NULL */
+        struct kc_records *file; /* then those of this file, if not NULL */
         int k;
 
         pthread_mutex_t lock; /* guards all below */
         size_t next_argument;
-        const char *text; /* the current sequence; NULL: none */
+        struct kc_record_batch batch; /* of the file */
+        size_t next_record;
+        const char *text; /* the current sequence, or piece of one; NULL: none */
         size_t length, at;
         uint64_t nsequences, nbases, nskipped, nshort; /* nshort: sequences shorter than k */
 };

@@ -478,8 +478,9 @@ def test_query_files():
             (small[:-9], cut_gzip(len(small) - 9)),
             (b"ACGTACGT\nACGT ACGT\n>\n",
              "in: line 3 is not a sequence: it contains the byte 0x3e"),
-            (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
-            (FASTA[:-1] + FASTA, "in: line 5 is not a sequence: it contains '>'" + MISSING),
+            (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space (record 1)"),
+            (FASTA[:-1] + FASTA,
+             "in: line 5 is not a sequence: it contains '>'" + MISSING + " (record 2)"),
             ((SOURCE / "data/human.bam").read_bytes(),
              "in is SAM, BAM or CRAM, which kcount reads only to count; try: samtools fasta FILE | "
              "kcount ... -")):
