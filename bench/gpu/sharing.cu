@@ -59,7 +59,7 @@ static enum kc_status make_counter(const sharing<Key> *all, sharer<Key> *s, stru
                 input.total.nrecords += all->loads[i].nrecords;
                 input.total.nkmers += all->loads[i].nkmers;
         }
-        KC_TRY(kc_gpu_plan_counter<Key>(&input, left, &s->caps, err));
+        KC_TRY(kc_gpu_plan_counter(&input, left, &s->caps, err));
         KC_TRY(kc_gpu_counter_new(&s->counter, s->gpu, &setup, &s->caps, err));
 out:
         return status;
@@ -164,8 +164,8 @@ template <class Key> static enum kc_status count_share(void *ctx, int number, st
         most.nkmers = s->caps.nkmers;
         npasses = kc_gpu_plan_passes(all->loads, &s->share, &most, passes);
         for (size_t i = 0; i < npasses; i++) {
-                KC_TRY(kc_gpu_lsm_make_room(s->lsm, kc_gpu_plan_run_room<Key>(s->caps.npairs),
-                                            err));
+                KC_TRY(kc_gpu_lsm_make_room(
+                        s->lsm, kc_gpu_plan_run_room(all->superkmers.k, s->caps.npairs), err));
                 KC_TRY(kc_gpu_counter_count(s->counter, s->kept, &passes[i], &taker, &s->counted,
                                             err));
         }

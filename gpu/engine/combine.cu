@@ -13,6 +13,7 @@
  */
 #include "gpu/engine/crew.cuh"
 #include "gpu/engine/plan.cuh"
+#include "gpu/output/emit.cuh"
 #include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
 #include "kmer/block_codec.h"
@@ -39,7 +40,8 @@ template <class Key> struct node_run {
 
 template <class Key> struct combiner {
         const struct kc_join_source *source;
-        struct kc_gpu_crew<Key> crew;
+        struct kc_gpu_crew crew;
+        struct kc_gpu_emitter<Key> *emitter;
         struct kc_join_feed<Key> *feed;
         size_t max_blocks;
         struct kc_gpu_encoder_caps parts;
@@ -99,8 +101,8 @@ static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
         while (n > nruns + 1 && range_nbytes<Key>(n) > limit / 8 * 5)
                 n = n / 4 * 3 > nruns ? n / 4 * 3 : nruns + 1;
         c->max_blocks = n;
-        c->parts = kc_gpu_plan_encoder<Key>(c->crew.nworkers, c->source->npairs, limit / 4,
-                                            PINNED_MIB * MIB);
+        c->parts = kc_gpu_plan_encoder(c->source->k, c->crew.nworkers, c->source->npairs, limit / 4,
+                                       PINNED_MIB * MIB);
         if (range_nbytes<Key>(n) > limit / 8 * 5 ||
             kc_gpu_encoder_nbytes<Key>(c->parts.max_pairs) > limit / 4)
                 return too_little(c->crew.gpu, nruns, err);
@@ -120,7 +122,7 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         KC_TRY(kc_gpu_new(gpu, &c->totals, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(c->totals, 0, sizeof *c->totals, gpu->stream)));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->host_runs, plan->nruns * sizeof *c->host_runs)));
-        KC_TRY(kc_gpu_emitter_attach(c->crew.emitter, gpu, &c->parts, err));
+        KC_TRY(kc_gpu_emitter_attach(c->emitter, gpu, &c->parts, err));
         KC_TRY(kc_join_feed_attach(c->feed, gpu, c->max_blocks, err));
         KC_TRY(kc_gpu_hold(gpu, joins_nbytes<Key>(c->max_blocks), err));
         c->nodes = (struct node_run<Key> *)calloc(plan->nnodes, sizeof *c->nodes);
@@ -250,14 +252,14 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
                                     struct kc_decode_range<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> joined = {
+        struct kc_gpu_run<Key> joined {
         };
         int trace = kc_gpu_trace_begin(c->crew.trace, "join", c->nranges, NULL);
         KC_TRY(decode(c, in, range, err));
         set_leaves(c, in);
         KC_TRY(join_range(c, &joined, err));
         kc_gpu_trace_end(c->crew.trace, trace, NULL);
-        KC_TRY(kc_gpu_emitter_put_range(c->crew.emitter, &joined, err));
+        KC_TRY(kc_gpu_emitter_put_range(c->emitter, &joined, err));
 out:
         kc_gpu_run_free(c->crew.gpu, &joined);
         return status;
@@ -269,7 +271,7 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
         enum kc_status status;
         struct kc_join_range in;
         struct kc_decode_range<Key> range;
-        const struct kc_gpu_run<Key> none = {
+        const struct kc_gpu_run<Key> none {
         };
         kc_job_begin_stage(c->crew.job, KC_STAGE_ORDER,
                            c->source->npairs / c->parts.part_pairs + 1);
@@ -281,7 +283,7 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
                         break;
                 KC_TRY(combine_range(c, &in, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(c->crew.emitter, &none, err)); /* an empty range: the end */
+        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_read(c->crew.gpu, &c->found, c->totals, 1, err));
 out:
         return status;
@@ -295,13 +297,18 @@ template <class Key> static enum kc_status read_ranges(void *ctx, int reader, st
         return kc_join_feed_read(c->feed, reader, err);
 }
 
+template <class Key> static enum kc_status write(void *ctx, struct kc_error *err)
+{
+        return kc_gpu_emitter_write(((struct combiner<Key> *)ctx)->emitter, err);
+}
+
 /* Check that the counts that left the device add up to those that the joins kept. */
 template <class Key>
 static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *totals,
                              struct kc_error *err)
 {
         struct kc_gpu_emit_totals out;
-        kc_gpu_emitter_totals(c->crew.emitter, &out);
+        kc_gpu_emitter_totals(c->emitter, &out);
         if (out.sum != c->found.nkept)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the counts from the device add up to %" PRIu64
@@ -318,7 +325,9 @@ static enum kc_status combine(struct combiner<Key> *c, struct kc_join_totals *to
 {
         enum kc_status status;
         KC_TRY(kc_join_feed_new(&c->feed, c->source, c->crew.nreaders, c->crew.gate, err));
-        KC_TRY(kc_gpu_crew_run(&c->crew, c->source->k, err));
+        KC_TRY(kc_gpu_emitter_new(&c->emitter, c->source->k, c->crew.sink, c->crew.job,
+                                  c->crew.gate, c->crew.trace, err));
+        KC_TRY(kc_gpu_crew_run(&c->crew, err));
         KC_TRY(add_up(c, totals, err));
         KC_TRY(kc_gpu_trace_write(c->crew.trace, err));
 out:
@@ -346,14 +355,14 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
                                    struct kc_join_totals *totals, struct kc_gpu_report *report,
                                    struct kc_error *err)
 {
-        struct combiner<Key> c = {
+        struct combiner<Key> c {
         };
         struct kc_gpu_session session;
         c.source = source;
         c.crew.params = params;
         c.crew.sink = sink;
         c.crew.job = job;
-        c.crew.task = { &c, take_memory<Key>, combine_all<Key>, read_ranges<Key> };
+        c.crew.task = { &c, take_memory<Key>, combine_all<Key>, read_ranges<Key>, write<Key> };
         /* No worker can do both: with a single worker, the driver would wait forever. */
         c.crew.nworkers = nthreads > 2 ? nthreads : 2;
         c.crew.nreaders = c.crew.nworkers / 2;
@@ -361,6 +370,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         kc_gpu_crew_init(&c.crew, &session);
         enum kc_status status = combine(&c, totals, err);
         kc_gpu_crew_stop(&c.crew, report);
+        kc_gpu_emitter_free(c.emitter);
         report->nranges = c.nranges;
         free_memory(&c);
         kc_gpu_session_end(&session);

@@ -41,7 +41,7 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
         struct kc_error refusal = {};
         input.copies = streaming > 0;
         if (room < streaming ||
-            kc_gpu_plan_counter<Key>(&input, room - streaming, &e->own.caps, &refusal) != KC_OK ||
+            kc_gpu_plan_counter(&input, room - streaming, &e->own.caps, &refusal) != KC_OK ||
             (e->own.caps.nwords / 5 * 4 <= before.nwords &&
              e->own.caps.nkmers / 5 * 4 <= before.nkmers)) {
                 e->own.caps = before;
@@ -258,6 +258,11 @@ out:
         return status;
 }
 
+template <class Key> static enum kc_status write(void *ctx, struct kc_error *err)
+{
+        return kc_gpu_emitter_write(((struct gpu_engine<Key> *)ctx)->emitter, err);
+}
+
 /* Add what a device's LSM cut off and spilled, once all is merged. */
 template <class Key>
 static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
@@ -278,7 +283,7 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
         add_sums(e, &e->own);
         for (int i = 0; i < e->crew.nfollowers; i++)
                 add_sums(e, &e->others[i]);
-        kc_gpu_emitter_totals(e->crew.emitter, &out);
+        kc_gpu_emitter_totals(e->emitter, &out);
         if (tallies(e)) {
                 out.sum += e->counted.dropped.nkmers;
                 out.ndistinct += e->counted.dropped.ndistinct;
@@ -355,7 +360,9 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
                 expect_pairs(e, e->params.expected_nbases);
         if (e->number == 0)
                 KC_TRY(make_readers(e, err));
-        KC_TRY(kc_gpu_crew_run(&e->crew, e->params.k, err));
+        KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params.k, e->crew.sink, e->crew.job, e->crew.gate,
+                                  e->crew.trace, err));
+        KC_TRY(kc_gpu_crew_run(&e->crew, err));
         KC_TRY(add_up(e, err));
         e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->order_start;
 out:
@@ -433,7 +440,7 @@ template <class Key>
 static enum kc_status count_with(struct gpu_input *in, int number, struct kc_count_task *task,
                                  struct kc_gpu_report *report, struct kc_error *err)
 {
-        struct gpu_engine<Key> e = {
+        struct gpu_engine<Key> e {
         };
         e.params = *in->params;
         e.params.k = task->k;
@@ -445,9 +452,12 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.crew.sink = task->sink;
         e.crew.job = in->job;
         if (number == 0)
-                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key>, follow<Key> };
+                e.crew.task = { &e,         take_memory<Key>, drive<Key>, read_batches<Key>,
+                                write<Key>, follow<Key> };
         else
-                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL, follow<Key> };
+                e.crew.task = {
+                        &e, take_next_memory<Key>, drive_next<Key>, NULL, write<Key>, follow<Key>
+                };
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);
@@ -457,6 +467,7 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.plan.ndevices = 1 + in->gpu_params->nothers;
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);
+        kc_gpu_emitter_free(e.emitter);
         report->began |= number > 0;
         fill_report(&e, report);
         end_devices(&e);

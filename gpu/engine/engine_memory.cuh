@@ -12,6 +12,7 @@
 #include "gpu/engine/plan.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/intake/intake.cuh"
+#include "gpu/output/emit.cuh"
 #include "gpu/runs/lsm.cuh"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ template <class Key> struct gpu_engine {
         struct kc_count_params params;
         struct gpu_input *in;
         int number; /* of its k, among all */
-        struct kc_gpu_crew<Key> crew;
+        struct kc_gpu_crew crew;
+        struct kc_gpu_emitter<Key> *emitter;
         struct kc_gpu_plan plan;
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
@@ -232,9 +234,7 @@ static enum kc_status least_host_memory(const struct gpu_engine<Key> *e, size_t 
         *nbytes = e->plan.host_nbytes;
         for (int i = 1; i < e->in->nks; i++) {
                 struct kc_gpu_plan plan = e->plan;
-                KC_TRY(kc_key_choose(e->in->superkmers[i].k, [&](auto key) {
-                        return kc_gpu_plan_parts<decltype(key)>(&plan, &e->params, limit, err);
-                }));
+                KC_TRY(kc_gpu_plan_parts(&plan, &e->params, e->in->superkmers[i].k, limit, err));
                 *nbytes = std::min(*nbytes, plan.host_nbytes);
         }
 out:
@@ -356,8 +356,8 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         const size_t reads = expect_reads(e, room);
         struct kc_error refusal = {};
         input.copies = reads == 0;
-        if (kc_gpu_plan_counter<Key>(&input, room - reads, &e->own.caps, &refusal) != KC_OK)
-                KC_TRY(kc_gpu_plan_counter<Key>(&input, room, &e->own.caps, err));
+        if (kc_gpu_plan_counter(&input, room - reads, &e->own.caps, &refusal) != KC_OK)
+                KC_TRY(kc_gpu_plan_counter(&input, room, &e->own.caps, err));
         KC_TRY(make_counter(e, &e->own, err));
 out:
         return status;
@@ -493,8 +493,8 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         const size_t limit = e->crew.gpu->limit_nbytes;
         KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
         KC_TRY(attach_early(e, err));
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
-        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(kc_gpu_plan_parts(&e->plan, &e->params, e->params.k, limit, err));
+        KC_TRY(kc_gpu_emitter_attach(e->emitter, e->crew.gpu, &e->plan.parts, err));
         status = divide_memory(e, &refusal);
         if (status == KC_ENOMEM && e->in->takes_files) {
                 KC_TRY(leave_files(e, err));
@@ -522,8 +522,8 @@ static enum kc_status plan_next_counter(struct gpu_engine<Key> *e, const struct 
                 const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
                 const size_t room = kc_gpu_room(e->crew.gpu);
                 input.copies = streaming > 0;
-                if (kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &e->own.caps,
-                                             &refusal) == KC_OK)
+                if (kc_gpu_plan_counter(&input, room - std::min(room, streaming), &e->own.caps,
+                                        &refusal) == KC_OK)
                         break;
                 KC_TRY(kc_gpu_kept_give(e->in->kept, &gave, err));
                 if (!gave)
@@ -554,8 +554,8 @@ template <class Key> static enum kc_status take_next_memory(void *ctx, struct kc
         enum kc_status status;
         const size_t limit = e->crew.gpu->limit_nbytes;
         kc_gpu_kept_unsettle(e->in->kept);
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
-        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(kc_gpu_plan_parts(&e->plan, &e->params, e->params.k, limit, err));
+        KC_TRY(kc_gpu_emitter_attach(e->emitter, e->crew.gpu, &e->plan.parts, err));
         if (!have_read_together(e->in)) /* otherwise with the share in all reads */
                 KC_TRY(take_next_counter(e, err));
 out:

@@ -43,7 +43,8 @@ static enum kc_status count_pass(struct gpu_engine<Key> *e, struct gpu_counting<
         };
         cudaStream_t stream = c == &e->own ? c->gpu->stream : NULL;
         int trace;
-        KC_TRY(kc_gpu_lsm_make_room(c->lsm, kc_gpu_plan_run_room<Key>(c->caps.npairs), err));
+        KC_TRY(kc_gpu_lsm_make_room(c->lsm, kc_gpu_plan_run_room(e->params.k, c->caps.npairs),
+                                    err));
         trace = kc_gpu_trace_begin(e->crew.trace, "count", c->npasses, stream);
         KC_TRY(kc_gpu_counter_count(c->counter, c->kept, pass, &taker, &c->counted, err));
         kc_gpu_trace_end(e->crew.trace, trace, stream);
@@ -83,12 +84,12 @@ template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, str
                                       kc_gpu_plan_kept_nbytes(gpu->limit_nbytes));
         struct kc_gpu_counter_caps caps;
         struct kc_error ignored = {};
-        if (nkmers == 0 || kc_gpu_plan_counter<Key>(&input, room - std::min(room, reads), &caps,
-                                                    &ignored) != KC_OK)
+        if (nkmers == 0 ||
+            kc_gpu_plan_counter(&input, room - std::min(room, reads), &caps, &ignored) != KC_OK)
                 return;
         (void)kc_gpu_hold(gpu,
                           reads + kc_gpu_counter_nbytes<Key>(input.table, &caps) +
-                                  kc_gpu_plan_run_room<Key>(caps.npairs),
+                                  kc_gpu_plan_run_room(e->params.k, caps.npairs),
                           &ignored);
         kc_gpu_forget_refusals(gpu);
 }
@@ -118,7 +119,7 @@ static enum kc_status plan_share(struct gpu_engine<Key> *e, struct gpu_counting<
         const size_t streaming = kc_gpu_kept_pass_nbytes(c->kept);
         const size_t room = kc_gpu_room(c->gpu);
         input.copies = streaming > 0;
-        return kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &c->caps, err);
+        return kc_gpu_plan_counter(&input, room - std::min(room, streaming), &c->caps, err);
 }
 
 /* Take a share in the reads of all devices. */

@@ -77,7 +77,7 @@ static enum kc_status take_ranges(struct gpu_engine<Key> *e, struct gpu_counting
                 kc_gpu_trace_end(e->crew.trace, trace, NULL);
                 if (number == e->exchange.deal.nranges)
                         break;
-                KC_TRY(kc_gpu_emitter_put_turn(e->crew.emitter, member, number, &range, err));
+                KC_TRY(kc_gpu_emitter_put_turn(e->emitter, member, number, &range, err));
                 c->nmerged += range.n;
         }
         c->runs_nbytes += kc_gpu_exchange_sent_nbytes(&e->exchange, member);
@@ -95,13 +95,13 @@ static enum kc_status join_merge(struct gpu_engine<Key> *e, struct gpu_counting<
 {
         enum kc_status status;
         struct kc_gpu_plan plan = e->plan;
-        KC_TRY(kc_gpu_plan_parts<Key>(&plan, &e->params, c->gpu->limit_nbytes, err));
-        KC_TRY(kc_gpu_emitter_add_lane(e->crew.emitter, member, c->gpu, KC_GATE_FOLLOWERS,
-                                       &plan.parts, err));
+        KC_TRY(kc_gpu_plan_parts(&plan, &e->params, e->params.k, c->gpu->limit_nbytes, err));
+        KC_TRY(kc_gpu_emitter_add_lane(e->emitter, member, c->gpu, KC_GATE_FOLLOWERS, &plan.parts,
+                                       err));
         status = kc_gpu_exchange_join(&e->exchange, member, c->gpu, c->lsm, KC_GATE_FOLLOWERS,
                                       max_pairs, err);
         if (status == KC_ENOMEM)
-                kc_gpu_emitter_remove_lane(e->crew.emitter, member);
+                kc_gpu_emitter_remove_lane(e->emitter, member);
 out:
         if (status == KC_ENOMEM)
                 kc_gpu_forget_refusals(c->gpu);
@@ -115,7 +115,7 @@ static enum kc_status leave_merge(struct gpu_engine<Key> *e, struct gpu_counting
 {
         enum kc_status status;
         kc_gpu_exchange_leave(&e->exchange, member);
-        kc_gpu_emitter_remove_lane(e->crew.emitter, member);
+        kc_gpu_emitter_remove_lane(e->emitter, member);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
         kc_gpu_pact_leave(&e->pact);
 out:
@@ -296,9 +296,9 @@ static enum kc_status begin_output(struct gpu_engine<Key> *e, struct kc_error *e
         if (tallies(e))
                 KC_TRY(put_tally(e, err));
         else
-                kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
+                kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
         if (e->counted.npartial == 0)
-                kc_gpu_emitter_all_pass(e->crew.emitter);
+                kc_gpu_emitter_all_pass(e->emitter);
 out:
         return status;
 }
@@ -316,10 +316,10 @@ static enum kc_status merge_alone(struct gpu_engine<Key> *e, struct kc_error *er
                 kc_gpu_trace_end(e->crew.trace, trace, NULL);
                 if (range.n == 0)
                         break;
-                KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
+                KC_TRY(kc_gpu_emitter_put_range(e->emitter, &range, err));
                 e->own.nmerged += range.n;
         }
-        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range ends the run */
+        KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* an empty range ends the run */
         KC_TRY(settle_sums(&e->own, err));
 out:
         return status;
@@ -331,7 +331,7 @@ static enum kc_status merge_together(struct gpu_engine<Key> *e, struct kc_error 
         enum kc_status status;
         KC_TRY(kc_gpu_pact_decide(&e->pact, true, 0, err));
         KC_TRY(take_ranges(e, &e->own, 0, err));
-        KC_TRY(kc_gpu_emitter_end_turns(e->crew.emitter, e->exchange.deal.nranges, err));
+        KC_TRY(kc_gpu_emitter_end_turns(e->emitter, e->exchange.deal.nranges, err));
 out:
         return status;
 }

@@ -33,6 +33,47 @@ enum {
         MAX_AHEAD_MIB = 16 << 10,
 };
 
+/* ---- what depends on the width of a key ---- */
+
+static size_t run_nbytes(int k, size_t npairs)
+{
+        return kc_key_choose(k, [&](auto key) { return kc_gpu_run_nbytes<decltype(key)>(npairs); });
+}
+
+static size_t encoder_nbytes(int k, size_t max_pairs)
+{
+        return kc_key_choose(
+                k, [&](auto key) { return kc_gpu_encoder_nbytes<decltype(key)>(max_pairs); });
+}
+
+static size_t encoder_pinned_nbytes(int k, const struct kc_gpu_encoder_caps *caps)
+{
+        return kc_key_choose(
+                k, [&](auto key) { return kc_gpu_encoder_pinned_nbytes<decltype(key)>(caps); });
+}
+
+static uint64_t counter_max_nkmers(int k)
+{
+        return kc_key_choose(k,
+                             [](auto key) { return kc_gpu_counter_max_nkmers<decltype(key)>(); });
+}
+
+static size_t counter_nbytes(const struct kc_gpu_plan_input *input,
+                             const struct kc_gpu_counter_caps *caps)
+{
+        return kc_key_choose(input->superkmers->k, [&](auto key) {
+                return kc_gpu_counter_nbytes<decltype(key)>(input->table, caps);
+        });
+}
+
+size_t kc_gpu_plan_run_room(int k, uint64_t npairs)
+{
+        const size_t sorting = (size_t)48 << 20;
+        return run_nbytes(k, npairs / 8 * 9 + 9) + sorting;
+}
+
+/* ---- buffers and parts ---- */
+
 static uint64_t top_nbases(uint64_t expected, uint64_t wanted)
 {
         uint64_t top = KC_CHUNK_NBASES;
@@ -133,19 +174,17 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
 
 /* Enough slots that the driver can put a whole range into them, and encode the next, while each
  * writer has a part. With little memory, longer parts are worth more than slots. */
-template <class Key>
-static void add_slots(struct kc_gpu_encoder_caps *caps, int nthreads, size_t host_nbytes)
+static void add_slots(struct kc_gpu_encoder_caps *caps, int k, int nthreads, size_t host_nbytes)
 {
         struct kc_gpu_encoder_caps more = *caps;
         const size_t enough = kc_ceil_div(caps->max_pairs, caps->part_pairs) + (size_t)nthreads;
         while ((size_t)++more.nslots <= std::min(enough, (size_t)MAX_SLOTS) &&
-               kc_gpu_encoder_pinned_nbytes<Key>(&more) <= host_nbytes / 2)
+               encoder_pinned_nbytes(k, &more) <= host_nbytes / 2)
                 *caps = more;
 }
 
-template <class Key>
-struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, size_t device_nbytes,
-                                               size_t host_nbytes)
+struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int k, int nthreads, uint64_t npairs,
+                                               size_t device_nbytes, size_t host_nbytes)
 {
         struct kc_gpu_encoder_caps caps = {};
         caps.max_pairs = MAX_RANGE_PAIRS;
@@ -159,40 +198,38 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
         caps.max_pairs = std::max(caps.max_pairs, (size_t)MIN_RANGE_PAIRS);
         caps.part_pairs = std::max(caps.part_pairs, (size_t)MIN_PART_PAIRS);
         while (caps.max_pairs > MIN_RANGE_PAIRS &&
-               kc_gpu_encoder_nbytes<Key>(caps.max_pairs) > device_nbytes)
+               encoder_nbytes(k, caps.max_pairs) > device_nbytes)
                 caps.max_pairs = std::max(caps.max_pairs / 2, (size_t)MIN_RANGE_PAIRS);
-        while (caps.part_pairs > MIN_PART_PAIRS &&
-               kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
+        while (caps.part_pairs > MIN_PART_PAIRS && encoder_pinned_nbytes(k, &caps) > host_nbytes)
                 caps.part_pairs = std::max(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
-        while (caps.nslots > MIN_SLOTS && kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
+        while (caps.nslots > MIN_SLOTS && encoder_pinned_nbytes(k, &caps) > host_nbytes)
                 caps.nslots--;
-        add_slots<Key>(&caps, nthreads, host_nbytes);
+        add_slots(&caps, k, nthreads, host_nbytes);
         return caps;
 }
 
-template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                 size_t limit_nbytes, struct kc_error *err)
+                                 int k, size_t limit_nbytes, struct kc_error *err)
 {
         const size_t ndevices = (size_t)plan->ndevices;
-        plan->parts = kc_gpu_plan_encoder<Key>(params->nthreads, params->expected_nbases,
-                                               parts_nbytes(limit_nbytes),
-                                               (size_t)params->memory_nbytes / 4 / ndevices);
-        if (kc_gpu_encoder_nbytes<Key>(plan->parts.max_pairs) > parts_nbytes(limit_nbytes))
+        plan->parts = kc_gpu_plan_encoder(k, params->nthreads, params->expected_nbases,
+                                          parts_nbytes(limit_nbytes),
+                                          (size_t)params->memory_nbytes / 4 / ndevices);
+        if (encoder_nbytes(k, plan->parts.max_pairs) > parts_nbytes(limit_nbytes))
                 return too_little(limit_nbytes, err);
         size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
-        size_t taken =
-                feed + ndevices * kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
+        size_t taken = feed + ndevices * encoder_pinned_nbytes(k, &plan->parts) + LSM_NBYTES;
         plan->host_nbytes = plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
 }
 
-template <class Key>
-uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
+uint64_t kc_gpu_plan_expected_pairs(int k, uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
 {
         const uint64_t npairs = nkmers / (drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
         const uint64_t nbytes = std::min(memory_nbytes / 4, (uint64_t)MAX_AHEAD_MIB * MIB);
-        return std::min(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
+        const uint64_t each =
+                (uint64_t)kc_kmer_nwords(k) * 4; /* about what a pair takes in a file */
+        return std::min(npairs, nbytes / each);
 }
 
 /* ---- passes ---- */
@@ -221,19 +258,17 @@ static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nby
 }
 
 /* Most pairs in a run. If most k-mers are dropped, one run is to hold all pairs of a pass. */
-template <class Key>
 static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_nkmers,
                            size_t nbytes)
 {
         const uint64_t expected = input->drops_rare ? pass_nkmers / 16 : input->total.nkmers / 2;
-        const uint64_t n = std::min((uint64_t)nbytes / (2 * kc_gpu_run_nbytes<Key>(1)),
+        const uint64_t n = std::min((uint64_t)nbytes / (2 * run_nbytes(input->superkmers->k, 1)),
                                     std::min(expected, (uint64_t)MAX_RUN_PAIRS));
         return std::max(n, (uint64_t)KC_GPU_MIN_PAIRS);
 }
 
 /* Of the room, records take 5/8 and pairs 1/8 if most k-mers are dropped, 2/5 and 1/4 otherwise; the
  * rest is for runs. */
-template <class Key>
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err)
 {
@@ -244,11 +279,11 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
         caps->nwords = records_nwords(input, rare ? room / 8 * 5 : room / 5 * 2);
         const uint64_t nrecords =
                 caps->nwords / kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-        caps->nkmers = std::min(nkmers_of(&input->total, nrecords),
-                                std::min(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
-        caps->npairs = run_npairs<Key>(input, caps->nkmers, rare ? room / 8 : room / 4);
-        if (kc_gpu_counter_nbytes<Key>(input->table, caps) +
-                    kc_gpu_plan_run_room<Key>(caps->npairs) >
+        caps->nkmers =
+                std::min(nkmers_of(&input->total, nrecords),
+                         std::min(counter_max_nkmers(input->superkmers->k), input->top_nkmers));
+        caps->npairs = run_npairs(input, caps->nkmers, rare ? room / 8 : room / 4);
+        if (counter_nbytes(input, caps) + kc_gpu_plan_run_room(input->superkmers->k, caps->npairs) >
             room_nbytes)
                 return too_little(room_nbytes, err);
         return KC_OK;
@@ -314,13 +349,3 @@ size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_gpu_share
         passes[n++] = pass_of(first, share->end, pass.nkmers);
         return n;
 }
-
-#define INSTANTIATE(Key) \
-        template uint64_t kc_gpu_plan_expected_pairs<Key>(uint64_t, bool, uint64_t); \
-        template enum kc_status kc_gpu_plan_parts<Key>( \
-                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
-        template enum kc_status kc_gpu_plan_counter<Key>(const struct kc_gpu_plan_input *, size_t, \
-                                                         struct kc_gpu_counter_caps *, \
-                                                         struct kc_error *); \
-        template struct kc_gpu_encoder_caps kc_gpu_plan_encoder<Key>(int, uint64_t, size_t, size_t);
-KC_GPU_KEYS(INSTANTIATE)

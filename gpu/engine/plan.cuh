@@ -48,11 +48,10 @@ size_t kc_gpu_plan_reads_nbytes(uint64_t nbases);
 enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes,
                                    struct kc_error *err);
 
-/* Plan the encoder's parts for the same bound. KC_ENOMEM likewise. Separate from kc_gpu_plan_buffers
+/* Plan the encoder's parts for the same bound; k: in place of params->k. KC_ENOMEM likewise. Separate from kc_gpu_plan_buffers
  * because it queries CUDA, whose first call takes time. */
-template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                 size_t limit_nbytes, struct kc_error *err);
+                                 int k, size_t limit_nbytes, struct kc_error *err);
 
 /*
  * How many pairs the sink should prepare for when nkmers k-mers have been read: as many as they
@@ -61,8 +60,8 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
  * a quarter of memory_nbytes, and at most 16 GiB.
  *   drops_rare  the filter drops most k-mers
  */
-template <class Key>
-uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes);
+uint64_t kc_gpu_plan_expected_pairs(int k, uint64_t nkmers, bool drops_rare,
+                                    uint64_t memory_nbytes);
 
 /* What a counter is planned for. */
 struct kc_gpu_plan_input {
@@ -76,17 +75,12 @@ struct kc_gpu_plan_input {
 
 /* Divide room_nbytes of device memory, and set the caps of a counter for passes over the reads.
  * KC_ENOMEM if room_nbytes is too little for any work. */
-template <class Key>
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err);
 
 /* Bytes of device memory to free before a pass: enough for the largest possible run and for sorting
  * it. */
-template <class Key> static inline size_t kc_gpu_plan_run_room(uint64_t npairs)
-{
-        const size_t sorting = (size_t)48 << 20;
-        return kc_gpu_run_nbytes<Key>(npairs / 8 * 9 + 9) + sorting;
-}
+size_t kc_gpu_plan_run_room(int k, uint64_t npairs);
 
 static const struct kc_gpu_share KC_GPU_ALL_POINTS = { 0, KC_NLOADS };
 
@@ -122,8 +116,7 @@ size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_gpu_share
  * check kc_gpu_encoder_nbytes) and whose parts fit in host_nbytes of pinned host memory.
  *   npairs  most pairs to expect; 0: unknown
  */
-template <class Key>
-struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, size_t device_nbytes,
-                                               size_t host_nbytes);
+struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int k, int nthreads, uint64_t npairs,
+                                               size_t device_nbytes, size_t host_nbytes);
 
 #endif

@@ -23,8 +23,8 @@ template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_
 {
         enum { STEP = 1 << 24 };
         const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t npairs = kc_gpu_plan_expected_pairs<Key>(nkmers, sink->filter.min_count > 1,
-                                                                e->params.memory_nbytes);
+        const uint64_t npairs = kc_gpu_plan_expected_pairs(
+                e->params.k, nkmers, sink->filter.min_count > 1, e->params.memory_nbytes);
         if (sink->expect == NULL || npairs < e->expected_npairs + STEP)
                 return;
         e->expected_npairs = npairs;

@@ -33,13 +33,13 @@ static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers
         const struct kc_gpu_plan_input input = {
                 &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
         };
-        expect_ok(kc_gpu_plan_counter<Key>(&input, room, &caps, &err), &err);
+        expect_ok(kc_gpu_plan_counter(&input, room, &caps, &err), &err);
         assert_true(caps.nwords >=
                     KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(&superkmers, true));
         assert_true(caps.nwords < UINT64_C(1) << 33);
         assert_true(caps.npairs >= KC_GPU_MIN_PAIRS);
         assert_true(kc_gpu_counter_nbytes<Key>(KC_TABLE_SLAB, &caps) +
-                            kc_gpu_plan_run_room<Key>(caps.npairs) <=
+                            kc_gpu_plan_run_room(k, caps.npairs) <=
                     room);
 }
 
@@ -105,7 +105,7 @@ static void small_input_takes_little(void **state)
         kc_gpu_plan_host(&plan, &params, &gpu_params);
         expect_ok(kc_gpu_plan_buffers(&plan, 130000 * MIB, &err), &err);
         assert_true(kc_gpu_feed_nbytes(&plan.buffers) < 16 * MIB);
-        expect_ok(kc_gpu_plan_counter<kc_key64>(&input, 50000 * MIB, &caps, &err), &err);
+        expect_ok(kc_gpu_plan_counter(&input, 50000 * MIB, &caps, &err), &err);
         assert_true(kc_gpu_counter_nbytes<kc_key64>(KC_TABLE_WARPDRIVE, &caps) < 100 * MIB);
 }
 
@@ -120,7 +120,7 @@ static void pinned_memory_has_its_own_bound(void **state)
                 gpu_params.pinned_nbytes = pinned;
                 kc_gpu_plan_host(&plan, &params, &gpu_params);
                 expect_ok(kc_gpu_plan_buffers(&plan, 60000 * MIB, &err), &err);
-                expect_ok(kc_gpu_plan_parts<kc_key64>(&plan, &params, 60000 * MIB, &err), &err);
+                expect_ok(kc_gpu_plan_parts(&plan, &params, 31, 60000 * MIB, &err), &err);
                 if (pinned == 20000 * MIB)
                         assert_in_range(plan.host_nbytes, 15000 * MIB, pinned);
                 else if (pinned == 1 * MIB)
@@ -136,7 +136,7 @@ static void slots_for_a_range(void **state)
         (void)state;
         for (size_t host : { 8 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB, 16000 * MIB }) {
                 const struct kc_gpu_encoder_caps caps =
-                        kc_gpu_plan_encoder<kc_key64>(16, 0, 16000 * MIB, host);
+                        kc_gpu_plan_encoder(31, 16, 0, 16000 * MIB, host);
                 const size_t nparts = caps.max_pairs / caps.part_pairs;
                 assert_true(kc_gpu_encoder_pinned_nbytes<kc_key64>(&caps) <= host);
                 if (host >= 256 * MIB)
@@ -151,14 +151,12 @@ static void pairs_to_expect(void **state)
 {
         const uint64_t much = UINT64_C(1) << 50;
         (void)state;
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(0, false, 64000 * MIB), 0);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, false, 64000 * MIB), 1000);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, true, 64000 * MIB), 250);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, true, 1024 * MIB), 64 * MIB);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, false, 128000 * MIB),
-                         4096 * MIB);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key128>(much, false, 128000 * MIB),
-                         2048 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs(31, 0, false, 64000 * MIB), 0);
+        assert_int_equal(kc_gpu_plan_expected_pairs(31, 8000, false, 64000 * MIB), 1000);
+        assert_int_equal(kc_gpu_plan_expected_pairs(31, 8000, true, 64000 * MIB), 250);
+        assert_int_equal(kc_gpu_plan_expected_pairs(31, much, true, 1024 * MIB), 64 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs(31, much, false, 128000 * MIB), 4096 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs(63, much, false, 128000 * MIB), 2048 * MIB);
 }
 
 static void too_little(void **state)
