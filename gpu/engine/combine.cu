@@ -1,6 +1,6 @@
 /*
  * Set operations on .kc files: memory for the joins of kmer/join.h, and the steps of the driver.
- * The threads are in crew.cuh.
+ * The threads are in crew.cu.
  *
  *      workers:  blocks of a range ──▶ pinned ──▶ device        gpu/runs/join_feed.cuh
  *      driver:   blocks ──▶ pairs                               gpu/blocks/decode.cuh

@@ -1,5 +1,5 @@
 /*
- * The threads that count (engine.cu) or join files (combine.cu) on a device.
+ * The threads that count (count.cu) or join files (combine.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
  * read what goes to the device, and later write the parts of the run that come back. If several

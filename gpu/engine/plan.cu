@@ -58,8 +58,8 @@ static uint64_t counter_max_nkmers(int k)
                              [](auto key) { return kc_gpu_counter_max_nkmers<decltype(key)>(); });
 }
 
-static size_t counter_nbytes(const struct kc_gpu_plan_input *input,
-                             const struct kc_gpu_counter_caps *caps)
+size_t kc_gpu_plan_counter_nbytes(const struct kc_gpu_plan_input *input,
+                                  const struct kc_gpu_counter_caps *caps)
 {
         return kc_key_choose(input->superkmers->k, [&](auto key) {
                 return kc_gpu_counter_nbytes<decltype(key)>(input->table, caps);
@@ -283,7 +283,8 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
                 std::min(nkmers_of(&input->total, nrecords),
                          std::min(counter_max_nkmers(input->superkmers->k), input->top_nkmers));
         caps->npairs = run_npairs(input, caps->nkmers, rare ? room / 8 : room / 4);
-        if (counter_nbytes(input, caps) + kc_gpu_plan_run_room(input->superkmers->k, caps->npairs) >
+        if (kc_gpu_plan_counter_nbytes(input, caps) +
+                    kc_gpu_plan_run_room(input->superkmers->k, caps->npairs) >
             room_nbytes)
                 return too_little(room_nbytes, err);
         return KC_OK;

@@ -78,6 +78,10 @@ struct kc_gpu_plan_input {
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err);
 
+/* Bytes of device memory for a counter with these caps. */
+size_t kc_gpu_plan_counter_nbytes(const struct kc_gpu_plan_input *input,
+                                  const struct kc_gpu_counter_caps *caps);
+
 /* Bytes of device memory to free before a pass: enough for the largest possible run and for sorting
  * it. */
 size_t kc_gpu_plan_run_room(int k, uint64_t npairs);

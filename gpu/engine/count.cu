@@ -1,10 +1,10 @@
 /*
- * The CUDA engine: the steps of the driver. Memory for the stages is in engine_memory.cuh, the
- * threads are in crew.cuh.
+ * Counting: the steps of the driver. Memory for the stages is in memory.cu, the threads are in
+ * crew.cu.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh
- *      driver:   buffer ──▶ reads that are kept                       gpu/engine/reading.cuh, gpu/kept
+ *      driver:   buffer ──▶ reads that are kept                       gpu/engine/reading.cu, gpu/kept
  *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
@@ -17,19 +17,51 @@
  * input for all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
-#include "gpu/engine/engine_memory.cuh"
-#include "gpu/engine/followers.cuh"
-#include "gpu/engine/reading.cuh"
+#include "gpu/engine/engine_internal.cuh"
 #include "kmer/remedy.h"
 
 #include <cinttypes>
+
+/* ---- reading ---- */
+
+/* Keep the reads of files that the devices inflate and parse. If an intake gives up, prepare for
+ * batches. */
+template <class Key>
+static enum kc_status keep_files(struct gpu_engine_of<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_engine_keep_parts(e, e->in->intake, e->crew.gpu, e->in->kept, err));
+        KC_TRY(kc_engine_end_intakes(e, err));
+        if (e->in->takes_files)
+                return KC_OK;
+        kc_engine_drop_files(e);
+        KC_TRY(kc_engine_prepare_batches(e, err));
+out:
+        return status;
+}
+
+/* Returns when all devices keep all reads. */
+template <class Key>
+static enum kc_status drive_reading(struct gpu_engine_of<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (e->in->takes_files)
+                KC_TRY(keep_files(e, err));
+        if (!e->in->takes_files) {
+                KC_TRY(kc_engine_keep_batches(e, 0, e->crew.gpu, e->in->kept, err));
+                KC_TRY(kc_gpu_feed_wait(e->in->feed, err));
+        }
+        kc_engine_announce(e->in, READING_OVER);
+out:
+        return status;
+}
 
 /* ---- counting ---- */
 
 /* If the input was larger than expected and a larger counter fits, replace the counter. If the
  * device then turns out to lack the memory, make one of the old size again. */
 template <class Key>
-static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
+static enum kc_status grow_counter(struct gpu_engine_of<Key> *e, const struct kc_load *total,
                                    struct kc_error *err)
 {
         struct kc_gpu *gpu = e->crew.gpu;
@@ -37,7 +69,7 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
         const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
         const size_t room =
                 kc_gpu_room(gpu) + kc_gpu_counter_nbytes<Key>(e->crew.params->table, &before);
-        struct kc_gpu_plan_input input = plan_input(e, total);
+        struct kc_gpu_plan_input input = kc_engine_plan_input(e, total);
         struct kc_error refusal = {};
         input.copies = streaming > 0;
         if (room < streaming ||
@@ -49,17 +81,16 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
         }
         kc_gpu_counter_free(e->own.counter);
         e->own.counter = NULL;
-        enum kc_status status = make_counter(e, &e->own, &refusal);
+        enum kc_status status = kc_engine_make_counter(e, &e->own, &refusal);
         if (status != KC_ENOMEM)
                 return status == KC_OK ? status : kc_fail_as(err, &refusal);
         kc_gpu_forget_refusals(gpu);
         e->own.caps = before;
-        return make_counter(e, &e->own, err);
+        return kc_engine_make_counter(e, &e->own, err);
 }
 
 /* No more reads follow: decide where these stay, and add up the k-mers that they have. */
-template <class Key>
-static enum kc_status end_reads(const struct gpu_engine<Key> *e, struct kc_gpu_kept *kept,
+static enum kc_status end_reads(const struct gpu_engine *e, struct kc_gpu_kept *kept,
                                 uint64_t *nkmers, struct kc_error *err)
 {
         enum kc_status status;
@@ -73,11 +104,10 @@ out:
         return status;
 }
 
-template <class Key>
-static enum kc_status end_all_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status end_all_reads(struct gpu_engine *e, struct kc_error *err)
 {
         uint64_t nkmers = 0;
-        const enum kc_status status = for_all_reads(
+        const enum kc_status status = kc_engine_for_all_reads(
                 e->in, [&](struct kc_gpu_kept *kept) { return end_reads(e, kept, &nkmers, err); },
                 err);
         if (e->in->nks > 1) /* otherwise they were counted as they were read */
@@ -90,7 +120,7 @@ static void settle_reads(struct gpu_input *in)
 {
         in->where = {};
         for (int i = 0; i <= in->gpu_params->nothers; i++) {
-                struct kc_gpu_kept *kept = reads_of(in, i);
+                struct kc_gpu_kept *kept = kc_engine_reads_of(in, i);
                 if (kept == NULL)
                         continue;
                 const struct kc_gpu_kept_where own = kc_gpu_kept_where(kept);
@@ -104,23 +134,23 @@ static void settle_reads(struct gpu_input *in)
 
 /* The first device's memory, if it has read all reads itself. */
 template <class Key>
-static enum kc_status prepare_alone(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status prepare_alone(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_load most = sum_loads(e->loads, &e->shares.shares[0]);
+        const struct kc_load most = kc_engine_sum_loads(e->loads, &e->shares.shares[0]);
         KC_TRY(grow_counter(e, &most, err));
         settle_reads(e->in);
         e->own.kept = e->in->kept;
-        KC_TRY(make_lsm(e, &e->own, err));
+        KC_TRY(kc_engine_make_lsm(e, &e->own, err));
 out:
         return status;
 }
 
 /* Move a chunk of the first device's own reads off it, and forget what it had for counting. */
 template <class Key>
-static enum kc_status give_reads(struct gpu_engine<Key> *e, bool *gave, struct kc_error *err)
+static enum kc_status give_reads(struct gpu_engine_of<Key> *e, bool *gave, struct kc_error *err)
 {
-        end_counting(&e->own);
+        kc_engine_end_counting(&e->own);
         kc_gpu_lsm_free(e->own.lsm);
         e->own.lsm = NULL;
         kc_gpu_forget_refusals(e->crew.gpu);
@@ -131,7 +161,7 @@ static enum kc_status give_reads(struct gpu_engine<Key> *e, bool *gave, struct k
 /* The first device's memory, if other devices have reads, too. It gets its memory as a follower
  * does, but cannot leave its share to another device: rather, its own reads leave it. */
 template <class Key>
-static enum kc_status prepare_together(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status prepare_together(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_error refusal = {};
@@ -139,7 +169,8 @@ static enum kc_status prepare_together(struct gpu_engine<Key> *e, struct kc_erro
         kc_gpu_counter_free(e->own.counter);
         e->own.counter = NULL;
         settle_reads(e->in);
-        while ((status = prepare_share(e, &e->own, &e->shares.shares[0], &refusal)) == KC_ENOMEM) {
+        while ((status = kc_engine_prepare_share(e, &e->own, &e->shares.shares[0], &refusal)) ==
+               KC_ENOMEM) {
                 KC_TRY(give_reads(e, &gave, err));
                 if (!gave)
                         break;
@@ -152,20 +183,18 @@ out:
 }
 
 /* Decide where reads stay, and which device counts what: *nshares. */
-template <class Key>
-static enum kc_status divide_counting(struct gpu_engine<Key> *e, size_t *nshares,
-                                      struct kc_error *err)
+static enum kc_status divide_counting(struct gpu_engine *e, size_t *nshares, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(end_all_reads(e, err));
-        KC_TRY(read_loads(e, err));
-        *nshares = plan_shares(e);
+        KC_TRY(kc_engine_read_loads(e, err));
+        *nshares = kc_engine_plan_shares(e);
 out:
         return status;
 }
 
 template <class Key>
-static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status count_all(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_gpu_share points = kc_gpu_plan_points(e->crew.params);
@@ -173,18 +202,18 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
         KC_TRY(divide_counting(e, &nshares, err));
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT),
                            points.end - points.first);
-        if (have_read_together(e->in))
+        if (kc_engine_have_read_together(e->in))
                 KC_TRY(prepare_together(e, err));
         else
                 KC_TRY(prepare_alone(e, err));
         kc_gpu_shares_open(&e->shares, nshares);
-        KC_TRY(count_shares(e, &e->own, 0, err));
+        KC_TRY(kc_engine_count_shares(e, &e->own, 0, err));
         e->spilled_nbytes = e->in->where.file_nbytes;
-        end_counting(&e->own);
+        kc_engine_end_counting(&e->own);
         if (e->number + 1 == e->in->nks) {
                 kc_gpu_kept_free(e->in->kept);
                 e->in->kept = NULL;
-                free_other_reads(e->in);
+                kc_engine_free_other_reads(e->in);
         }
 out:
         return status;
@@ -194,21 +223,21 @@ out:
 
 /* Count the reads that are kept. `read`: the time at which counting could begin. */
 template <class Key>
-static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct kc_error *err)
+static enum kc_status count_kept(struct gpu_engine_of<Key> *e, double read, struct kc_error *err)
 {
         enum kc_status status;
         e->totals->stage_seconds[KC_STAGE_PARTITION] = e->in->reading_seconds;
         KC_TRY(count_all(e, err));
         e->order_start = kc_clock_seconds();
         e->totals->stage_seconds[KC_STAGE_COUNT] = e->order_start - read;
-        KC_TRY(merge_all(e, err));
+        KC_TRY(kc_engine_merge_all(e, err));
 out:
         return status;
 }
 
 template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err)
 {
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        struct gpu_engine_of<Key> *e = (struct gpu_engine_of<Key> *)ctx;
         enum kc_status status;
         struct kc_error failure = {};
         double read;
@@ -219,35 +248,35 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
         e->in->reading_seconds = read - e->start;
         KC_TRY(count_kept(e, read, &failure));
 out:
-        return status == KC_OK ? KC_OK : fail_for(&e->own, &failure, err);
+        return status == KC_OK ? KC_OK : kc_engine_fail_for(&e->own, &failure, err);
 }
 
 template <class Key> static enum kc_status drive_next(void *ctx, struct kc_error *err)
 {
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        struct gpu_engine_of<Key> *e = (struct gpu_engine_of<Key> *)ctx;
         struct kc_error failure = {};
         const enum kc_status status = count_kept(e, e->start, &failure);
-        return status == KC_OK ? KC_OK : fail_for(&e->own, &failure, err);
+        return status == KC_OK ? KC_OK : kc_engine_fail_for(&e->own, &failure, err);
 }
 
 /* A follower's thread. */
 template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
 {
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        struct gpu_engine_of<Key> *e = (struct gpu_engine_of<Key> *)ctx;
         enum kc_status status;
         struct kc_error failure = {};
-        KC_TRY(open_follower(e, follower, &failure));
+        KC_TRY(kc_engine_open_follower(e, follower, &failure));
         if (e->number == 0)
-                KC_TRY(follow_reading(e, follower, &failure));
-        KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
-        KC_TRY(follow_merge(e, &e->others[follower], follower + 1, &failure));
+                KC_TRY(kc_engine_follow_reading(e, follower, &failure));
+        KC_TRY(kc_engine_follow_shares(e, &e->others[follower], follower + 1, &failure));
+        KC_TRY(kc_engine_follow_merge(e, &e->others[follower], follower + 1, &failure));
 out:
-        return status == KC_OK ? KC_OK : fail_for(&e->others[follower], &failure, err);
+        return status == KC_OK ? KC_OK : kc_engine_fail_for(&e->others[follower], &failure, err);
 }
 
 template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)
 {
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        struct gpu_engine_of<Key> *e = (struct gpu_engine_of<Key> *)ctx;
         enum kc_status status = KC_OK;
         bool batches = true;
         if (e->in->intake != NULL)
@@ -260,12 +289,11 @@ out:
 
 template <class Key> static enum kc_status write(void *ctx, struct kc_error *err)
 {
-        return kc_gpu_emitter_write(((struct gpu_engine<Key> *)ctx)->emitter, err);
+        return kc_gpu_emitter_write(((struct gpu_engine_of<Key> *)ctx)->emitter, err);
 }
 
 /* Add what a device's LSM cut off and spilled, once all is merged. */
-template <class Key>
-static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
+static void add_sums(struct gpu_engine *e, const struct gpu_counting *c)
 {
         e->counted.nsaturated += c->nsaturated;
         e->spilled_nbytes += c->spilled_nbytes;
@@ -276,7 +304,8 @@ static void add_sums(struct gpu_engine<Key> *e, const struct gpu_counting<Key> *
  * saturation cut off. If other engines count some of the k-mers, this checks only those that this
  * engine found among its points; the caller can add up the totals of all engines.
  */
-template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status add_up(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         const uint64_t nkmers = e->crew.params->nengines > 1 ? e->counted.nkmers : e->nkmers;
         struct kc_gpu_emit_totals out;
@@ -284,7 +313,7 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
         for (int i = 0; i < e->crew.nfollowers; i++)
                 add_sums(e, &e->others[i]);
         kc_gpu_emitter_totals(e->emitter, &out);
-        if (tallies(e)) {
+        if (kc_engine_tallies(e)) {
                 out.sum += e->counted.dropped.nkmers;
                 out.ndistinct += e->counted.dropped.ndistinct;
         }
@@ -302,7 +331,7 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
 
 /* All threads but the driver read and write. With many threads, the driver has a core of its own: if
  * it preempted a reader, all other readers would soon wait for that reader's chunk. */
-template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nthreads)
+static void count_workers(struct gpu_engine *e, int nthreads)
 {
         enum { MANY = 8 };
         e->crew.nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
@@ -311,8 +340,7 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
 
 /* The device is not open yet, so the size of its memory is not known: portions are made for as
  * much as the user allows. */
-template <class Key>
-static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status make_intake(struct gpu_engine *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_gpu_params *params = e->crew.params;
@@ -325,8 +353,8 @@ static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *er
         in->stored.all = &in->intakes;
         in->stored.k = in->min_k;
         in->stored.max_k = in->max_k;
-        in->stored.text_nbytes =
-                plan_rounds(e, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX);
+        in->stored.text_nbytes = kc_engine_plan_rounds(
+                e, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX);
         in->takes_files = in->stored.text_nbytes != 0;
         if (!in->takes_files)
                 return KC_OK;
@@ -336,8 +364,7 @@ out:
         return status;
 }
 
-template <class Key>
-static enum kc_status make_readers(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status make_readers(struct gpu_engine *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_feed_setup feed = {};
@@ -353,11 +380,11 @@ out:
         return status;
 }
 
-template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status count(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         if (e->in->where.file_nbytes == 0)
-                expect_pairs(e, e->params.expected_nbases);
+                kc_engine_expect_pairs(e, e->params.expected_nbases);
         if (e->number == 0)
                 KC_TRY(make_readers(e, err));
         KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params.k, e->crew.sink, e->crew.job, e->crew.gate,
@@ -369,8 +396,7 @@ out:
         return status;
 }
 
-template <class Key>
-static void report_part(struct kc_gpu_report *report, const struct gpu_counting<Key> *c,
+static void report_part(struct kc_gpu_report *report, const struct gpu_counting *c,
                         uint64_t text_nbytes, uint64_t kept_nbytes)
 {
         struct kc_gpu_part_report *part = &report->parts[report->nparts++];
@@ -393,7 +419,7 @@ static uint64_t parsed_by(const struct gpu_input *in, const struct kc_gpu_intake
 }
 
 template <class Key>
-static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *report)
+static void fill_report(const struct gpu_engine_of<Key> *e, struct kc_gpu_report *report)
 {
         const struct gpu_input *in = e->in;
         report_part(report, &e->own, parsed_by(in, in->intake), in->kept_nbytes[0]);
@@ -408,7 +434,7 @@ static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *r
         report->kept_file_nbytes = in->where.file_nbytes;
 }
 
-template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
+template <class Key> static void begin_devices(struct gpu_engine_of<Key> *e)
 {
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
@@ -425,14 +451,14 @@ template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
 }
 
 /* Free what is left, even after a failure. */
-template <class Key> static void end_devices(struct gpu_engine<Key> *e)
+template <class Key> static void end_devices(struct gpu_engine_of<Key> *e)
 {
         kc_gpu_exchange_free(&e->exchange);
         for (int i = 0; i < e->crew.nfollowers; i++)
-                end_follower(&e->others[i]);
+                kc_engine_end_follower(&e->others[i]);
         if (e->crew.nfollowers > 0)
                 (void)cudaSetDevice(e->crew.gpu->device);
-        end_counting(&e->own);
+        kc_engine_end_counting(&e->own);
         kc_gpu_lsm_free(e->own.lsm);
 }
 
@@ -440,7 +466,7 @@ template <class Key>
 static enum kc_status count_with(struct gpu_input *in, int number, struct kc_count_task *task,
                                  struct kc_gpu_report *report, struct kc_error *err)
 {
-        struct gpu_engine<Key> e {
+        struct gpu_engine_of<Key> e {
         };
         e.params = *in->params;
         e.params.k = task->k;
@@ -452,12 +478,16 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.crew.sink = task->sink;
         e.crew.job = in->job;
         if (number == 0)
-                e.crew.task = { &e,         take_memory<Key>, drive<Key>, read_batches<Key>,
+                e.crew.task = { &e,         kc_engine_take_memory<Key>,
+                                drive<Key>, read_batches<Key>,
                                 write<Key>, follow<Key> };
         else
-                e.crew.task = {
-                        &e, take_next_memory<Key>, drive_next<Key>, NULL, write<Key>, follow<Key>
-                };
+                e.crew.task = { &e,
+                                kc_engine_take_next_memory<Key>,
+                                drive_next<Key>,
+                                NULL,
+                                write<Key>,
+                                follow<Key> };
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);
@@ -511,7 +541,7 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
 static void settle_devices(const struct gpu_input *in)
 {
         for (int i = 0; i <= in->gpu_params->nothers; i++) {
-                const struct kc_gpu *gpu = device_of(in, i);
+                const struct kc_gpu *gpu = kc_engine_device_of(in, i);
                 if (gpu->pool == NULL)
                         continue;
                 (void)cudaSetDevice(gpu->device);
@@ -572,7 +602,7 @@ enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
         kc_gpu_session_begin(&in.session, gpu_params, job);
         status = count_each(&in, tasks, reports, err);
         kc_gpu_kept_free(in.kept);
-        free_other_reads(&in);
+        kc_engine_free_other_reads(&in);
         kc_gpu_feed_free(in.feed);
         kc_gpu_intake_free(in.intake);
         close_others(&in);

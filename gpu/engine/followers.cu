@@ -1,40 +1,38 @@
 /*
- * Private to engine.cu: counting shares, on the first device and on further ones.
+ * Counting shares, on the first device and on further ones.
  *
  *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──┐
- *                   ▲                                              ├─▶ merging (gpu/engine/merging.cuh)
- *                   ▼ over links (gpu/device/link.cuh)             │
+ *                   ▲                                             ├─▶ merging (merging.cu)
+ *                   ▼ over links (gpu/device/link.cuh)            │
  *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──┘
  *
  * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
  * counted by one device, and its count is final there. Every device needs all reads, but packed
  * reads are much smaller than anything that is made of them. Each device keeps those that it has
- * received (gpu/engine/reading.cuh).
+ * received (gpu/engine/reading.cu).
  */
-#ifndef KC_GPU_ENGINE_FOLLOWERS_CUH
-#define KC_GPU_ENGINE_FOLLOWERS_CUH
+#include "gpu/engine/engine_internal.cuh"
 
-#include "gpu/engine/engine_memory.cuh"
-#include "gpu/engine/merging.cuh"
+#include <algorithm>
 
 /* ---- shares, on any device ---- */
 
 template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
-        struct gpu_counting<Key> *c = (struct gpu_counting<Key> *)ctx;
-        struct gpu_engine<Key> *e = c->engine;
+        struct gpu_counting_of<Key> *c = (struct gpu_counting_of<Key> *)ctx;
+        struct gpu_engine_of<Key> *e = (struct gpu_engine_of<Key> *)c->engine;
         int trace = kc_gpu_trace_begin(e->crew.trace, "insert", c->npasses, NULL);
         enum kc_status status = kc_gpu_lsm_insert(c->lsm, run, err);
         kc_gpu_trace_end(e->crew.trace, trace, NULL);
-        if (status == KC_OK && c == &e->own && !uses_files(e, c))
-                expect_counted(e, &c->counted, kc_gpu_lsm_npairs(c->lsm));
+        if (status == KC_OK && c == &e->own && !kc_engine_uses_files(e, c))
+                kc_engine_expect_counted(e, &c->counted, kc_gpu_lsm_npairs(c->lsm));
         return status;
 }
 
 /* The timeline shows the first device's stream; of other devices, times by the host's clock. */
 template <class Key>
-static enum kc_status count_pass(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status count_pass(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                  const struct kc_gpu_pass *pass, struct kc_error *err)
 {
         enum kc_status status;
@@ -55,7 +53,7 @@ out:
 }
 
 template <class Key>
-static enum kc_status count_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status count_share(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                   const struct kc_gpu_share *share, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -73,12 +71,12 @@ out:
 
 /* While the first device reads, reserve the memory that counting will probably need, because this
  * takes time. If the device refuses, or this is not enough, counting takes what it finds. */
-template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, struct kc_gpu *gpu)
+static void hold_ahead(const struct gpu_engine *e, struct kc_gpu *gpu)
 {
         const uint64_t nbases = e->params.expected_nbases;
-        const uint64_t nkmers = nbases / count_devices(e);
+        const uint64_t nkmers = nbases / kc_engine_count_devices(e);
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
-        const struct kc_gpu_plan_input input = plan_input(e, &total);
+        const struct kc_gpu_plan_input input = kc_engine_plan_input(e, &total);
         const size_t room = kc_gpu_room(gpu);
         const size_t reads = std::min(kc_gpu_plan_reads_nbytes(nbases),
                                       kc_gpu_plan_kept_nbytes(gpu->limit_nbytes));
@@ -88,19 +86,18 @@ template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, str
             kc_gpu_plan_counter(&input, room - std::min(room, reads), &caps, &ignored) != KC_OK)
                 return;
         (void)kc_gpu_hold(gpu,
-                          reads + kc_gpu_counter_nbytes<Key>(input.table, &caps) +
+                          reads + kc_gpu_plan_counter_nbytes(&input, &caps) +
                                   kc_gpu_plan_run_room(e->params.k, caps.npairs),
                           &ignored);
         kc_gpu_forget_refusals(gpu);
 }
 
-template <class Key>
-static enum kc_status open_follower(struct gpu_engine<Key> *e, int follower, struct kc_error *err)
+enum kc_status kc_engine_open_follower(struct gpu_engine *e, int follower, struct kc_error *err)
 {
         enum kc_status status;
         struct gpu_input *in = e->in;
         struct kc_gpu *gpu = &in->others[follower].gpu;
-        const int device = e->others[follower].device;
+        const int device = in->gpu_params->others[follower];
         if (in->others[follower].is_open)
                 return KC_CUDA(cudaSetDevice(device)); /* the current device is per thread */
         KC_TRY(kc_gpu_open_for(in->gpu_params, gpu, device, err));
@@ -111,11 +108,10 @@ out:
 }
 
 /* Plan a counter for a share. KC_ENOMEM if there is too little room for any work. */
-template <class Key>
-static enum kc_status plan_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status plan_share(struct gpu_engine *e, struct gpu_counting *c,
                                  const struct kc_load *total, struct kc_error *err)
 {
-        struct kc_gpu_plan_input input = plan_input(e, total);
+        struct kc_gpu_plan_input input = kc_engine_plan_input(e, total);
         const size_t streaming = kc_gpu_kept_pass_nbytes(c->kept);
         const size_t room = kc_gpu_room(c->gpu);
         input.copies = streaming > 0;
@@ -123,20 +119,20 @@ static enum kc_status plan_share(struct gpu_engine<Key> *e, struct gpu_counting<
 }
 
 /* Take a share in the reads of all devices. */
-template <class Key>
-static enum kc_status share_reads(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status share_reads(struct gpu_engine *e, struct gpu_counting *c,
                                   size_t device_nbytes, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_kept_source sources[KC_GPU_MAX_DEVICES];
         int n = 0;
         for (int i = 0; i <= e->crew.nfollowers; i++) {
-                const struct kc_gpu *gpu = device_of(e->in, i);
-                if (reads_of(e->in, i) == NULL)
+                const struct kc_gpu *gpu = kc_engine_device_of(e->in, i);
+                if (kc_engine_reads_of(e->in, i) == NULL)
                         continue;
                 if (gpu != c->gpu)
                         KC_TRY(kc_gpu_link_open(&c->links[i], gpu, c->gpu, err));
-                sources[n++] = { reads_of(e->in, i), gpu != c->gpu ? &c->links[i] : NULL };
+                sources[n++] = { kc_engine_reads_of(e->in, i),
+                                 gpu != c->gpu ? &c->links[i] : NULL };
         }
         KC_TRY(kc_gpu_kept_share(&c->kept, c->gpu, sources, n, device_nbytes, err));
 out:
@@ -145,21 +141,20 @@ out:
 
 /* Take the reads, at most device_nbytes of them into device memory, and a counter for a share. */
 template <class Key>
-static enum kc_status take_share_memory(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                        const struct kc_load *total, size_t device_nbytes,
-                                        struct kc_error *err)
+static enum kc_status take_share_memory(struct gpu_engine_of<Key> *e,
+                                        struct gpu_counting_of<Key> *c, const struct kc_load *total,
+                                        size_t device_nbytes, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(share_reads(e, c, device_nbytes, err));
         KC_TRY(plan_share(e, c, total, err));
-        KC_TRY(make_counter(e, c, err));
-        KC_TRY(make_lsm(e, c, err));
+        KC_TRY(kc_engine_make_counter(e, c, err));
+        KC_TRY(kc_engine_make_lsm(e, c, err));
 out:
         return status;
 }
 
-/* Free what only counting needs. */
-template <class Key> static void end_counting(struct gpu_counting<Key> *c)
+template <class Key> void kc_engine_end_counting(struct gpu_counting_of<Key> *c)
 {
         kc_gpu_counter_free(c->counter);
         c->counter = NULL;
@@ -172,29 +167,25 @@ template <class Key> static void end_counting(struct gpu_counting<Key> *c)
         }
 }
 
-/* Keep all reads in device memory if they take at most about two thirds of it; if counting then has
- * too little, copy those of other devices in each pass. */
 template <class Key>
-static enum kc_status prepare_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                    const struct kc_gpu_share *share, struct kc_error *err)
+enum kc_status kc_engine_prepare_share(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                       const struct kc_gpu_share *share, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_error refusal = {};
-        const struct kc_load total = sum_loads(e->loads, share);
+        const struct kc_load total = kc_engine_sum_loads(e->loads, share);
         status = take_share_memory(e, c, &total, kc_gpu_plan_kept_nbytes(c->gpu->limit_nbytes),
                                    &refusal);
         if (status != KC_ENOMEM)
                 return status == KC_OK ? KC_OK : kc_fail_as(err, &refusal);
-        end_counting(c);
+        kc_engine_end_counting(c);
         kc_gpu_forget_refusals(c->gpu);
         return take_share_memory(e, c, &total, 0, err);
 }
 
-/* Take shares and count them, as long as there are any for this device. The first device has its
- * memory already. */
 template <class Key>
-static enum kc_status count_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                   int device, struct kc_error *err)
+enum kc_status kc_engine_count_shares(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                      int device, struct kc_error *err)
 {
         enum kc_status status;
         int number;
@@ -203,7 +194,7 @@ static enum kc_status count_shares(struct gpu_engine<Key> *e, struct gpu_countin
                 if (number < 0)
                         break;
                 if (c->counter == NULL)
-                        KC_TRY(prepare_share(e, c, &e->shares.shares[number], err));
+                        KC_TRY(kc_engine_prepare_share(e, c, &e->shares.shares[number], err));
                 KC_TRY(count_share(e, c, &e->shares.shares[number], err));
         }
 out:
@@ -211,7 +202,7 @@ out:
 }
 
 /* Forget what a follower has counted. */
-template <class Key> static void discard(struct gpu_counting<Key> *c)
+template <class Key> static void discard(struct gpu_counting_of<Key> *c)
 {
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
@@ -219,17 +210,15 @@ template <class Key> static void discard(struct gpu_counting<Key> *c)
         c->npasses = 0;
 }
 
-/* A device that lacks the memory yields all its shares to the others, even if it has counted
- * some of the k-mers in them. */
 template <class Key>
-static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                    int device, struct kc_error *err)
+enum kc_status kc_engine_follow_shares(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                       int device, struct kc_error *err)
 {
         struct kc_error refusal = {};
-        enum kc_status status = count_shares(e, c, device, &refusal);
+        enum kc_status status = kc_engine_count_shares(e, c, device, &refusal);
         if (status != KC_OK && status != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
-        end_counting(c);
+        kc_engine_end_counting(c);
         if (status == KC_ENOMEM)
                 discard(c);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
@@ -240,9 +229,7 @@ out:
         return status;
 }
 
-/* Free all memory of a follower's device, after all threads have ended. A copy may still be under way
- * if another device has failed. */
-template <class Key> static void end_follower(struct gpu_counting<Key> *c)
+template <class Key> void kc_engine_end_follower(struct gpu_counting_of<Key> *c)
 {
         cudaStream_t streams[] = { c->gpu->upload, c->gpu->stream, c->gpu->download };
         if (c->gpu->pool == NULL)
@@ -251,9 +238,21 @@ template <class Key> static void end_follower(struct gpu_counting<Key> *c)
         for (cudaStream_t stream : streams)
                 if (stream != NULL)
                         (void)cudaStreamSynchronize(stream);
-        end_counting(c);
+        kc_engine_end_counting(c);
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
 }
 
-#endif
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_engine_prepare_share<Key>( \
+                struct gpu_engine_of<Key> *, struct gpu_counting_of<Key> *, \
+                const struct kc_gpu_share *, struct kc_error *); \
+        template enum kc_status kc_engine_count_shares<Key>(struct gpu_engine_of<Key> *, \
+                                                            struct gpu_counting_of<Key> *, int, \
+                                                            struct kc_error *); \
+        template void kc_engine_end_counting<Key>(struct gpu_counting_of<Key> *); \
+        template enum kc_status kc_engine_follow_shares<Key>(struct gpu_engine_of<Key> *, \
+                                                             struct gpu_counting_of<Key> *, int, \
+                                                             struct kc_error *); \
+        template void kc_engine_end_follower<Key>(struct gpu_counting_of<Key> *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,44 +1,38 @@
 /*
- * Private to engine.cu: from the runs of all devices to the output.
+ * From the runs of all devices to the output.
  *
  *      one device:       its LSM ──▶ ranges ──▶ blocks
- *      several devices:  LSMs ──▶ ranges, taken in turn (gpu/engine/devices/exchange.cuh) ──▶ blocks, encoded by the
- *                        device that took them (gpu/output/emit.cuh)
+ *      several devices:  LSMs ──▶ ranges, taken in turn ──▶ blocks, encoded by the device that took
+ *                        them (gpu/engine/devices/exchange.cuh, gpu/output/emit.cuh)
  *
  * The first device takes the runs of devices that lack the memory for this into its own LSM. It
  * merges alone if all other devices lack it, or if there are few pairs.
  */
-#ifndef KC_GPU_ENGINE_MERGING_CUH
-#define KC_GPU_ENGINE_MERGING_CUH
+#include "gpu/engine/engine_internal.cuh"
 
-#include "gpu/engine/engine_memory.cuh"
 #include "gpu/runs/gather.cuh"
+
+#include <algorithm>
 
 /* ---- all devices ---- */
 
-/* With several devices, a message says which one failed. */
-template <class Key>
-static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct kc_error *failure,
-                               struct kc_error *err)
+enum kc_status kc_engine_fail_for(const struct gpu_counting *c, const struct kc_error *failure,
+                                  struct kc_error *err)
 {
         if (c->engine->crew.nfollowers == 0)
                 return kc_fail_as(err, failure);
         return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
 }
 
-/* Whether there are temporary files, which may be on the same disk as the output. */
 template <class Key>
-static bool uses_files(const struct gpu_engine<Key> *e, const struct gpu_counting<Key> *c)
+bool kc_engine_uses_files(const struct gpu_engine_of<Key> *e, const struct gpu_counting_of<Key> *c)
 {
         return e->in->where.file_nbytes > 0 || c->spilled_nbytes > 0 ||
                (c->lsm != NULL && kc_gpu_lsm_spilled_nbytes(c->lsm) > 0);
 }
 
-/* Tell the sink how many pairs to expect, in place of the estimates. Partial counts that have
- * yet to be filtered are left out. */
-template <class Key>
-static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_counted *counted,
-                           uint64_t npairs)
+void kc_engine_expect_counted(const struct gpu_engine *e, const struct kc_gpu_counted *counted,
+                              uint64_t npairs)
 {
         const struct kc_run_sink *sink = e->crew.sink;
         const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
@@ -46,7 +40,7 @@ static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_
                 sink->expect(sink->ctx, npairs - nvague);
 }
 
-template <class Key> static uint64_t count_pairs(const struct gpu_engine<Key> *e)
+template <class Key> static uint64_t count_pairs(const struct gpu_engine_of<Key> *e)
 {
         uint64_t npairs = kc_gpu_lsm_npairs(e->own.lsm);
         for (int i = 0; i < e->crew.nfollowers; i++)
@@ -57,7 +51,7 @@ template <class Key> static uint64_t count_pairs(const struct gpu_engine<Key> *e
 
 /* Note what saturation cut off, and what went to files. The device must be current. */
 template <class Key>
-static enum kc_status settle_sums(struct gpu_counting<Key> *c, struct kc_error *err)
+static enum kc_status settle_sums(struct gpu_counting_of<Key> *c, struct kc_error *err)
 {
         c->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(c->lsm);
         return kc_gpu_lsm_nsaturated(c->lsm, &c->nsaturated, err);
@@ -65,7 +59,7 @@ static enum kc_status settle_sums(struct gpu_counting<Key> *c, struct kc_error *
 
 /* Merge the ranges that this device takes, and pass them to the emitter. */
 template <class Key>
-static enum kc_status take_ranges(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status take_ranges(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                   int member, struct kc_error *err)
 {
         enum kc_status status;
@@ -90,8 +84,8 @@ out:
 
 /* Take the memory that this device needs to take part in merging. */
 template <class Key>
-static enum kc_status join_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c, int member,
-                                 size_t max_pairs, struct kc_error *err)
+static enum kc_status join_merge(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                 int member, size_t max_pairs, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_plan plan = e->plan;
@@ -110,7 +104,7 @@ out:
 
 /* Give that memory back, so that the first device can merge this device's runs. */
 template <class Key>
-static enum kc_status leave_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status leave_merge(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                   int member, struct kc_error *err)
 {
         enum kc_status status;
@@ -122,10 +116,9 @@ out:
         return status;
 }
 
-/* Called once this device has counted. */
 template <class Key>
-static enum kc_status follow_merge(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
-                                   int member, struct kc_error *err)
+enum kc_status kc_engine_follow_merge(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                      int member, struct kc_error *err)
 {
         enum kc_status status, joined;
         struct kc_error refusal = {};
@@ -156,7 +149,7 @@ out:
 
 /* Merge a follower's runs, and move the result to the first device's LSM. */
 template <class Key>
-static enum kc_status gather_from(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+static enum kc_status gather_from(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                   struct kc_error *err)
 {
         enum kc_status status;
@@ -174,20 +167,21 @@ out:
 }
 
 /* Gather the runs of the followers that do not take part. */
-template <class Key> static enum kc_status gather(struct gpu_engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status gather(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         for (int i = 0; i < e->crew.nfollowers; i++) {
                 struct kc_error failure = {};
                 if (e->others[i].lsm == NULL || e->exchange.members[i + 1].takes_part)
                         continue;
                 if (gather_from(e, &e->others[i], &failure) != KC_OK)
-                        return fail_for(&e->others[i], &failure, err);
+                        return kc_engine_fail_for(&e->others[i], &failure, err);
         }
         return KC_OK;
 }
 
 /* The number of followers that have runs and, if only_ready, are ready to take part. */
-template <class Key> static int count_followers(const struct gpu_engine<Key> *e, bool only_ready)
+template <class Key> static int count_followers(const struct gpu_engine_of<Key> *e, bool only_ready)
 {
         int n = 0;
         for (int i = 0; i < e->crew.nfollowers; i++)
@@ -198,7 +192,7 @@ template <class Key> static int count_followers(const struct gpu_engine<Key> *e,
 
 /* The most pairs that a range may have so that all devices with runs probably have the memory: the
  * inboxes and merging then take a few percent of it. */
-template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key> *e)
+template <class Key> static size_t most_range_pairs(const struct gpu_engine_of<Key> *e)
 {
         enum { PART = 64 };
         size_t nbytes = e->own.gpu->bound_nbytes;
@@ -211,7 +205,7 @@ template <class Key> static size_t most_range_pairs(const struct gpu_engine<Key>
 /* Join the devices that are ready, and cut the ranges. After KC_ENOMEM, the first device has not
  * joined. */
 template <class Key>
-static enum kc_status begin_together(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
+static enum kc_status begin_together(struct gpu_engine_of<Key> *e, size_t usual, size_t max_pairs,
                                      struct kc_error *err)
 {
         enum kc_status status = kc_gpu_exchange_join(&e->exchange, 0, e->own.gpu, e->own.lsm,
@@ -229,7 +223,7 @@ static enum kc_status begin_together(struct gpu_engine<Key> *e, size_t usual, si
  *   usual, max_pairs  usual and maximum number of pairs in a range
  */
 template <class Key>
-static enum kc_status agree(struct gpu_engine<Key> *e, size_t usual, size_t max_pairs,
+static enum kc_status agree(struct gpu_engine_of<Key> *e, size_t usual, size_t max_pairs,
                             bool *is_together, struct kc_error *err)
 {
         enum kc_status status;
@@ -255,7 +249,7 @@ out:
 
 /* Decide whether several devices merge; if not, move all runs to the first one. */
 template <class Key>
-static enum kc_status divide_merge(struct gpu_engine<Key> *e, bool *is_together,
+static enum kc_status divide_merge(struct gpu_engine_of<Key> *e, bool *is_together,
                                    struct kc_error *err)
 {
         enum { LEAST_PAIRS = 1 << 16 }; /* the lowest max_pairs of kc_gpu_exchange_join */
@@ -272,8 +266,7 @@ static enum kc_status divide_merge(struct gpu_engine<Key> *e, bool *is_together,
 }
 
 /* Hand over the counts that were tallied. The rest of the run follows as pairs. */
-template <class Key>
-static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status put_tally(const struct gpu_engine *e, struct kc_error *err)
 {
         struct kc_run_counts counts = {};
         counts.rows = e->counted.rows;
@@ -282,18 +275,18 @@ static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error
 
 /* What the sink and the emitter must know before the pairs come. */
 template <class Key>
-static enum kc_status begin_output(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status begin_output(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const uint64_t npairs = count_pairs(e);
-        bool use_files = uses_files(e, &e->own);
+        bool use_files = kc_engine_uses_files(e, &e->own);
         for (int i = 0; i < e->crew.nfollowers; i++)
-                use_files |= uses_files(e, &e->others[i]);
+                use_files |= kc_engine_uses_files(e, &e->others[i]);
         if (e->crew.nfollowers > 0 && !use_files)
-                expect_counted(e, &e->counted, npairs);
+                kc_engine_expect_counted(e, &e->counted, npairs);
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER),
                            npairs / e->plan.parts.part_pairs + 1);
-        if (tallies(e))
+        if (kc_engine_tallies(e))
                 KC_TRY(put_tally(e, err));
         else
                 kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
@@ -305,7 +298,7 @@ out:
 
 /* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
 template <class Key>
-static enum kc_status merge_alone(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status merge_alone(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
@@ -326,7 +319,7 @@ out:
 }
 
 template <class Key>
-static enum kc_status merge_together(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status merge_together(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(kc_gpu_pact_decide(&e->pact, true, 0, err));
@@ -336,9 +329,8 @@ out:
         return status;
 }
 
-/* Called once all devices have counted. */
 template <class Key>
-static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
+enum kc_status kc_engine_merge_all(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         bool is_together;
@@ -352,4 +344,12 @@ out:
         return status;
 }
 
-#endif
+#define INSTANTIATE(Key) \
+        template bool kc_engine_uses_files<Key>(const struct gpu_engine_of<Key> *, \
+                                                const struct gpu_counting_of<Key> *); \
+        template enum kc_status kc_engine_follow_merge<Key>(struct gpu_engine_of<Key> *, \
+                                                            struct gpu_counting_of<Key> *, int, \
+                                                            struct kc_error *); \
+        template enum kc_status kc_engine_merge_all<Key>(struct gpu_engine_of<Key> *, \
+                                                         struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)
