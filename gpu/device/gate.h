@@ -55,7 +55,7 @@ void kc_gate_leave(struct kc_gate *gate);
 enum kc_status kc_gate_check(struct kc_gate *gate, struct kc_error *err);
 
 /* Inside: wait for kc_gate_wake, at most a twentieth of a second (a canceled job wakes nobody). May
- * return early, so check the condition again. Fails like kc_gate_check. */
+ * return early, so check the condition again (kc_gate_await does). Fails like kc_gate_check. */
 enum kc_status kc_gate_wait(struct kc_gate *gate, enum kc_gate_bell bell, struct kc_error *err);
 
 /* Inside: wake all threads that wait for this bell, or for any. */

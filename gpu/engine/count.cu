@@ -51,7 +51,7 @@ static enum kc_status drive_reading(struct gpu_engine_of<Key> *e, struct kc_erro
                 KC_TRY(kc_engine_keep_batches(e, 0, e->crew.gpu, e->in->kept, err));
                 KC_TRY(kc_gpu_feed_wait(e->in->feed, err));
         }
-        kc_engine_announce(e->in, READING_OVER);
+        kc_gpu_vote_propose(&e->in->reading, READING_OVER);
 out:
         return status;
 }
@@ -438,7 +438,7 @@ template <class Key> static void begin_devices(struct gpu_engine_of<Key> *e)
 {
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
-        e->shares.gate = e->pact.gate = e->exchange.gate = e->crew.gate;
+        e->shares.gate = e->exchange.gate = e->merging.gate = e->in->reading.gate = e->crew.gate;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;
         e->own.device = params->device;

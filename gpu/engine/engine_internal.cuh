@@ -9,8 +9,8 @@
 #include "gpu/count/count.cuh"
 #include "gpu/engine/crew.cuh"
 #include "gpu/engine/devices/exchange.cuh"
-#include "gpu/engine/devices/pact.cuh"
 #include "gpu/engine/devices/shares.cuh"
+#include "gpu/engine/devices/vote.cuh"
 #include "gpu/engine/plan.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/intake/intake.cuh"
@@ -27,9 +27,8 @@ struct gpu_other {
 
 /* How the devices get the reads. */
 enum gpu_reading {
-        READING_UNDECIDED, /* the first device does not have its memory yet */
-        READING_FILES,     /* from the intakes; if one gives up, in batches */
-        READING_BATCHES,   /* from the feed */
+        READING_FILES,   /* from the intakes; if one gives up, in batches */
+        READING_BATCHES, /* from the feed */
         READING_OVER,
 };
 
@@ -53,7 +52,7 @@ struct gpu_input {
         struct gpu_other others[KC_GPU_MAX_DEVICES - 1];
         size_t kept_host_nbytes; /* most pinned host memory for the reads of one device */
         size_t kept_nbytes[KC_GPU_MAX_DEVICES]; /* of reads that each device keeps */
-        enum gpu_reading reading;               /* guarded by the gate: what the driver announced */
+        struct kc_gpu_vote reading;             /* proposals: enum gpu_reading */
 };
 
 struct gpu_engine;
@@ -89,7 +88,7 @@ struct gpu_engine {
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
         struct kc_gpu_shares shares;
-        struct kc_gpu_pact pact;
+        struct kc_gpu_vote merging; /* proposals: most pairs of a range, or 0: alone */
         double start, order_start;
         uint64_t nkmers;          /* in the reads; while they are read, each device adds its own */
         uint64_t expected_npairs; /* the last estimate that the sink was given */
@@ -152,9 +151,6 @@ size_t kc_engine_pinned_for_reads(const struct gpu_input *in);
  * must exceed the previous one by enough to be worth passing on. */
 void kc_engine_expect_pairs(struct gpu_engine *e, uint64_t nkmers);
 
-/* The driver: tell the followers how reads arrive, so that they may take part; or that all are there. */
-void kc_engine_announce(struct gpu_input *in, enum gpu_reading reading);
-
 /* How much text a round of an intake may have. On the host, the portions of all intakes may take the
  * quarter of the memory that the plan sets aside for reading. */
 size_t kc_engine_plan_rounds(const struct gpu_engine *e, size_t limit_nbytes);
@@ -179,7 +175,7 @@ enum kc_status kc_engine_keep_parts(struct gpu_engine *e, struct kc_gpu_intake *
                                     struct kc_gpu *gpu, struct kc_gpu_kept *kept,
                                     struct kc_error *err);
 
-/* Take part in whatever the driver announces. */
+/* Take part in whatever the driver proposes. */
 enum kc_status kc_engine_follow_reading(struct gpu_engine *e, int follower, struct kc_error *err);
 
 /* ---- memory.cu ---- */

@@ -186,7 +186,7 @@ static enum kc_status divide_memory(struct gpu_engine_of<Key> *e, struct kc_erro
         if (!e->in->takes_files && !e->crew.params->read_ahead)
                 KC_TRY(kc_engine_attach_feed(e, err));
         if (!e->in->takes_files)
-                kc_engine_announce(e->in, READING_BATCHES);
+                kc_gpu_vote_propose(&e->in->reading, READING_BATCHES);
 out:
         return status;
 }

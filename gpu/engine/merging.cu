@@ -111,7 +111,7 @@ static enum kc_status leave_merge(struct gpu_engine_of<Key> *e, struct gpu_count
         kc_gpu_exchange_leave(&e->exchange, member);
         kc_gpu_emitter_remove_lane(e->emitter, member);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
-        kc_gpu_pact_leave(&e->pact);
+        kc_gpu_vote_cast(&e->merging, false);
 out:
         return status;
 }
@@ -122,22 +122,21 @@ enum kc_status kc_engine_follow_merge(struct gpu_engine_of<Key> *e, struct gpu_c
 {
         enum kc_status status, joined;
         struct kc_error refusal = {};
-        size_t max_pairs;
-        bool is_together;
-        KC_TRY(kc_gpu_pact_consider(&e->pact, &max_pairs, err));
-        if (max_pairs == 0) /* now c->lsm belongs to the driver */
-                return KC_OK;
+        size_t max_pairs, nheard = 0;
         if (c->lsm == NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_vote_hear(&e->merging, &nheard, &max_pairs, err));
+        if (max_pairs == 0) /* now c->lsm belongs to the driver */
                 return KC_OK;
         joined = join_merge(e, c, member, max_pairs, &refusal);
         if (joined != KC_OK && joined != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
-        kc_gpu_pact_answer(&e->pact);
+        kc_gpu_vote_cast(&e->merging, joined == KC_OK);
         if (joined == KC_ENOMEM)
                 return KC_OK;
-        KC_TRY(kc_gpu_pact_await(&e->pact, &is_together, err));
-        if (is_together)
+        KC_TRY(kc_gpu_vote_hear(&e->merging, &nheard, &max_pairs, err));
+        if (max_pairs > 0)
                 KC_TRY(take_ranges(e, c, member, err));
         else
                 KC_TRY(leave_merge(e, c, member, err));
@@ -180,13 +179,12 @@ static enum kc_status gather(struct gpu_engine_of<Key> *e, struct kc_error *err)
         return KC_OK;
 }
 
-/* The number of followers that have runs and, if only_ready, are ready to take part. */
-template <class Key> static int count_followers(const struct gpu_engine_of<Key> *e, bool only_ready)
+/* The number of followers that have runs. */
+template <class Key> static int count_followers(const struct gpu_engine_of<Key> *e)
 {
         int n = 0;
         for (int i = 0; i < e->crew.nfollowers; i++)
-                n += e->others[i].lsm != NULL &&
-                     (!only_ready || e->exchange.members[i + 1].takes_part);
+                n += e->others[i].lsm != NULL;
         return n;
 }
 
@@ -229,9 +227,9 @@ static enum kc_status agree(struct gpu_engine_of<Key> *e, size_t usual, size_t m
         enum kc_status status;
         struct kc_error refusal = {};
         int nready;
-        KC_TRY(kc_gpu_pact_hear(&e->pact, count_followers(e, false), err));
+        kc_gpu_vote_propose(&e->merging, max_pairs);
+        KC_TRY(kc_gpu_vote_count(&e->merging, count_followers(e), &nready, err));
         KC_TRY(gather(e, err));
-        nready = count_followers(e, true);
         *is_together = nready > 0;
         if (!*is_together)
                 return KC_OK;
@@ -241,7 +239,8 @@ static enum kc_status agree(struct gpu_engine_of<Key> *e, size_t usual, size_t m
         if (status != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
         *is_together = false;
-        KC_TRY(kc_gpu_pact_decide(&e->pact, false, nready, err));
+        kc_gpu_vote_propose(&e->merging, 0);
+        KC_TRY(kc_gpu_vote_count(&e->merging, nready, &nready, err));
         KC_TRY(gather(e, err));
 out:
         return status;
@@ -253,16 +252,17 @@ static enum kc_status divide_merge(struct gpu_engine_of<Key> *e, bool *is_togeth
                                    struct kc_error *err)
 {
         enum { LEAST_PAIRS = 1 << 16 }; /* the lowest max_pairs of kc_gpu_exchange_join */
-        const size_t nmembers = 1 + (size_t)count_followers(e, false);
+        const size_t nmembers = 1 + (size_t)count_followers(e);
         const size_t most = most_range_pairs(e), batch = (size_t)e->crew.params->batch_nkmers;
         size_t usual = 0;
         *is_together = false;
         if (nmembers > 1 && most >= LEAST_PAIRS)
                 usual = kc_deal_usual_pairs(count_pairs(e), nmembers,
                                             batch != 0 ? std::min(batch, most) : most);
-        const size_t max_pairs = std::max(usual, (size_t)LEAST_PAIRS);
-        kc_gpu_pact_offer(&e->pact, usual != 0 ? max_pairs : 0);
-        return usual != 0 ? agree(e, usual, max_pairs, is_together, err) : gather(e, err);
+        if (usual != 0)
+                return agree(e, usual, std::max(usual, (size_t)LEAST_PAIRS), is_together, err);
+        kc_gpu_vote_propose(&e->merging, 0);
+        return gather(e, err);
 }
 
 /* Hand over the counts that were tallied. The rest of the run follows as pairs. */
@@ -322,7 +322,7 @@ template <class Key>
 static enum kc_status merge_together(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_pact_decide(&e->pact, true, 0, err));
+        kc_gpu_vote_propose(&e->merging, e->exchange.members[0].max_pairs);
         KC_TRY(take_ranges(e, &e->own, 0, err));
         KC_TRY(kc_gpu_emitter_end_turns(e->emitter, e->exchange.deal.nranges, err));
 out:

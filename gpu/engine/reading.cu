@@ -6,7 +6,7 @@
  *      batches             ──▶ a device's buffer ──▶ reads that it keeps     gpu/feed/feed.cuh
  *
  * The first device begins. A follower takes part from the time at which its device is open and the
- * driver has announced how the reads arrive, if the device has the memory for it. If the intakes give
+ * driver has proposed how the reads arrive, if the device has the memory for it. If the intakes give
  * up, all that they have read is dropped, and the input is read once more, in batches.
  */
 #include "gpu/engine/engine_internal.cuh"
@@ -89,14 +89,6 @@ static struct kc_gpu_kept_setup kept_setup(const struct gpu_engine *e, size_t de
         return kept;
 }
 
-void kc_engine_announce(struct gpu_input *in, enum gpu_reading reading)
-{
-        kc_gate_enter(&in->session.gate);
-        in->reading = reading;
-        kc_gate_wake(&in->session.gate, KC_GATE_FOLLOWERS);
-        kc_gate_leave(&in->session.gate);
-}
-
 enum kc_status kc_engine_keep_reads(struct gpu_engine *e, struct kc_error *err)
 {
         enum kc_status status;
@@ -107,7 +99,7 @@ enum kc_status kc_engine_keep_reads(struct gpu_engine *e, struct kc_error *err)
         KC_TRY(kc_gpu_kept_new(&e->in->kept, e->crew.gpu, &kept, err));
         e->in->kept_host_nbytes = kept.host_nbytes;
         if (e->in->takes_files)
-                kc_engine_announce(e->in, READING_FILES);
+                kc_gpu_vote_propose(&e->in->reading, READING_FILES);
 out:
         return status;
 }
@@ -220,20 +212,6 @@ out:
 
 /* ---- followers ---- */
 
-/* Wait until the driver announces something new: *reading, in: the last announcement. */
-static enum kc_status wait_for_announcement(struct gpu_engine *e, enum gpu_reading *reading,
-                                            struct kc_error *err)
-{
-        const struct gpu_input *in = e->in;
-        kc_gate_enter(e->crew.gate);
-        enum kc_status status = kc_gate_check(e->crew.gate, err);
-        while (status == KC_OK && in->reading == *reading)
-                status = kc_gate_wait(e->crew.gate, KC_GATE_FOLLOWERS, err);
-        *reading = in->reading;
-        kc_gate_leave(e->crew.gate);
-        return status;
-}
-
 /* Memory for reading parts of files. KC_ENOMEM: the device has too little. */
 static enum kc_status take_parts_memory(struct gpu_engine *e, struct kc_gpu *gpu, int number,
                                         struct kc_gpu_intake **intake, struct kc_gpu_kept **kept,
@@ -323,9 +301,9 @@ static enum kc_status join_batches(struct gpu_engine *e, int follower, struct kc
 enum kc_status kc_engine_follow_reading(struct gpu_engine *e, int follower, struct kc_error *err)
 {
         enum kc_status status;
-        enum gpu_reading reading = READING_UNDECIDED;
+        size_t reading, nheard = 0;
         do {
-                KC_TRY(wait_for_announcement(e, &reading, err));
+                KC_TRY(kc_gpu_vote_hear(&e->in->reading, &nheard, &reading, err));
                 if (reading == READING_FILES)
                         KC_TRY(join_files(e, follower, err));
                 else if (reading == READING_BATCHES)

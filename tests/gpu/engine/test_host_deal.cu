@@ -3,7 +3,7 @@
  * into ranges, what one range hands over to the next, and how the devices agree to begin.
  */
 #include "gpu/blocks/carry.cuh"
-#include "gpu/engine/devices/pact.cuh"
+#include "gpu/engine/devices/vote.cuh"
 #include "gpu/runs/deal.cuh"
 #include "tests/gpu/runs/lsm_support.cuh"
 
@@ -187,67 +187,94 @@ static void test_carries(void **)
         assert_int_equal(kc_part_nblocks(2 * B + 1), 2);
 }
 
-/* ---- the pact ---- */
+/* ---- votes ---- */
 
 struct table {
         struct kc_gate gate;
-        struct kc_gpu_pact pact;
+        struct kc_gpu_vote vote;
 };
 
 static void begin(struct table *t)
 {
         *t = {};
         kc_gate_init(&t->gate, NULL);
-        t->pact.gate = &t->gate;
+        t->vote.gate = &t->gate;
 }
 
-/* A follower answers; if it is ready, it waits, and leaves if the others do not merge. */
-static void follow(struct table *t, bool is_ready, bool is_together)
+static size_t hear(struct table *t, size_t *nheard)
 {
         struct kc_error err = {};
-        size_t max_pairs = 0;
-        bool decided = !is_together;
-        expect_ok(kc_gpu_pact_consider(&t->pact, &max_pairs, &err), &err);
-        assert_int_equal(max_pairs, 77);
-        kc_gpu_pact_answer(&t->pact);
-        if (!is_ready)
-                return;
-        expect_ok(kc_gpu_pact_await(&t->pact, &decided, &err), &err);
-        assert_int_equal(decided, is_together);
-        if (!decided)
-                kc_gpu_pact_leave(&t->pact);
+        size_t proposal = SIZE_MAX;
+        expect_ok(kc_gpu_vote_hear(&t->vote, nheard, &proposal, &err), &err);
+        return proposal;
 }
 
-static void test_pacts(void **)
+static int count(struct table *t, int n)
 {
-        for (bool is_together : { false, true }) {
+        struct kc_error err = {};
+        int nyes = -1;
+        expect_ok(kc_gpu_vote_count(&t->vote, n, &nyes, &err), &err);
+        return nyes;
+}
+
+/* A follower votes; if it is ready, it hears the second proposal, and votes no if that is 0. */
+static void follow(struct table *t, bool is_ready, size_t second)
+{
+        size_t nheard = 0;
+        assert_int_equal(hear(t, &nheard), 77);
+        kc_gpu_vote_cast(&t->vote, is_ready);
+        if (!is_ready)
+                return;
+        assert_int_equal(hear(t, &nheard), second);
+        if (second == 0)
+                kc_gpu_vote_cast(&t->vote, false);
+}
+
+/* The driver goes ahead with a proposal, or withdraws it. */
+static void test_votes(void **)
+{
+        for (size_t second : { 0, 77 }) {
                 struct table t;
-                struct kc_error err = {};
                 begin(&t);
-                std::thread ready(follow, &t, true, is_together);
-                std::thread other(follow, &t, false, is_together);
-                kc_gpu_pact_offer(&t.pact, 77);
-                expect_ok(kc_gpu_pact_hear(&t.pact, 2, &err), &err);
-                expect_ok(kc_gpu_pact_decide(&t.pact, is_together, 1, &err), &err);
+                std::thread ready(follow, &t, true, second);
+                std::thread other(follow, &t, false, second);
+                kc_gpu_vote_propose(&t.vote, 77);
+                assert_int_equal(count(&t, 2), 1);
+                kc_gpu_vote_propose(&t.vote, second);
+                assert_int_equal(count(&t, second == 0 ? 1 : 0), 0);
                 ready.join();
                 other.join();
-                assert_int_equal(t.pact.nleft, is_together ? 0 : 1);
+                assert_int_equal(t.vote.nvotes, 0);
                 kc_gate_destroy(&t.gate);
         }
 }
 
-static void test_stopped_pact(void **)
+/* Who comes late hears the last proposal, once. */
+static void test_late_follower(void **)
+{
+        struct table t;
+        size_t nheard = 0;
+        begin(&t);
+        for (size_t proposal : { 1, 2 })
+                kc_gpu_vote_propose(&t.vote, proposal);
+        assert_int_equal(hear(&t, &nheard), 2);
+        std::thread later([&] { kc_gpu_vote_propose(&t.vote, 3); });
+        assert_int_equal(hear(&t, &nheard), 3);
+        later.join();
+        kc_gate_destroy(&t.gate);
+}
+
+static void test_stopped_vote(void **)
 {
         struct table t;
         struct kc_error err = {};
-        size_t max_pairs;
-        bool is_together;
+        size_t nheard = 0, proposal;
+        int nyes;
         begin(&t);
+        kc_gpu_vote_propose(&t.vote, 1);
         kc_gate_stop(&t.gate);
-        assert_int_equal(kc_gpu_pact_consider(&t.pact, &max_pairs, &err), KC_ECANCELED);
-        assert_int_equal(kc_gpu_pact_await(&t.pact, &is_together, &err), KC_ECANCELED);
-        assert_int_equal(kc_gpu_pact_hear(&t.pact, 1, &err), KC_ECANCELED);
-        assert_int_equal(kc_gpu_pact_decide(&t.pact, false, 1, &err), KC_ECANCELED);
+        assert_int_equal(kc_gpu_vote_hear(&t.vote, &nheard, &proposal, &err), KC_ECANCELED);
+        assert_int_equal(kc_gpu_vote_count(&t.vote, 1, &nyes, &err), KC_ECANCELED);
         kc_gate_destroy(&t.gate);
 }
 
@@ -256,8 +283,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_deals),           cmocka_unit_test(test_few_ranges),
                 cmocka_unit_test(test_deal_at_the_end), cmocka_unit_test(test_usual_lengths),
-                cmocka_unit_test(test_carries),         cmocka_unit_test(test_pacts),
-                cmocka_unit_test(test_stopped_pact),
+                cmocka_unit_test(test_carries),         cmocka_unit_test(test_votes),
+                cmocka_unit_test(test_late_follower),   cmocka_unit_test(test_stopped_vote),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,41 @@
+#include "gpu/engine/devices/vote.cuh"
+
+void kc_gpu_vote_propose(struct kc_gpu_vote *vote, size_t proposal)
+{
+        kc_gate_tell(vote->gate, KC_GATE_FOLLOWERS, [&] {
+                vote->proposal = proposal;
+                vote->nproposals++;
+        });
+}
+
+enum kc_status kc_gpu_vote_count(struct kc_gpu_vote *vote, int n, int *nyes, struct kc_error *err)
+{
+        const auto counted = [&] {
+                if (vote->nvotes < n)
+                        return false;
+                *nyes = vote->nyes;
+                vote->nvotes = vote->nyes = 0;
+                return true;
+        };
+        return kc_gate_await(vote->gate, KC_GATE_DRIVER, counted, err);
+}
+
+enum kc_status kc_gpu_vote_hear(struct kc_gpu_vote *vote, size_t *nheard, size_t *proposal,
+                                struct kc_error *err)
+{
+        const auto heard = [&] {
+                const bool is_new = vote->nproposals > *nheard;
+                *nheard = vote->nproposals;
+                *proposal = vote->proposal;
+                return is_new;
+        };
+        return kc_gate_await(vote->gate, KC_GATE_FOLLOWERS, heard, err);
+}
+
+void kc_gpu_vote_cast(struct kc_gpu_vote *vote, bool yes)
+{
+        kc_gate_tell(vote->gate, KC_GATE_DRIVER, [&] {
+                vote->nvotes++;
+                vote->nyes += yes;
+        });
+}

@@ -1,0 +1,36 @@
+/*
+ * How the driver and the followers agree. The driver proposes something. The followers hear it, do
+ * what they can, and if the driver wants to know, vote: yes or no. The driver counts the votes and
+ * proposes what follows from them.
+ */
+#ifndef KC_GPU_ENGINE_DEVICES_VOTE_CUH
+#define KC_GPU_ENGINE_DEVICES_VOTE_CUH
+
+#include "gpu/device/gate.h"
+
+#include <cstddef>
+
+/* Zero-initialise, and set gate. */
+struct kc_gpu_vote {
+        struct kc_gate *gate;
+        /* guarded by the gate */
+        size_t proposal;   /* the last one; its meaning is the caller's */
+        size_t nproposals; /* so far */
+        int nvotes, nyes;  /* not counted yet */
+};
+
+/* The driver: put a proposal in place of the last one. */
+void kc_gpu_vote_propose(struct kc_gpu_vote *vote, size_t proposal);
+
+/* The driver: wait until n followers have voted. KC_ECANCELED. */
+enum kc_status kc_gpu_vote_count(struct kc_gpu_vote *vote, int n, int *nyes, struct kc_error *err);
+
+/* A follower: wait for a proposal that it has not heard. Of several, it hears only the last one.
+ * *nheard: 0 before the first call. KC_ECANCELED. */
+enum kc_status kc_gpu_vote_hear(struct kc_gpu_vote *vote, size_t *nheard, size_t *proposal,
+                                struct kc_error *err);
+
+/* A follower: vote on the proposal. After a no, the driver may use its device. */
+void kc_gpu_vote_cast(struct kc_gpu_vote *vote, bool yes);
+
+#endif
