@@ -92,10 +92,10 @@ struct kc_seq_record {
  * Zero-initialise, one for each thread, and free with kc_record_batch_free. What it holds is valid
  * until the next call with it, and may be read from any thread.
  *
- * With chunk and record_max as in the options, it takes at most about 5 * (chunk + record_max) bytes
- * for text, and 100 for each record. The stream takes another 4 * (chunk + record_max). If several
- * threads inflate one gzip stream, chunks are up to 20 times as long. An alignment is held as a
- * whole, however long it is.
+ * With chunk and record_max as in the options, it takes at most about 5 * (chunk + record_max)
+ * bytes for text, and 100 for each record. The stream takes another 4 * (chunk + record_max). If
+ * several threads inflate one gzip stream, chunks are up to 20 times as long. An alignment is held
+ * as a whole, however long it is.
  */
 struct kc_record_batch {
         uint64_t number;                     /* of the batch: 0, 1, ... in the file's order */

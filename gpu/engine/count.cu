@@ -4,7 +4,7 @@
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh
- *      driver:   buffer ──▶ reads that are kept                       gpu/engine/reading.cu, gpu/kept
+ *      driver:   buffer ──▶ reads that are kept                       gpu/kept/kept.cuh
  *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
@@ -329,8 +329,8 @@ static enum kc_status add_up(struct gpu_engine_of<Key> *e, struct kc_error *err)
         return KC_OK;
 }
 
-/* All threads but the driver read and write. With many threads, the driver has a core of its own: if
- * it preempted a reader, all other readers would soon wait for that reader's chunk. */
+/* All threads but the driver read and write. With many threads, the driver has a core of its own:
+ * if it preempted a reader, all other readers would soon wait for that reader's chunk. */
 static void count_workers(struct gpu_engine *e, int nthreads)
 {
         enum { MANY = 8 };

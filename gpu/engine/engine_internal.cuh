@@ -1,7 +1,7 @@
 /*
- * Private to gpu/engine: an engine and the state that its source files share, which are the steps of
- * the driver (count.cu), memory for the stages (memory.cu), reading (reading.cu), counting shares
- * (followers.cu) and merging (merging.cu).
+ * Private to gpu/engine: an engine and the state that its source files share, which are the steps
+ * of the driver (count.cu), memory for the stages (memory.cu), reading (reading.cu), counting
+ * shares (followers.cu) and merging (merging.cu).
  */
 #ifndef KC_GPU_ENGINE_ENGINE_INTERNAL_CUH
 #define KC_GPU_ENGINE_ENGINE_INTERNAL_CUH
@@ -151,8 +151,8 @@ size_t kc_engine_pinned_for_reads(const struct gpu_input *in);
  * must exceed the previous one by enough to be worth passing on. */
 void kc_engine_expect_pairs(struct gpu_engine *e, uint64_t nkmers);
 
-/* How much text a round of an intake may have. On the host, the portions of all intakes may take the
- * quarter of the memory that the plan sets aside for reading. */
+/* How much text a round of an intake may have. On the host, the portions of all intakes may take
+ * the quarter of the memory that the plan sets aside for reading. */
 size_t kc_engine_plan_rounds(const struct gpu_engine *e, size_t limit_nbytes);
 
 enum kc_status kc_engine_attach_feed(struct gpu_engine *e, struct kc_error *err);
@@ -247,8 +247,8 @@ template <class Key>
 enum kc_status kc_engine_follow_shares(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                        int device, struct kc_error *err);
 
-/* Free all memory of a follower's device, after all threads have ended. A copy may still be under way
- * if another device has failed. */
+/* Free all memory of a follower's device, after all threads have ended. A copy may still be under
+ * way if another device has failed. */
 template <class Key> void kc_engine_end_follower(struct gpu_counting_of<Key> *c);
 
 /* ---- merging.cu ---- */

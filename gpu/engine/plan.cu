@@ -267,8 +267,8 @@ static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_
         return std::max(n, (uint64_t)KC_GPU_MIN_PAIRS);
 }
 
-/* Of the room, records take 5/8 and pairs 1/8 if most k-mers are dropped, 2/5 and 1/4 otherwise; the
- * rest is for runs. */
+/* Of the room, records take 5/8 and pairs 1/8 if most k-mers are dropped, 2/5 and 1/4 otherwise;
+ * the rest is for runs. */
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err)
 {

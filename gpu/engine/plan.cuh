@@ -48,8 +48,8 @@ size_t kc_gpu_plan_reads_nbytes(uint64_t nbases);
 enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes,
                                    struct kc_error *err);
 
-/* Plan the encoder's parts for the same bound; k: in place of params->k. KC_ENOMEM likewise. Separate from kc_gpu_plan_buffers
- * because it queries CUDA, whose first call takes time. */
+/* Plan the encoder's parts for the same bound; k: in place of params->k. KC_ENOMEM likewise.
+ * Separate from kc_gpu_plan_buffers because it queries CUDA, whose first call takes time. */
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  int k, size_t limit_nbytes, struct kc_error *err);
 

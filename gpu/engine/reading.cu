@@ -6,8 +6,8 @@
  *      batches             ──▶ a device's buffer ──▶ reads that it keeps     gpu/feed/feed.cuh
  *
  * The first device begins. A follower takes part from the time at which its device is open and the
- * driver has proposed how the reads arrive, if the device has the memory for it. If the intakes give
- * up, all that they have read is dropped, and the input is read once more, in batches.
+ * driver has proposed how the reads arrive, if the device has the memory for it. If the intakes
+ * give up, all that they have read is dropped, and the input is read once more, in batches.
  */
 #include "gpu/engine/engine_internal.cuh"
 
@@ -233,8 +233,8 @@ out:
         return status;
 }
 
-/* Read parts of the files, if the device has the memory. The reads belong to the driver's thread when
- * the intake has ended. */
+/* Read parts of the files, if the device has the memory. The reads belong to the driver's thread
+ * when the intake has ended. */
 static enum kc_status join_files(struct gpu_engine *e, int follower, struct kc_error *err)
 {
         enum kc_status status;
@@ -259,7 +259,8 @@ out:
         return status;
 }
 
-/* Memory for batches. *attached = false: all have been read. KC_ENOMEM: the device has too little. */
+/* Memory for batches. *attached = false: all have been read. KC_ENOMEM: the device has too
+ * little. */
 static enum kc_status take_batches_memory(struct gpu_engine *e, struct kc_gpu *gpu, int device,
                                           struct kc_gpu_kept **kept, bool *attached,
                                           struct kc_error *err)
@@ -277,8 +278,8 @@ out:
         return status;
 }
 
-/* Take some of the batches, if the device has the memory. The reads belong to the driver's thread when
- * the device is detached. */
+/* Take some of the batches, if the device has the memory. The reads belong to the driver's thread
+ * when the device is detached. */
 static enum kc_status join_batches(struct gpu_engine *e, int follower, struct kc_error *err)
 {
         struct kc_error refusal = {};

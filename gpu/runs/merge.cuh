@@ -140,8 +140,8 @@ enum kc_status kc_gpu_merge_runs(struct kc_gpu *gpu, const struct kc_gpu_run<Key
 
 /*
  * Merge all parts into one run, the two smallest first.
- *   parts   in/out [n]: those with cap > 0 own their memory, which is freed once they are merged; the
- *           others belong to the caller. All are empty on KC_OK
+ *   parts   in/out [n]: those with cap > 0 own their memory, which is freed once they are merged;
+ *           the others belong to the caller. All are empty on KC_OK
  *   result  out: owns its memory if cap > 0; otherwise it is the only part that was not empty
  * Returns with the work queued on gpu->stream. KC_ENOMEM, KC_EDEVICE.
  */

@@ -1,7 +1,7 @@
 /*
- * SAM and CRAM, and BAM for those who want its records, through htslib. As chunks, each read is given once: secondary and supplementary alignments are
- * left out. A read stored as its reverse complement is turned back, so that stranded counts equal
- * those of the FASTQ it came from.
+ * SAM and CRAM, and BAM for those who want its records, through htslib. As chunks, each read is
+ * given once: secondary and supplementary alignments are left out. A read stored as its reverse
+ * complement is turned back, so that stranded counts equal those of the FASTQ it came from.
  */
 #ifndef KC_IO_PARSE_ALIGNMENTS_H
 #define KC_IO_PARSE_ALIGNMENTS_H

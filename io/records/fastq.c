@@ -1,6 +1,6 @@
 /*
- * Records of FASTQ, from the index that the reader's parser makes (io/parse/fastq.h). Where that has
- * joined lines in place, a copy of the text shows how they were.
+ * Records of FASTQ, from the index that the reader's parser makes (io/parse/fastq.h). Where that
+ * has joined lines in place, a copy of the text shows how they were.
  */
 #include "io/records/text.h"
 

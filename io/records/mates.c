@@ -2,8 +2,8 @@
  * Pairs: two streams in step, or one whose records are mates in turn.
  *
  * A thread that wants pairs takes those that the batches at the heads of the two queues have both.
- * If a queue is empty it fetches another batch instead, outside the lock, and puts it into the queue
- * by its number. A batch goes back to its pool when no pair refers to it any more.
+ * If a queue is empty it fetches another batch instead, outside the lock, and puts it into the
+ * queue by its number. A batch goes back to its pool when no pair refers to it any more.
  */
 #include "io/records.h"
 

@@ -1,7 +1,8 @@
 /*
  * Where FASTA and lines are cut: before the last header, or after the last line, so that records
- * stay whole. If a chunk holds only a part of one record, it becomes a piece: it ends after the last
- * letter, so that blanks whose meaning the next chunk decides, and the record's end, come with that.
+ * stay whole. If a chunk holds only a part of one record, it becomes a piece: it ends after the
+ * last letter, so that blanks whose meaning the next chunk decides, and the record's end, come with
+ * that.
  */
 #include "io/records/text.h"
 

@@ -1,8 +1,8 @@
 /*
  * From chunks of text to batches of records, in parallel and in order. As in io/parse/text.h, each
- * chunk is split in the chunks' order, parsed at any time, and confirmed in the chunks' order. But a
- * record that the chunk's end cuts is left to the next chunk as a whole, and the text of all records
- * stays as it was read.
+ * chunk is split in the chunks' order, parsed at any time, and confirmed in the chunks' order. But
+ * a record that the chunk's end cuts is left to the next chunk as a whole, and the text of all
+ * records stays as it was read.
  */
 #ifndef KC_IO_RECORDS_TEXT_H
 #define KC_IO_RECORDS_TEXT_H

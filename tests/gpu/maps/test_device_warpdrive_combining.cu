@@ -34,7 +34,8 @@ template <class Key> static uint64_t nleaders_of(const dealt<Key> &d, int nmembe
         return n;
 }
 
-/* Put keys, and return how many were sent; *nleaders: how many remain if equal keys are combined. */
+/* Put keys, and return how many were sent; *nleaders: how many remain if equal keys are
+ * combined. */
 template <class Layout>
 static uint64_t put_and_count(setting<Layout> *t, enum kc_wd_mode mode,
                               const std::vector<typename Layout::key> &keys,

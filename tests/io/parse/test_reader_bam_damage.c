@@ -1,4 +1,5 @@
-/* BAM that is damaged or truncated: refused where htslib refuses it, with the place of the damage. */
+/* BAM that is damaged or truncated: refused where htslib refuses it, with the place of the
+ * damage. */
 #include "tests/io/parse/bam_support.h"
 #include "tests/sampling.h"
 

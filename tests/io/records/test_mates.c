@@ -155,7 +155,8 @@ static void test_missing(void **state)
         free_reads(&reads[1]);
 }
 
-/* Whatever is wrong with one of the files is reported, and a record in pieces cannot have a mate. */
+/* Whatever is wrong with one of the files is reported, and a record in pieces cannot have a
+ * mate. */
 static void test_refused(void **state)
 {
         (void)state;

@@ -128,7 +128,8 @@ static void test_whole(void **state)
 
 /* ---- lines ---- */
 
-/* A line for each read; where it is empty, the line is blank, or what follows is the first field. */
+/* A line for each read; where it is empty, the line is blank, or what follows is the first
+ * field. */
 static struct buffer format_lines(const struct reads *reads)
 {
         struct buffer text = { 0 };
