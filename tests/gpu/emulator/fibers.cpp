@@ -15,12 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
+#ifdef KC_REPORT_STACKS
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -81,7 +76,7 @@ switch_stack:
 )");
 
 /* Around a switch: report the new stack to the sanitizer, which reports the old one afterwards. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef KC_REPORT_STACKS
 static struct fiber *left;
 
 static void leave(struct fiber *from, const struct fiber *to)
