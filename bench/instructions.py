@@ -5,7 +5,7 @@ Attribute the instructions that callgrind counted to the stages of a count; see 
 
 Only instructions of the project's own functions count, so that another libc or libdeflate changes
 nothing: what they do on its behalf is not seen. A function belongs to the stage of its source file,
-which the object files of the build tell.
+which the object files of the build show.
 """
 import argparse
 import collections
@@ -17,24 +17,24 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
-GROWTH = 1.03           # that fails
-LEAST_GROWTH = 0.1      # instructions a base, likewise: a stage that hardly runs may do any less
+GROWTH = 1.03           # a stage fails if it grows by more than this factor...
+LEAST_GROWTH = 0.1      # ...and by more instructions per base than this: some stages hardly run
 OTHER = "other"         # all else in the program, and functions whose name is in several stages
 NAMES = ["finding", "reading", "super-k-mers", "counting", "ordering", "writing", OTHER]
 ORDER = re.findall(r"^\S.*\bW\((\w+)\)\(", (ROOT / "cpu/order.inc.h").read_text(), re.M)
-# The first pattern that matches "SOURCE:FUNCTION" decides. What is found are deflate blocks, from
-# which a thread can start to inflate.
+# The first pattern that matches "SOURCE:FUNCTION" decides. "finding" is the search for deflate
+# blocks from which a thread can start to inflate.
 STAGES = [("finding", r"io/inflate/deflate_find\.c"),
           ("reading", r"io/(input|inflate|parse)/"),
           ("super-k-mers", r"cpu/(superkmer|engine_partition|lists|arena)\.c"),
           ("ordering", rf"cpu/(engine_order\.c|width\.c:({'|'.join(ORDER)})_\d)"),
           ("counting", r"cpu/"),
           ("writing", r"io/store/|kmer/block_codec\.c")]
-# The bases in an input, and the profiles of it.
+# The number of bases in the input of each profile.
 BASES = {"reads-31": 1_500_000, "reads-55": 1_500_000, "genome-31": 299_950, "inflating": 1_500_000}
 HEAD = """\
-# Instructions a base in each stage of a count on the CPU, with one thread and AVX2.
-# bench/instructions.sh BUILD --record writes this file, CONTRIBUTING.md says when.
+# Instructions per base in each stage of a count on the CPU, with one thread and AVX2.
+# bench/instructions.sh BUILD --record writes this file; CONTRIBUTING.md says when.
 """
 
 
@@ -44,7 +44,7 @@ def skip(why):
 
 
 def advised(complaints):
-    """What a guard exits with."""
+    """What a guard passes to sys.exit: the complaints, or 0."""
     lines = list(complaints)
     return "\n".join([*lines, "If this is meant: CONTRIBUTING.md, Guards of speed"]) if lines else 0
 
@@ -59,7 +59,7 @@ def compiler(build):
 
 
 def check_build(build, flags):
-    """Other options make other code."""
+    """Skip a build whose options make other code."""
     cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M))
     if cache["CMAKE_BUILD_TYPE"] != "Release" or cache.get(flags) or cache["KCOUNT_SANITIZE"]:
         skip("this is not a Release build without further compiler flags")
@@ -86,7 +86,7 @@ def own_costs(profile, build):
     """Instructions of each function of the build, without those of the functions it calls."""
     costs = collections.Counter()
     where = {}
-    after_call = False          # that line says what the callee cost
+    after_call = False          # the next line says what the callee cost
     for line in profile.read_text().splitlines():
         key, _, value = line.partition("=")
         if key in ("ob", "fn"):
@@ -101,7 +101,7 @@ def own_costs(profile, build):
 
 
 def measure(build, profiles):
-    """Instructions a base: for each profile and stage, {function: instructions}."""
+    """Instructions per base: for each profile and stage, {function: instructions}."""
     stages = stages_of_functions(build)
     found = {}
     for name, nbases in BASES.items():

@@ -5,8 +5,8 @@
 #
 #       bench/instructions.sh [BUILD [--record]]        --record: write the file anew
 #
-# callgrind gives the same figures on any machine, whatever else it does. It knows no AVX-512, so
-# the code for AVX2 runs.
+# callgrind gives the same figures on any machine, whatever else runs there. It does not support
+# AVX-512, so the code for AVX2 runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")

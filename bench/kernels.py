@@ -5,8 +5,9 @@ the last figures in bench/results/kernels.txt. Exits with 77 where it cannot com
 
     bench/kernels.py BUILD [--record]       --record: write the rows of the build's devices anew
 
-The rows must be those of the build's kernels. A kernel fails if it needs registers of another
-eight, in which the hardware gives them out, or over 3 % more static shared memory or spills.
+The rows must be those of the build's kernels. A kernel fails if it needs more registers, rounded
+up to the multiple of 8 that the hardware allocates, or over 3 % more static shared memory or
+spills.
 """
 import argparse
 import pathlib
@@ -17,7 +18,7 @@ import sys
 from instructions import ROOT, advised, check_build, skip
 
 GROWTH = 1.03
-REGISTERS = 8           # given out at a time
+REGISTERS = 8           # allocated at a time
 PATH = ROOT / "bench/results/kernels.txt"
 HEAD = """\
 # What each kernel needs: registers of a thread, bytes of static shared memory, bytes of spills
