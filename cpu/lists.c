@@ -373,7 +373,7 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         return status;
 }
 
-/* Continue with what the next spill has of the list. */
+/* Continue with the list's part of the next spill. */
 static enum kc_status begin_spill(struct kc_list_reader *r, struct kc_error *err)
 {
         uint64_t ends[2];

@@ -1,16 +1,16 @@
 /*
  * Records: the sequences of a file in its order, with all that the file says about each, and with
- * their text as it was read. For asking and filtering reads; io/reader.h reads what is counted,
+ * their text as it was read. For querying and filtering reads; io/reader.h reads what is counted,
  * where neither order nor names matter.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd; BAM, SAM and CRAM through htslib; and, for queries, one sequence a line.
- * The format is detected by content, never by name; "-" is standard input.
+ * members), BGZF or zstd; BAM, SAM and CRAM through htslib; and, for queries, one sequence per
+ * line. The format is detected by content, never by name; "-" is standard input.
  *
  * Records come in batches. The threads that want them do the work themselves inside
  * kc_records_next: each inflates and parses a batch of its own. Batches are numbered in the order
- * of the file, so whoever writes answers in that order passes a turn (base/turn.h) from one number
- * to the next. One thread alone gets the batches in order.
+ * of the file, so threads that write results in that order pass a turn (base/turn.h) from one
+ * number to the next. A single thread gets the batches in order.
  */
 #ifndef KC_IO_RECORDS_H
 #define KC_IO_RECORDS_H
@@ -34,8 +34,8 @@ struct kc_mates;
 enum kc_records_accepted {
         KC_RECORDS_LINES = 1 << 0,      /* lines whose first field is a sequence; empty files */
         KC_RECORDS_ALIGNMENTS = 1 << 1, /* BAM, SAM and CRAM */
-        /* As io/reader.h does: any printable character in a sequence, and comment lines in FASTA,
-         * which begin with ';'. Otherwise sequences have letters, '-', '*' and '.' only. */
+        /* As in io/reader.h: any printable character in a sequence, and comment lines in FASTA,
+         * which begin with ';'. Without the flag, sequences have only letters, '-', '*' and '.'. */
         KC_RECORDS_SYMBOLS = 1 << 2,
 };
 
@@ -62,15 +62,16 @@ enum kc_record_flags {
 /*
  * A record, or a piece of one that is too long: a FASTA sequence or a line longer than a chunk, or
  * a FASTQ record longer than record_max. Pieces follow each other. If a piece has bases and is not
- * the first, it begins with up to `overlap` bases of those before: fewer only if what comes before
- * these is no base, or nothing. How a record is divided may depend on the number of threads; what
- * its pieces have together does not.
+ * the first, it begins with the last `overlap` bases before it, or with fewer if the sequence
+ * begins, or has a letter that is not a base, just before those. How a record is divided may depend
+ * on the number of threads; what its pieces hold together does not.
  *
  * `text` is the record as it was read, with its line ends and its other blanks. The texts of all
  * records, one after the other, are the text of the file from its first record on; only blank lines
  * between records may be missing. An alignment has no text.
  *
- * All but number and offset are places in, and numbers of, bytes of the batch.
+ * All fields but number, offset and flags are places in the batch's `bytes`, or numbers of bytes
+ * there.
  */
 struct kc_seq_record {
         uint64_t number; /* in the file: 0, 1, ... */
@@ -84,13 +85,13 @@ struct kc_seq_record {
                                record is longer than record_max: then its text has them */
         uint32_t plus, plus_nbytes; /* what follows '+' in FASTQ; empty if the record is longer
                                        than record_max */
-        uint16_t noverlap;          /* of the bases, those that the previous piece has as well */
+        uint16_t noverlap;          /* how many of the bases the previous piece has as well */
         uint8_t flags;              /* enum kc_record_flags */
 };
 
 /*
- * Zero-initialise, one for each thread, and free with kc_record_batch_free. What it holds is valid
- * until the next call with it, and may be read from any thread.
+ * Each thread has its own: zero-initialise it, and free it with kc_record_batch_free. What it holds
+ * is valid until the next call with it, and any thread may read it.
  *
  * With chunk and record_max as in the options, it takes at most about 5 * (chunk + record_max)
  * bytes for text, and 100 for each record. The stream takes another 4 * (chunk + record_max). If
@@ -115,9 +116,9 @@ enum kc_status kc_records_open(struct kc_records **records, const char *path,
                                const struct kc_records_options *options, struct kc_error *err);
 
 /*
- * Get the next batch, from any of nthreads threads. batch->n is 0 at the end. KC_EINPUT, with file
- * and record, or file and place, in the message; KC_EIO, KC_ENOMEM. After a failure, each call for
- * records that come after it in the file fails in the same way.
+ * Get the next batch, from any of nthreads threads. batch->n is 0 at the end. KC_EINPUT, with the
+ * file and the record or the place in the message; KC_EIO, KC_ENOMEM. After a failure, each call
+ * for records that come after it in the file fails in the same way.
  */
 enum kc_status kc_records_next(struct kc_records *records, struct kc_record_batch *batch,
                                struct kc_error *err);
@@ -136,7 +137,7 @@ void kc_record_batch_free(struct kc_record_batch *batch);
  * Pairs of records. Mate m (0 or 1) of pair i is records[first[m] + i * step] of *batch[m].
  */
 struct kc_mate_batch {
-        uint64_t number; /* of this: 0, 1, ... in the order of the pairs */
+        uint64_t number; /* of this batch: 0, 1, ... in the order of the pairs */
         uint64_t pair;   /* number of its first pair */
         size_t n;        /* 0: the end */
         const struct kc_record_batch *batch[2];
@@ -152,9 +153,9 @@ enum kc_status kc_mates_open(struct kc_mates **mates, const char *first, const c
                              const struct kc_records_options *options, struct kc_error *err);
 
 /*
- * Get the next pairs, from any thread that has released its last ones; pairs->n is 0 at the end.
- * The names of mates are not compared. As kc_records_next; also KC_EINPUT if one file has fewer
- * records than the other, an interleaved file an odd number, or a record comes in pieces.
+ * Get the next pairs, from any thread that has released its previous ones; pairs->n is 0 at the
+ * end. The names of mates are not compared. As kc_records_next; also KC_EINPUT if one file has
+ * fewer records than the other, an interleaved file an odd number, or a record comes in pieces.
  */
 enum kc_status kc_mates_next(struct kc_mates *mates, struct kc_mate_batch *pairs,
                              struct kc_error *err);

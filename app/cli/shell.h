@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Enough for any line that a message can hold: what comes after that would be cut off there. */
+/* Enough for any line that fits in a message: a longer one would be cut off there. */
 enum { SHELL_LINE_NBYTES = 2048 };
 
 /* Append a word at `to`, quoted if the shell would not take it as it stands; cut off if it does not

@@ -90,7 +90,7 @@ void writing_put_share(struct text_out *out, const char *label, uint64_t part, u
 /* The last line of the text: time, threads or processes, memory. */
 struct writing_costs {
         uint64_t spilled_nbytes;
-        uint64_t most_nbytes; /* of memory, that another process took */
+        uint64_t most_nbytes; /* the most memory that another process took */
         int nprocesses;       /* that counted together; 0: this one alone */
 };
 void writing_put_costs(struct text_out *out, const struct writing *writing,

@@ -187,7 +187,8 @@ void count_warn(const struct count *count);
 /* Print the summary of all outputs; with --reader-only, of what was read. */
 void count_report(const struct count *count);
 
-/* Its text, and its JSON about output i: for a writing_report; ctx: a struct count. */
+/* The text of the summary, and its JSON about output i, for a writing_report; ctx: a struct
+ * count. */
 void count_put_text(const void *ctx, struct text_out *out);
 void count_put_json(const void *ctx, size_t i, struct json *json);
 

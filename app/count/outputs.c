@@ -199,7 +199,7 @@ static enum kc_status commit_added(struct count *count, struct kc_error *err)
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* commit frees it, even on failure */
         const enum kc_status status = kc_store_commit(writer, &origin, &o->written, err);
-        /* the others were dropped from the runs before: nothing is dropped from an added one */
+        /* the info has what was dropped from earlier runs: nothing is dropped from an added one */
         o->written.info.ndropped_distinct = o->written.info.ndropped_kmers = 0;
         return status;
 }

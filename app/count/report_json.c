@@ -41,7 +41,7 @@ static void put_device(struct json *json, const struct count *c, const struct kc
         put_parts(json, gpu);
 }
 
-/* With the output of this number. */
+/* What each rank did, with the figures of output i. */
 static void put_ranks(struct json *json, const struct count *c, size_t i)
 {
         if (c->reports == NULL)

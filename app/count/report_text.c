@@ -179,14 +179,14 @@ static void put_parts(struct text_out *out, const struct kc_gpu_report *gpu)
         }
 }
 
-/* What comes first in a line about one of several k. */
+/* The beginning of a line about one of several k. */
 static void put_k(struct text_out *out, const struct count *c, int i)
 {
         if (c->noutputs > 1)
                 text_out_printf(out, "k = %d: ", c->outputs[i].k);
 }
 
-/* With the output of this number, as in put_ranks. */
+/* What the device did for output i. */
 static void put_device(struct text_out *out, const struct count *c, int i)
 {
         const struct device_choice *device = &c->writing.device;

@@ -6,8 +6,8 @@
 
 #include "io/records.h"
 
-/* Open the file for one thread, which gets every k-mer of a sequence that comes in pieces once. As
- * kc_records_open. */
+/* Open the file for one thread. If a sequence comes in pieces, each of its k-mers is in exactly one
+ * of them. Fails like kc_records_open. */
 enum kc_status sequences_open(struct kc_records **records, const char *path, int k,
                               struct kc_error *err);
 

@@ -109,7 +109,7 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                            struct kc_gpu_set users, struct kc_error *err);
 void kc_gpu_close(struct kc_gpu *gpu);
 
-/* The same, with access for no other device. */
+/* The same, but no other device gets access. */
 static inline enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                                          struct kc_error *err)
 {

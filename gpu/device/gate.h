@@ -29,7 +29,7 @@ static inline enum kc_gate_bell kc_gate_part(uint64_t part)
         return (enum kc_gate_bell)(KC_GATE_PART_0 + (int)(part % KC_GATE_NPARTS));
 }
 
-/* Of a device's thread: that of device 0 is the driver. */
+/* The bell of a device's thread; the thread of device 0 is the driver. */
 static inline enum kc_gate_bell kc_gate_device(int device)
 {
         return device == 0 ? KC_GATE_DRIVER : KC_GATE_FOLLOWERS;

@@ -19,8 +19,8 @@ struct kc_gpu_crew_task {
         /* The driver's: allocate memory on the open device, then do the work. */
         enum kc_status (*take_memory)(void *ctx, struct kc_error *err);
         enum kc_status (*drive)(void *ctx, struct kc_error *err);
-        /* The workers': read everything that is this reader's share, of nreaders; then write parts
-         * of the run until all are written. */
+        /* The workers': read this reader's share of the input, one of nreaders; then write parts of
+         * the run until all are written. */
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
         enum kc_status (*write)(void *ctx, struct kc_error *err);
         /* The followers', each of which drives a further device: all of its work. */

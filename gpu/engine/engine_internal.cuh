@@ -78,7 +78,7 @@ template <class Key> struct gpu_counting_of : gpu_counting {
         struct kc_gpu_lsm<Key> *lsm;
 };
 
-/* An engine counts one k. What does not depend on the width of its keys is apart from the rest. */
+/* An engine counts one k. What does not depend on the width of its keys is kept apart. */
 struct gpu_engine {
         struct kc_count_params params;
         struct gpu_input *in;

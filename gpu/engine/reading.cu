@@ -1,6 +1,5 @@
 /*
- * Reading, by the driver and by the followers. Each device keeps the reads that
- * arrive on it.
+ * Reading, by the driver and by the followers. Each device keeps the reads that arrive on it.
  *
  *      files, part by part ──▶ a device's intake ──▶ reads that it keeps     gpu/intake/intake.cuh
  *      batches             ──▶ a device's buffer ──▶ reads that it keeps     gpu/feed/feed.cuh

@@ -142,8 +142,8 @@ static void take_place(struct kc_gpu_feed *feed, struct feed_outlet *outlet, str
         outlet->nwords += nwords;
 }
 
-/* Of the devices that have a free buffer, the one that has received least for its weight; NULL:
- * none has one. */
+/* Of the devices that have a free buffer, the one that has received least in relation to its
+ * weight; NULL: none has one. */
 static struct feed_outlet *choose_outlet(struct kc_gpu_feed *feed)
 {
         struct feed_outlet *best = NULL;
@@ -195,7 +195,7 @@ void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
 /* ---- a device's thread ---- */
 
 /* The next buffer, once it is closed and all copies for it are enqueued; NULL at the end of the
- * input. False: neither is so yet. */
+ * input. False: neither is the case yet. */
 static bool next_buffer(struct kc_gpu_feed *feed, struct feed_outlet *outlet,
                         struct feed_buffer **next)
 {

@@ -6,7 +6,7 @@
  *      source ──▶ a worker's two pinned slots ──▶ a device's buffer ──▶ the device's thread
  *
  * If several devices are attached, a batch goes to one that has a free buffer; of these, to the one
- * that has received least for its weight.
+ * that has received least in relation to its weight.
  *
  * Reading begins before the device is ready, which takes some tenths of a second. Batches read in
  * that time stay in pageable memory and pass through the pinned slots later, which is faster than

@@ -82,7 +82,7 @@ struct kc_region {
         size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
-        uint64_t open_before; /* BGZF ends so at this byte of the file, before the region; 0: no */
+        uint64_t open_before; /* as ends[].open: place in the file, before the region; 0: none */
 };
 
 /* The state that is passed on from region to region in the file's order. */
@@ -131,7 +131,7 @@ enum kc_status kc_region_guess(struct kc_region *region, const struct kc_view *v
 /*
  * In the file's order: make the region hold the text from gunzip->place on, up to the first block
  * that begins at byte `to` or later, or about max bytes; the place moves after it.
- *   region   a guess, or an empty region; *window is what its marks stand for, for kc_region_finish
+ *   region  a guess, or an empty region; *window is what its marks stand for, for kc_region_finish
  *   view    holds all that is needed from the place on; otherwise the region ends with the view
  *   *done   that block, or the file's end, was reached
  * The region may be empty. KC_EINPUT if the file is damaged or truncated; KC_ENOMEM.

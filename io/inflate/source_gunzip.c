@@ -77,7 +77,7 @@ static enum kc_status no_memory(struct kc_error *err)
 /*
  * The most text of a region for which memory suffices. There are five rooms for every two workers,
  * since some guessed regions wait; each room holds symbols of two bytes, then bytes, in arrays with
- * room to spare, and the region. Every worker has a chunk, too.
+ * space to spare, and the region. Every worker has a chunk, too.
  */
 static size_t most_text(const struct kc_source *source)
 {

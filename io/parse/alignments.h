@@ -1,5 +1,5 @@
 /*
- * SAM and CRAM, and BAM for those who want its records, through htslib. As chunks, each read is
+ * SAM and CRAM through htslib, and BAM for callers that want its records. In chunks, each read is
  * given once: secondary and supplementary alignments are left out. A read stored as its reverse
  * complement is turned back, so that stranded counts equal those of the FASTQ it came from.
  */
@@ -13,7 +13,7 @@ struct bam1_t;
 struct kc_alignments;
 struct sam_hdr_t;
 
-/* What is wanted of a record; CRAM then decodes nothing else. */
+/* What is wanted of a record; nothing else of CRAM is then decoded. */
 enum kc_alignment_fields { KC_FIELDS_BASES, KC_FIELDS_QUALITIES, KC_FIELDS_ALL };
 
 /*
@@ -35,13 +35,13 @@ enum kc_status kc_alignments_next(struct kc_alignments *alignments, struct bam1_
 /* The file's header, owned by *alignments. */
 struct sam_hdr_t *kc_alignments_header(const struct kc_alignments *alignments);
 
-/* Whether no other record is the main one of the read. */
+/* Whether this is the main record of its read, neither secondary nor supplementary. */
 bool kc_alignment_is_primary(const struct bam1_t *record);
 
 /* Write the letters of a read of n bases, as the sequencer gave it, to seq [n]. */
 void kc_alignment_bases(const struct bam1_t *record, uint8_t *seq);
 
-/* Whether the file has its qualities; write them as letters to qual [n]. */
+/* Whether the record has qualities; write them as letters to qual [n]. */
 bool kc_alignment_has_qualities(const struct bam1_t *record);
 void kc_alignment_qualities(const struct bam1_t *record, uint8_t *qual);
 

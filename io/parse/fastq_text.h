@@ -52,7 +52,7 @@ void kc_fastq_text_init(struct kc_fastq_text *text, const char *name,
                         const struct kc_kernels *kernels, int k);
 void kc_fastq_text_free(struct kc_fastq_text *text);
 
-/* In the chunks' order: take over the record that the previous cut left, keep the one that this
+/* In the chunks' order: take over the record that the previous cut left, and keep the one that this
  * chunk's end cuts. KC_ENOMEM. */
 enum kc_status kc_fastq_text_split(struct kc_fastq_text *text, struct kc_chunk *chunk,
                                    struct kc_fastq_cut *cut, struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * Records of FASTQ, from the index that the reader's parser makes (io/parse/fastq.h). Where that
- * has joined lines in place, a copy of the text shows how they were.
+ * Records of FASTQ, from the index that the reader's parser makes (io/parse/fastq.h). Where the
+ * parser has joined lines in place, a copy of the text shows how they were.
  */
 #include "io/records/text.h"
 
@@ -15,13 +15,13 @@ struct fastq {
         size_t from, to; /* the text of the records, as it was read */
 };
 
-/* Where the text from `at` on is as it was read. */
+/* The place of the text at `at` as it was read, which is a copy if lines were joined. */
 static size_t as_read(const struct kc_chunk *chunk, size_t at)
 {
         return chunk->copy == 0 ? at : at - chunk->copied + chunk->copy;
 }
 
-/* The line that ends before `at`, which is the beginning of another one. */
+/* The beginning of the line before the one that begins at `at`. */
 static size_t line_before(const struct fastq *f, size_t at)
 {
         const uint8_t *buffer = f->chunk->buffer;
@@ -86,7 +86,7 @@ static enum kc_status add_all(const struct fastq *f, size_t first, struct kc_err
                 KC_TRY(add(f, &chunk->records[i], err));
                 check_letters(f);
         }
-        /* the line end that the file does not have is the last byte of all */
+        /* the line end that was added to the file is the last byte of all */
         if (f->cut->added_eol && chunk->nrecords > first && f->to == as_read(chunk, chunk->end))
                 f->memory->records[f->memory->n - 1].text_nbytes--;
 out:

@@ -1,9 +1,9 @@
 /*
  * Pairs: two streams in step, or one whose records are mates in turn.
  *
- * A thread that wants pairs takes those that the batches at the heads of the two queues have both.
- * If a queue is empty it fetches another batch instead, outside the lock, and puts it into the
- * queue by its number. A batch goes back to its pool when no pair refers to it any more.
+ * A thread that wants pairs takes those whose two records are in the batches at the heads of the
+ * two queues. If a queue is empty, it fetches another batch instead, outside the lock, and puts it
+ * into the queue by its number. A batch goes back to its pool when no pair refers to it any more.
  */
 #include "io/records.h"
 
@@ -32,7 +32,7 @@ struct side {
         uint64_t head;    /* number of the batch that comes next */
         uint64_t ntaken;  /* records that are in pairs, or were */
         uint64_t nqueued; /* records that are in the queue, and in no pair yet */
-        uint64_t nusual;  /* of a batch */
+        uint64_t nusual;  /* about how many records a batch has */
         unsigned nfetching;
         bool ended; /* nothing is left to fetch */
 };
@@ -104,7 +104,7 @@ static enum kc_status check_whole(const struct side *side, const struct kc_recor
         return KC_OK;
 }
 
-/* Under the lock, which is released meanwhile: fetch a batch into one of the pool. */
+/* Under the lock, which is released meanwhile: fetch a batch into one from the pool. */
 static void fetch(struct kc_mates *mates, struct side *side)
 {
         struct pooled *pooled = side->pool;
@@ -184,7 +184,7 @@ static bool pair_interleaved(struct kc_mates *mates, struct kc_mate_batch *pairs
         return true;
 }
 
-/* Whether no more of the side's records will come than those in its queue. */
+/* Whether no records of this side will come besides those in its queue. */
 static bool is_over(const struct side *side)
 {
         return side->ended && side->nfetching == 0;

@@ -1,6 +1,6 @@
 /*
- * Records of FASTA and of lines. A sequence in one line stays where it is in the text; one of
- * several lines, or that continues a piece, is put together behind the text.
+ * Records of FASTA and of lines. A sequence in one line stays where it is in the text; one that has
+ * several lines, or continues a piece, is put together behind the text.
  */
 #include "io/records/text.h"
 
@@ -213,7 +213,7 @@ out:
         return status;
 }
 
-/* A line, of which the first field is a record. */
+/* A line, whose first field is a record. */
 static enum kc_status take_line(struct record_parse *p, size_t line, size_t n, struct kc_error *err)
 {
         const uint8_t *text = p->chunk->buffer + line;
@@ -257,7 +257,7 @@ enum kc_status kc_record_parse(const struct kc_record_text *text, struct kc_reco
                 p.fresh = true;
         }
         end(&p, cut->whole, cut->goes_on ? 0 : KC_RECORD_ENDS);
-        if (memory->n > 0) /* blank lines come with the record before them, or after them */
+        if (memory->n > 0) /* blank lines belong to the record before or after them */
                 memory->records[memory->n - 1].text_nbytes += (uint32_t)(cut->whole - p.taken);
 out:
         return status;

@@ -61,7 +61,7 @@ static void show(struct kc_record_batch *batch)
 
 /* ---- alignments ---- */
 
-/* Room for an alignment after the memory's n. */
+/* Make room for one more alignment. */
 static enum kc_status reserve_alignment(struct kc_record_memory *memory, struct kc_error *err)
 {
         enum kc_status status;
@@ -184,7 +184,7 @@ static void record_failure(struct kc_records *records, const struct kc_error *ow
         pthread_mutex_unlock(&records->lock);
 }
 
-/* Any thread may have failed, at records that come before those of this one. */
+/* Any thread may have failed, at records that come before those of this thread. */
 static enum kc_status earlier_failure(struct kc_records *records, struct kc_error *err)
 {
         pthread_mutex_lock(&records->lock);
@@ -247,7 +247,7 @@ static enum kc_status open_file(struct kc_records *records, const char *path, st
         if (found.container == KC_CONTAINER_ALIGNMENTS || found.bam)
                 return open_alignments(records, &in, err);
         records->text.fastq.checker = kc_container_checker(found.container);
-        /* guessing what is not known yet takes two threads half of the time (io/parse/reader.c) */
+        /* guessing takes half as much work again: too much for two threads (io/parse/reader.c) */
         return kc_source_open(&records->source, &in, found.container, options->chunk_nbytes,
                               options->nthreads >= MIN_INFLATERS ? options->nthreads : 1, err);
 out:

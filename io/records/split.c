@@ -1,8 +1,8 @@
 /*
  * Where FASTA and lines are cut: before the last header, or after the last line, so that records
- * stay whole. If a chunk holds only a part of one record, it becomes a piece: it ends after the
- * last letter, so that blanks whose meaning the next chunk decides, and the record's end, come with
- * that.
+ * stay whole. If a chunk holds only a part of one record, it becomes a piece, which ends after the
+ * last letter: what follows, that is, the record's end or blanks whose meaning the next chunk
+ * decides, is left to the next chunk.
  */
 #include "io/records/text.h"
 
@@ -121,7 +121,7 @@ static void cut_line(struct kc_record_text *text, const struct kc_chunk *chunk, 
         text->past_field |= stop < to;
 }
 
-/* A record, or a line, does not end in the chunk. */
+/* The chunk's only record, or line, does not end in it. */
 static enum kc_status cut_piece(struct kc_record_text *text, const struct kc_chunk *chunk,
                                 size_t *whole, struct kc_error *err)
 {
@@ -153,7 +153,7 @@ static size_t find_last(const struct kc_record_text *text, const struct kc_chunk
         return line > chunk->text ? line : 0;
 }
 
-/* Put the name of the record that goes on into the arena. */
+/* Put the name of the record that continues in this chunk into the arena. */
 static enum kc_status continue_record(const struct kc_record_text *text,
                                       struct kc_record_memory *memory, struct kc_record_cut *cut,
                                       struct kc_error *err)
@@ -171,7 +171,7 @@ out:
         return status;
 }
 
-/* The state before the chunk. */
+/* Note the state before the chunk. */
 static void note_piece(const struct kc_record_text *text, struct kc_record_cut *cut)
 {
         cut->continues = text->in_piece;

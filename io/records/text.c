@@ -47,8 +47,8 @@ enum kc_status kc_record_memory_reserve(struct kc_record_memory *memory, struct 
 
 /* ---- split ---- */
 
-/* The format shows in the first byte that is not blank; what comes before it belongs to no record.
- * A byte order mark may be cut by the end of the chunk: then its bytes are kept. */
+/* The first byte that is not blank shows the format; what comes before it belongs to no record. A
+ * byte order mark may be cut by the end of the chunk: then its bytes are kept. */
 static enum kc_status find_format(struct kc_record_text *text, struct kc_chunk *chunk,
                                   struct kc_record_cut *cut, struct kc_error *err)
 {

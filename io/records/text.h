@@ -27,7 +27,7 @@ struct kc_record_text {
 
         /* In the split's turn. */
         enum kc_record_format format;
-        bool begun;            /* a byte order mark cannot come any more */
+        bool begun;            /* a byte order mark can no longer come */
         uint8_t last_byte;     /* FASTQ */
         struct kc_bytes carry; /* not FASTQ: the text after what was split off */
         size_t carry_nlines;
@@ -48,7 +48,7 @@ struct kc_record_text {
 struct kc_record_cut {
         enum kc_record_format format;
         struct kc_fastq_cut fastq;
-        bool added_eol; /* FASTQ: the last line end is not the file's */
+        bool added_eol; /* FASTQ: the last line end is not in the file */
         size_t whole;   /* otherwise: records, or pieces, end here */
         uint64_t line;  /* number of line ends before the text */
         bool continues; /* a record that began earlier... */
@@ -59,7 +59,7 @@ struct kc_record_cut {
         bool goes_on; /* the last record is not complete */
 
         struct kc_problem problem;
-        uint64_t bad_line; /* number of the line that holds a bad letter; 0: problem tells all */
+        uint64_t bad_line; /* number of the line that holds a bad letter; 0: problem says all */
 };
 
 void kc_record_text_init(struct kc_record_text *text, const char *name,
@@ -67,10 +67,10 @@ void kc_record_text_init(struct kc_record_text *text, const char *name,
 void kc_record_text_destroy(struct kc_record_text *text);
 
 /*
- * Make a batch of a filled chunk; from any thread. Must be called for every chunk of the file, also
- * those with an error of their own, and waits for those with lower numbers. On failure, and for all
- * chunks after a failure, the batch is empty. Of a file's failures, only the first in its order is
- * returned. KC_EINPUT, KC_ENOMEM, or chunk->error.
+ * Make a batch of a filled chunk; from any thread. Must be called for every chunk of the file,
+ * including those with an error of their own; it waits for those with lower numbers. On failure,
+ * and for all chunks after a failure, the batch is empty. Of a file's failures, only the first in
+ * its order is returned. KC_EINPUT, KC_ENOMEM, or chunk->error.
  */
 enum kc_status kc_record_text_parse(struct kc_record_text *text, struct kc_record_batch *batch,
                                     struct kc_error *err);

@@ -19,7 +19,7 @@ struct result {
         XXH3_state_t *letters; /* names and bases of all records */
 };
 
-/* After a failure, it is given again. */
+/* After a failure, each further call must fail in the same way. */
 static void require_failure_stays(struct kc_records *records, struct kc_record_batch *batch,
                                   const struct kc_error *failure)
 {

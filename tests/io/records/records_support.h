@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* A record, whole. */
+/* A whole record. */
 struct got {
         struct buffer name, bases, qualities, plus;
         bool has_qualities, repeated;

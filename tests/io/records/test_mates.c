@@ -58,7 +58,8 @@ static void put_mate(struct buffer *b, const struct reads *reads, size_t r, int 
         puts_to(b, fasta ? "" : "\n");
 }
 
-/* What two files, or one in which mates take turns, give: without nmissing records at the end. */
+/* Read the pairs of two files, or of one in which mates take turns, without nmissing records at the
+ * end of each. */
 static enum kc_status read_pairs(const struct reads reads[2], bool interleaved, bool fasta,
                                  const size_t nmissing[2], const struct kc_records_options *options,
                                  struct kc_error *err)
