@@ -4,13 +4,12 @@
  * argument selects the tests of that name.
  */
 #include "tests/gpu/blocks/encode_support.cuh"
+#include "tests/gpu/open_gpu.cuh"
 
 #include "base/clock.h"
 #include "gpu/blocks/encode.cuh"
 
 #include <algorithm>
-
-static struct kc_gpu gpu; /* shared by all tests: opening one takes longer than most of them */
 
 /* A run as it should be encoded. */
 template <class Key> struct expected {
@@ -207,20 +206,6 @@ static void check_pairs(int k, const std::vector<Key> &kmers, const std::vector<
                 encode_ranges(encoder, kmers, counts, &caps, seed, &want);
         kc_gpu_encoder_free(encoder);
         assert_int_equal(gpu.used_nbytes, 0);
-}
-
-static int open_gpu(void **state)
-{
-        struct kc_error err = {};
-        (void)state;
-        return kc_gpu_open(&gpu, 0, 0, &err);
-}
-
-static int close_gpu(void **state)
-{
-        (void)state;
-        kc_gpu_close(&gpu);
-        return 0;
 }
 
 /* ---- tests ---- */

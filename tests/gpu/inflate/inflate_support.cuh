@@ -5,7 +5,7 @@
 #define KC_TESTS_GPU_INFLATE_INFLATE_SUPPORT_CUH
 
 #include "tests/gpu/inflate/deflate_support.cuh"
-#include "tests/gpu/support.cuh"
+#include "tests/gpu/open_gpu.cuh"
 
 #include "gpu/inflate/inflate.cuh"
 #include "io/input/bgzf_blocks.h"
@@ -15,8 +15,6 @@
 #include <vector>
 
 enum { GUARD = 0x5e, MAX_TEXT = KC_BGZF_MAX_NBYTES };
-
-static struct kc_gpu gpu;
 
 /* ---- what to inflate: deflate data one after the other, with texts of a stated length ---- */
 

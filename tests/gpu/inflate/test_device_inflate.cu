@@ -542,7 +542,6 @@ static void mutations(void **)
 
 int main(void)
 {
-        struct kc_error err = {};
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(no_blocks),
                 cmocka_unit_test(levels_and_strategies),
@@ -564,12 +563,6 @@ int main(void)
                 cmocka_unit_test(mutations),
         };
         need_device();
-        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
-                printf("%s\n", err.message);
-                return 1;
-        }
         cmocka_set_test_filter(getenv("KC_TEST"));
-        int failed = cmocka_run_group_tests(tests, NULL, NULL);
-        kc_gpu_close(&gpu);
-        return failed;
+        return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

@@ -317,7 +317,6 @@ static void reported_bytes(void **)
 
 int main(void)
 {
-        struct kc_error err = {};
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(block_sizes),      cmocka_unit_test(many_rounds),
                 cmocka_unit_test(letters),          cmocka_unit_test(full_chunks),
@@ -328,12 +327,6 @@ int main(void)
                 cmocka_unit_test(reported_bytes),
         };
         need_device();
-        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
-                printf("%s\n", err.message);
-                return 1;
-        }
         cmocka_set_test_filter(getenv("KC_TEST"));
-        int failed = cmocka_run_group_tests(tests, NULL, NULL);
-        kc_gpu_close(&gpu);
-        return failed;
+        return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

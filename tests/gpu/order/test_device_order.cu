@@ -4,12 +4,10 @@
 #include "gpu/order/order.cuh"
 #include "gpu/order/order_internal.cuh"
 #include "gpu/order/plan.cuh"
-#include "tests/gpu/support.cuh"
+#include "tests/gpu/open_gpu.cuh"
 
 #include <algorithm>
 #include <vector>
-
-static struct kc_gpu gpu;
 
 template <class Key> struct pair_of {
         Key kmer;
@@ -346,19 +344,12 @@ static void little_memory(void **)
 
 int main(void)
 {
-        struct kc_error err = {};
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sizes),          cmocka_unit_test(by_buckets_small),
                 cmocka_unit_test(shapes_plainly), cmocka_unit_test(shapes_large),
                 cmocka_unit_test(ways_taken),     cmocka_unit_test(little_memory),
         };
         need_device();
-        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
-                printf("%s\n", err.message);
-                return 1;
-        }
         cmocka_set_test_filter(getenv("KC_TEST"));
-        int failed = cmocka_run_group_tests(tests, NULL, NULL);
-        kc_gpu_close(&gpu);
-        return failed;
+        return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

@@ -530,23 +530,6 @@ static void several_k(void **state)
         device_free(&d);
 }
 
-static int open_gpu(void **state)
-{
-        struct kc_error err = {};
-        (void)state;
-        if (kc_gpu_open(&gpu, 0, 0, &err) == KC_OK)
-                return 0;
-        printf("%s\n", err.message);
-        return -1;
-}
-
-static int close_gpu(void **state)
-{
-        (void)state;
-        kc_gpu_close(&gpu);
-        return 0;
-}
-
 int main(int argc, char **argv)
 {
         need_device();

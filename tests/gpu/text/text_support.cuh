@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_GPU_TEXT_TEXT_SUPPORT_CUH
 #define KC_TESTS_GPU_TEXT_TEXT_SUPPORT_CUH
 
-#include "tests/gpu/support.cuh"
+#include "tests/gpu/open_gpu.cuh"
 #include "tests/gpu/text/bam_support.cuh"
 
 #include "gpu/kept/pack.cuh"
@@ -21,8 +21,6 @@ extern "C" {
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
-
-static struct kc_gpu gpu; /* shared by all tests */
 
 enum { GUARD = 0xb7, GUARD_NBYTES = 256 };
 
