@@ -35,12 +35,11 @@ static const char *cuda_devices(const char *device)
 static const struct table {
         const char *name;
         enum kc_gpu_table table;
-        int max_k;
 } tables[] = {
-        { "warpdrive", KC_TABLE_WARPDRIVE, KC_GPU_ENGINE_MAX_K },
-        { "slab", KC_TABLE_SLAB, KC_GPU_ENGINE_MAX_K },
-        { "linear", KC_TABLE_LINEAR, KC_GPU_ENGINE_MAX_K },
-        { "hopscotch", KC_TABLE_HOPSCOTCH, KC_GPU_ENGINE_MAX_K },
+        { "warpdrive", KC_TABLE_WARPDRIVE },
+        { "slab", KC_TABLE_SLAB },
+        { "linear", KC_TABLE_LINEAR },
+        { "hopscotch", KC_TABLE_HOPSCOTCH },
 };
 
 static const char *const doing[] = { [DEVICE_COUNTS] = "counting", [DEVICE_MERGES] = "merging" };
@@ -122,11 +121,11 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
                 return KC_OK; /* no other engine would be chosen */
         choice->may_fall_back = !named;
-        if (table && k > chosen->max_k)
+        if (table && k > KC_GPU_ENGINE_MAX_K)
                 return kc_fail(err, KC_EUSAGE,
                                "--table %s supports k up to %d; without --table, the CPU counts "
                                "k = %d",
-                               table, chosen->max_k, k);
+                               table, KC_GPU_ENGINE_MAX_K, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && named)
                 message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",

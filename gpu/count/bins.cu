@@ -1,10 +1,8 @@
 #include "gpu/count/bins.cuh"
 
-#include "gpu/count/refs.cuh"
-#include "gpu/tables/hopscotch.cuh"
-#include "gpu/tables/linear.cuh"
-#include "gpu/tables/slab.cuh"
-#include "gpu/tables/warpdrive.cuh"
+#include "gpu/count/tables.cuh"
+
+#include <algorithm>
 
 enum {
         WARP = 32,
@@ -13,38 +11,15 @@ enum {
         NCHUNKS = 256, /* chunks whose addresses are in shared memory: the first 34 Gbases */
 };
 
-template <class Key> using fold = kc_fold<Key, 256>;
-template <class Key> using refs = kc_refs<Key, fold<Key>>;
-
 /* Whether a table refers to the stretches of the fold. */
 template <class Table> static constexpr bool refers = false;
 template <class Key, class Fold> static constexpr bool refers<kc_refs<Key, Fold>> = true;
-
-/* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all,
- * so six blocks fit on a multiprocessor. A hopscotch slot is a word larger, but all slots of that
- * table can be filled. */
-template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
-{
-        if (kind == KC_TABLE_WARPDRIVE)
-                return 2048;
-        return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
-}
-
-/* How many blocks should fit on a multiprocessor: as many as shared memory allows, if that leaves a
- * thread enough registers. 0: left to the compiler. */
-template <class Key, class Table> static constexpr int blocks_wanted()
-{
-        if (refers<Table>)
-                return sizeof(Key) == 16 ? 6 : sizeof(Key) == 24 ? 4 : 3;
-        const bool open = std::is_base_of<kc_warpdrive<Key, 1>, Table>::value;
-        return !open ? 0 : sizeof(Key) == 8 ? 6 : sizeof(Key) == 16 ? 5 : 0;
-}
 
 namespace
 {
 
 template <class Key> struct block_state {
-        fold<Key> records;
+        kc_table_fold<Key> records;
         kc_expander<Key> expanders[WARPS];
         const uint64_t *chunks[NCHUNKS]; /* words of the first chunks */
         uint32_t warp_totals[WARPS];
@@ -52,14 +27,6 @@ template <class Key> struct block_state {
 };
 
 } // namespace
-
-/* Whether a block has enough shared memory on every device. */
-template <class Key, class Table> static constexpr bool table_fits(enum kc_gpu_table kind)
-{
-        return sizeof(block_state<Key>) +
-                       Table::shared_nbytes({ table_capacity<Key>(kind), NULL, 0 }) <=
-               KC_GPU_BLOCK_SHARED_NBYTES;
-}
 
 /* What a drain does with the pairs of a table. */
 struct drain_rule {
@@ -268,9 +235,11 @@ struct fold_part {
 } // namespace
 
 /* Divide the stretches evenly, so that no warp waits long for the others. */
-template <class Key> __device__ static fold_part begin_part(const fold<Key> *f, kc_expander<Key> *x)
+template <class Key>
+__device__ static fold_part begin_part(const kc_table_fold<Key> *f, kc_expander<Key> *x)
 {
-        static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
+        static_assert(kc_table_fold<Key>::MAX_SIZE <= WARP * WARPS,
+                      "a lane has one stretch at most");
         const uint32_t lane = threadIdx.x % WARP;
         const uint32_t nstretches = f->size(), each = (nstretches + WARPS - 1) / WARPS;
         fold_part s = {};
@@ -283,8 +252,8 @@ template <class Key> __device__ static fold_part begin_part(const fold<Key> *f, 
 
 /* Count until the part is done (true) or the table is full (false). The warp must be converged. */
 template <class Key, class Table>
-__device__ static bool count_part(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
-                                  fold_part *s, int k, bool stranded)
+__device__ static bool count_part(Table *table, const kc_table_fold<Key> *f,
+                                  const kc_expander<Key> *x, fold_part *s, int k, bool stranded)
 {
         const uint32_t lane = threadIdx.x % WARP;
         for (; s->round * WARP < s->nkmers; s->round++, s->resumed = false) {
@@ -366,7 +335,7 @@ __device__ static void count_task(Table *table, block_state<Key> *state, const k
 
 /* One block per task, or fewer blocks that loop over the tasks. */
 template <class Key, class Table>
-static __global__ void __launch_bounds__(THREADS, blocks_wanted<Key, Table>())
+static __global__ void __launch_bounds__(THREADS, Table::MIN_BLOCKS)
         count_bins_kernel(kc_table_setup setup, struct kc_tasks_in in, uint32_t ntasks,
                           kc_pairs_out<Key> out)
 {
@@ -385,17 +354,19 @@ static __global__ void __launch_bounds__(THREADS, blocks_wanted<Key, Table>())
 
 /* ---- launching ---- */
 
-/* The slab hash has an arena for each block; the number of blocks is limited so that about all
- * arenas fit in the L2. */
-enum { SLAB_ARENA_NBYTES = 160 << 10, SLAB_MAX_BLOCKS = 384 };
-
 template <class Key, class Table>
 static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup,
-                             const struct kc_tasks_in *in, size_t ntasks, size_t nblocks,
+                             const struct kc_tasks_in *in, size_t ntasks,
                              const kc_pairs_out<Key> *out, struct kc_error *err)
 {
+        static_assert(sizeof(block_state<Key>) +
+                                      Table::shared_nbytes({ Table::CAPACITY, NULL, 0 }) <=
+                              KC_GPU_BLOCK_SHARED_NBYTES,
+                      "a block has enough shared memory on every device");
         enum kc_status status;
         const size_t shared = Table::shared_nbytes(*setup);
+        const bool few = Table::ARENA_NBYTES != 0 && setup->capacity < ntasks;
+        const size_t nblocks = few ? setup->capacity : ntasks;
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_bins_kernel<Key, Table>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shared)));
@@ -412,43 +383,28 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err)
 {
-        using warpdrive = std::conditional_t<sizeof(Key) == 8, kc_warpdrive<Key, 1>, refs<Key>>;
-        static_assert(table_fits<Key, warpdrive>(KC_TABLE_WARPDRIVE) &&
-                              table_fits<Key, kc_linear<Key>>(KC_TABLE_LINEAR) &&
-                              table_fits<Key, kc_hopscotch<Key>>(KC_TABLE_HOPSCOTCH) &&
-                              table_fits<Key, kc_slab<Key>>(KC_TABLE_SLAB),
-                      "shared memory");
         const size_t n = last - first;
         struct kc_tasks_in these = *in;
         if (n == 0)
                 return KC_OK;
         these.tasks += first;
-        size_t nblocks = n;
-        auto *launch_it = launch<Key, warpdrive>;
-        if (kind == KC_TABLE_LINEAR)
-                launch_it = launch<Key, kc_linear<Key>>;
-        if (kind == KC_TABLE_HOPSCOTCH)
-                launch_it = launch<Key, kc_hopscotch<Key>>;
-        if (kind == KC_TABLE_SLAB) {
-                launch_it = launch<Key, kc_slab<Key>>;
-                nblocks = n < setup->capacity ? n : setup->capacity;
-        }
-        return launch_it(gpu, setup, &these, n, nblocks, out, err);
+        return kc_table_choose<Key>(kind, [&](auto type) {
+                using Table = typename decltype(type)::type;
+                return launch<Key, Table>(gpu, setup, &these, n, out, err);
+        });
 }
 
 template <class Key>
 void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
                           size_t *arena_nbytes)
 {
-        *setup = {};
-        *arena_nbytes = 0;
-        if (kind != KC_TABLE_SLAB) {
-                setup->capacity = table_capacity<Key>(kind);
-                return;
-        }
-        const uint32_t most = 4 * (uint32_t)gpu->nmultiprocessors;
-        setup->capacity = most < SLAB_MAX_BLOCKS ? most : (uint32_t)SLAB_MAX_BLOCKS;
-        setup->arena_nbytes = SLAB_ARENA_NBYTES;
+        *setup = kc_table_choose<Key>(kind, [&](auto type) {
+                using Table = typename decltype(type)::type;
+                const uint32_t narenas =
+                        std::min(4 * (uint32_t)gpu->nmultiprocessors, (uint32_t)Table::MAX_ARENAS);
+                const uint32_t capacity = Table::ARENA_NBYTES != 0 ? narenas : Table::CAPACITY;
+                return kc_table_setup{ capacity, NULL, Table::ARENA_NBYTES };
+        });
         *arena_nbytes = setup->capacity * setup->arena_nbytes;
 }
 

@@ -60,7 +60,7 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err);
 
-/* Choose the tables' setup, and report the device memory that they need, at most 64 MB for all: the
+/* Choose the tables' setup, and report the device memory that their arenas need: the
  * caller allocates *arena_nbytes into setup->arena. */
 template <class Key>
 void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,

@@ -62,6 +62,9 @@ uint64_t kc_gpu_counter_max_records(const struct kc_superkmer_setup *superkmers,
 template <class Key>
 size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps);
 
+/* Of these, most bytes for the arenas of the tables. */
+template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table);
+
 /* Most k-mers of a pass whose bins are of the usual size. */
 template <class Key> uint64_t kc_gpu_counter_max_nkmers();
 

@@ -2,14 +2,22 @@
  * The memory of a counter.
  */
 #include "gpu/count/count_internal.cuh"
+#include "gpu/count/tables.cuh"
 
 #include <new>
 
-/* Bins have up to 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table
- * ends up a third full, and even bins of distinct k-mers only need to be drained a few times. */
-template <class Key> static constexpr uint64_t bin_nkmers(enum kc_gpu_table table)
+template <class Key> static uint64_t bin_nkmers(enum kc_gpu_table table)
 {
-        return sizeof(Key) == 8 || table == KC_TABLE_WARPDRIVE ? 4096 : 2048;
+        return kc_table_choose<Key>(
+                table, [](auto type) { return (uint64_t) decltype(type)::type::BIN_NKMERS; });
+}
+
+template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table)
+{
+        return kc_table_choose<Key>(table, [](auto type) {
+                using Table = typename decltype(type)::type;
+                return (size_t)Table::MAX_ARENAS * Table::ARENA_NBYTES;
+        });
 }
 
 /* In a pass of more k-mers than this, bins have half as many k-mers: the commonest minimizers have
@@ -62,7 +70,7 @@ static sizes sizes_for(enum kc_gpu_table table, const struct kc_gpu_counter_caps
 template <class Key>
 size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
-        const size_t arenas = table == KC_TABLE_SLAB ? (size_t)64 << 20 : 0, other = 1 << 20;
+        const size_t arenas = kc_gpu_counter_arenas_nbytes<Key>(table), other = 1 << 20;
         sizes s = sizes_for<Key>(table, caps);
         return caps->nwords * sizeof(uint64_t) +
                2 * caps->npairs * (sizeof(Key) + sizeof(uint32_t)) +
@@ -164,6 +172,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 #define INSTANTIATE(Key) \
         template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t); \
         template uint64_t kc_gpu_counter_max_nkmers<Key>(); \
+        template size_t kc_gpu_counter_arenas_nbytes<Key>(enum kc_gpu_table); \
         template size_t kc_gpu_counter_nbytes<Key>(enum kc_gpu_table, \
                                                    const struct kc_gpu_counter_caps *); \
         template enum kc_status kc_gpu_counter_new<Key>( \

@@ -39,6 +39,15 @@ template <class Key, class Fold> struct kc_refs {
                 TAG_SHIFT = 15,
                 USED = 1 << (TAG_SHIFT - 1),
         };
+        enum : uint32_t {
+                CAPACITY = 2048,
+                BIN_NKMERS = 2 * CAPACITY,
+                MIN_BLOCKS = sizeof(Key) == 16   ? 6
+                             : sizeof(Key) == 24 ? 4
+                                                 : 3,
+                ARENA_NBYTES = 0,
+                MAX_ARENAS = 0,
+        };
         static_assert(
                 (int)Fold::MAX_SIZE << OFFSET_BITS <= (int)USED,
                 "a slot: | tag, of the hash | 1 | number of the stretch | offset |; 0 is free");

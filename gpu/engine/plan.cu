@@ -58,6 +58,13 @@ static uint64_t counter_max_nkmers(int k)
                              [](auto key) { return kc_gpu_counter_max_nkmers<decltype(key)>(); });
 }
 
+static size_t arenas_nbytes(const struct kc_gpu_plan_input *input)
+{
+        return kc_key_choose(input->superkmers->k, [&](auto key) {
+                return kc_gpu_counter_arenas_nbytes<decltype(key)>(input->table);
+        });
+}
+
 size_t kc_gpu_plan_counter_nbytes(const struct kc_gpu_plan_input *input,
                                   const struct kc_gpu_counter_caps *caps)
 {
@@ -272,7 +279,7 @@ static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err)
 {
-        const size_t fixed = (input->table == KC_TABLE_SLAB ? 2 * FIXED_MIB : FIXED_MIB) * MIB;
+        const size_t fixed = FIXED_MIB * MIB + arenas_nbytes(input);
         const size_t room = room_nbytes > fixed ? room_nbytes - fixed : 0;
         const bool rare = input->drops_rare;
         *caps = {};

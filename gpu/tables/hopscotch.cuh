@@ -34,6 +34,15 @@ KC_HD uint32_t kc_hopscotch_cell(uint32_t item)
 }
 
 template <class Key> struct kc_hopscotch {
+        enum : uint32_t {
+                CAPACITY = sizeof(Key) == 8 ? 1024 : 512, /* a slot is a word larger than those of
+                                                             other tables, but all can be filled */
+                BIN_NKMERS = 4 * CAPACITY,
+                MIN_BLOCKS = 0,
+                ARENA_NBYTES = 0,
+                MAX_ARENAS = 0,
+        };
+
         uint64_t *words;
         Key *keys;
         uint32_t *counts;

@@ -228,6 +228,12 @@ template <class Key> struct kc_slab {
                 MAX_LOOKS = 1 << 16, /* slab reads for one key: ample for chains and waiting */
                 AHEAD = 4,           /* slabs read at a time */
                 MAX_THREADS = 1024,
+
+                CAPACITY = 0,
+                BIN_NKMERS = sizeof(Key) == 8 ? 4096 : 2048,
+                MIN_BLOCKS = 0,
+                ARENA_NBYTES = 160 << 10,
+                MAX_ARENAS = 384, /* about all of them fit in the L2 */
         };
 
         /* A key in progress, readable by all lanes of its warp. */

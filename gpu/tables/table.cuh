@@ -3,6 +3,16 @@
  *
  * A table type T (kc_warpdrive, kc_linear, kc_hopscotch, kc_slab) has
  *
+ *      T::CAPACITY                 slots, a power of two, such that as many blocks as are wanted
+ *                                  fit on a multiprocessor; with arenas, 0
+ *      T::BIN_NKMERS               most k-mers that a bin should have. At usual coverage a table
+ *                                  ends up a third full, and even bins of distinct k-mers only need
+ *                                  to be drained a few times
+ *      T::MIN_BLOCKS               that should fit on a multiprocessor: as many as shared memory
+ *                                  allows, if that leaves a thread enough registers. 0: left to the
+ *                                  compiler
+ *      T::ARENA_NBYTES             device memory for each block of the grid, or 0
+ *      T::MAX_ARENAS               with arenas, at most so many blocks, which loop over the bins
  *      T::shared_nbytes(setup)     bytes of dynamic shared memory per block; constexpr
  *      T::T(setup, shared)         every thread of the block makes its own handle
  *      clear()                     by the whole block; a __syncthreads() follows
@@ -15,7 +25,8 @@
  *      get(place, &key, &count)    the pair in a place; false if it is empty
  *
  * A cleared table has room for at least one key per lane, so draining always makes progress. The
- * caller ensures that the sum of the counts since the last clear() stays below 2^32 - 1.
+ * caller ensures that the sum of the counts since the last clear() stays below 2^32 - 1. The types
+ * that the counter uses are listed in gpu/count/tables.cuh.
  */
 #ifndef KC_GPU_TABLES_TABLE_CUH
 #define KC_GPU_TABLES_TABLE_CUH
@@ -23,8 +34,8 @@
 #include "gpu/device/key.cuh"
 
 struct kc_table_setup {
-        uint32_t capacity; /* slots, a power of two; slab hash: number of blocks with an arena */
-        void *arena;       /* slab hash: device memory, arena_nbytes for each block of the grid */
+        uint32_t capacity; /* slots; with arenas: how many there are */
+        void *arena;       /* device memory, arena_nbytes for each block of the grid; or NULL */
         size_t arena_nbytes;
 };
 

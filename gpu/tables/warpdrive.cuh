@@ -148,6 +148,15 @@ __device__ kc_key_wide<N> kc_group_shfl(const Group &group, kc_key_wide<N> key, 
 
 template <class Key, int G> struct kc_warpdrive {
         enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that fits in none is refused */
+        enum : uint32_t {
+                CAPACITY = sizeof(Key) == 8 ? 2048 : 1024,
+                BIN_NKMERS = 2 * CAPACITY,
+                MIN_BLOCKS = sizeof(Key) == 8    ? 6
+                             : sizeof(Key) == 16 ? 5
+                                                 : 0,
+                ARENA_NBYTES = 0,
+                MAX_ARENAS = 0,
+        };
 
         kc_slots<Key> slots;
         uint32_t capacity;
