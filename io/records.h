@@ -64,7 +64,9 @@ enum kc_record_flags {
  * a FASTQ record longer than record_max. Pieces follow each other. If a piece has bases and is not
  * the first, it begins with the last `overlap` bases before it, or with fewer if the sequence
  * begins, or has a letter that is not a base, just before those. How a record is divided may depend
- * on the number of threads; what its pieces hold together does not.
+ * on the number of threads; what its pieces hold together does not. Whoever decides about whole
+ * records passes what it knows from piece to piece in the turn of the batches, until
+ * KC_RECORD_ENDS.
  *
  * `text` is the record as it was read, with its line ends and its other blanks. The texts of all
  * records, one after the other, are the text of the file from its first record on; only blank lines
@@ -118,7 +120,8 @@ enum kc_status kc_records_open(struct kc_records **records, const char *path,
 /*
  * Get the next batch, from any of nthreads threads. batch->n is 0 at the end. KC_EINPUT, with the
  * file and the record or the place in the message; KC_EIO, KC_ENOMEM. After a failure, each call
- * for records that come after it in the file fails in the same way.
+ * for records that come after it in the file fails in the same way. The stream knows no job: the
+ * caller looks for its cancellation between batches, and advances it by batch->input_nbytes.
  */
 enum kc_status kc_records_next(struct kc_records *records, struct kc_record_batch *batch,
                                struct kc_error *err);
@@ -154,8 +157,10 @@ enum kc_status kc_mates_open(struct kc_mates **mates, const char *first, const c
 
 /*
  * Get the next pairs, from any thread that has released its previous ones; pairs->n is 0 at the
- * end. The names of mates are not compared. As kc_records_next; also KC_EINPUT if one file has
- * fewer records than the other, an interleaved file an odd number, or a record comes in pieces.
+ * end. The names of mates are not compared, and each record of an alignment file counts, secondary
+ * ones (KC_RECORD_REPEATED) too, so do not read mates from a file that has any. As
+ * kc_records_next; also KC_EINPUT if one file has fewer records than the other, an interleaved file
+ * an odd number, or a record comes in pieces.
  */
 enum kc_status kc_mates_next(struct kc_mates *mates, struct kc_mate_batch *pairs,
                              struct kc_error *err);

@@ -1,5 +1,6 @@
 /*
- * The sequence batch: the only thing that passes from io/ to an engine.
+ * The sequence batch: how sequences pass from io/ to an engine (kmer/stored.h: files that a device
+ * reads itself).
  *
  * A batch holds segments: uninterrupted stretches of usable bases, each at least k long (the reader
  * drops shorter ones). Reads are cut into segments at letters outside ACGTU and at bases below the

@@ -1,5 +1,5 @@
 /*
- * The sorted run: the only thing that leaves an engine.
+ * The sorted run: what leaves an engine.
  *
  * A run is the distinct k-mers of the input in ascending order, each with its count. It leaves the
  * engine in parts, ordered by their numbers, not by time, so that threads can sort, encode and

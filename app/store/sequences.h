@@ -1,5 +1,6 @@
 /*
- * Files of sequences whose k-mers are looked up or removed: FASTA, FASTQ or lines.
+ * Files of sequences whose k-mers query and remove ask for: FASTA, FASTQ or lines, read by one
+ * thread. Threads that share a file use io/records.h itself.
  */
 #ifndef APP_STORE_SEQUENCES_H
 #define APP_STORE_SEQUENCES_H

@@ -1,5 +1,5 @@
 /*
- * Limits of the CUDA engine, and its tables: what gpu/gpu.h and the rooms below it have in common.
+ * Limits of the CUDA engine, and its tables: what gpu/gpu.h and the rooms in gpu/ have in common.
  */
 #ifndef KC_GPU_DEVICE_LIMITS_H
 #define KC_GPU_DEVICE_LIMITS_H

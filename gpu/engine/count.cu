@@ -1,6 +1,7 @@
 /*
- * Counting: the steps of the driver. Memory for the stages is in memory.cu, the threads are in
- * crew.cu.
+ * Counting: the steps of the driver, in order. Reading is in reading.cu, the passes of each device
+ * in followers.cu, merging and output in merging.cu, memory for the stages in memory.cu, and the
+ * threads are in crew.cu.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh

@@ -60,7 +60,7 @@ struct gpu_engine;
 /* What a device counts with, and what it has counted, for one k. */
 struct gpu_counting {
         struct gpu_engine *engine;
-        int device; /* index, as listed */
+        int device; /* CUDA's index */
         struct kc_gpu *gpu;
         struct kc_gpu_kept *kept; /* all reads: in->kept, or a share in those of all devices */
         struct kc_gpu_counter_caps caps; /* of the counter */
@@ -107,7 +107,9 @@ template <class Key> struct gpu_engine_of : gpu_engine {
 
 /* ---- the devices' reads ---- */
 
-/* Device 0 is the first one. */
+/* Devices are numbered 0 (the driver's), 1, ... in the order in which they are listed: follower i
+ * drives device i + 1, which is member i + 1 of a merge. Only gpu_counting.device is CUDA's
+ * index. */
 static inline const struct kc_gpu *kc_engine_device_of(const struct gpu_input *in, int device)
 {
         return device == 0 ? &in->session.gpu : &in->others[device - 1].gpu;

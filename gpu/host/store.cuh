@@ -1,6 +1,6 @@
 /*
  * Storage on the host for what does not fit in device memory: chunks of pinned memory while the
- * store may pin more, otherwise regions of an unlinked file.
+ * store may pin more, otherwise regions of a nameless file.
  *
  * Allocating pinned memory is slow, so the store allocates it on demand and reuses it. Most of the
  * time goes into clearing pages, so the store uses huge pages, and several threads touch them

@@ -1,8 +1,8 @@
 /*
  * Keeps the reads until the input ends, packed in chunks: on the device, then in pinned host
- * memory, then in an unlinked file. Reads take 0.26 bytes a base, but their k-mers at least five
+ * memory, then in a nameless file. Reads take 0.26 bytes a base, but their k-mers at least five
  * bytes each. So the input is counted in passes over the reads that are kept, and each pass counts
- * some of the bins.
+ * the k-mers of some of the points.
  *
  *      put  put  put  end    (next  next  next)  (next  next  next)  ...
  *                             pass 0              pass 1
@@ -23,7 +23,7 @@ struct kc_gpu_kept_setup {
         size_t max_nspans;
         size_t device_nbytes; /* most device memory for chunks */
         size_t host_nbytes;   /* most pinned host memory; 0 is valid */
-        const char *tmp_dir;  /* folder of the unlinked file that holds the rest */
+        const char *tmp_dir;  /* folder of the nameless file that holds the rest */
         int nthreads;         /* threads it may use briefly to allocate host memory */
         struct kc_gate *gate; /* checked for cancellation during long work; may be NULL */
         const struct kc_superkmer_setup *others; /* [nothers] for the other k */

@@ -1,8 +1,9 @@
 /*
- * The LSM of runs: every batch yields a run. Runs of similar length are merged, summing counts, so
- * that there are never more than a few and each pair is merged O(log(number of batches)) times.
+ * The LSM of runs: every pass yields a run, or several. Runs of similar length are merged, summing
+ * counts, so that there are never more than a few and each pair is merged O(log(number of runs))
+ * times.
  * What does not fit in device memory is encoded (gpu/runs/coded_run.cuh) and goes to pinned host
- * memory, then to unlinked files. Finally all runs are merged range by range.
+ * memory, then to nameless files. Finally all runs are merged range by range.
  *
  * Source: Ashkiani et al., GPU LSM (2018), sections III-IV, with the sum of counts in place of
  * replacement and runs of any length in place of b * 2^i.
@@ -19,7 +20,7 @@ template <class Key> struct kc_gpu_lsm;
 struct kc_gpu_lsm_setup {
         size_t host_nbytes;   /* pinned host memory it may use for runs; 0 is valid. The 8 MiB of
                                  stages for file I/O are extra */
-        const char *tmp_dir;  /* folder of the unlinked files that hold the rest */
+        const char *tmp_dir;  /* folder of the nameless files that hold the rest */
         int nthreads;         /* threads it may use briefly to allocate host memory; 0 is 1 */
         size_t chunk_nbytes;  /* of a chunk of a run on the host; 0: chosen to suit host_nbytes */
         struct kc_gate *gate; /* checked for cancellation during long work; may be NULL */

@@ -2,7 +2,7 @@
  * The index of a run while its blocks are being written: entries in, whole pages at the end.
  *
  * For a billion k-mers, first k-mers and offsets take 16 MB, and would grow with the file in spite
- * of the memory limit. So what exceeds 256 KiB goes to an unnamed file in the output's folder. The
+ * of the memory limit. So what exceeds 256 KiB goes to a nameless file in the output's folder. The
  * checksums, which become known after the entries and in any order, stay in memory: 8 bytes per
  * 1024 k-mers.
  */
