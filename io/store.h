@@ -255,8 +255,8 @@ enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
  * that lookups of nearby k-mers are cheap); a store may have many. Close it before the store; NULL
  * is fine.
  * kc_lookup_count: *count of one k-mer in the form the store keeps (canonical unless stranded),
- * summed over the runs; 0 if absent. Reads only the blocks it needs, but k-mers in random order need
- * one each: to look up many, sort them first. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
+ * summed over the runs; 0 if absent. Reads only the blocks it needs, but k-mers in random order
+ * need one each: to look up many, sort them first. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  */
 struct kc_lookup;
 enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,

@@ -159,7 +159,7 @@ template <class Key> static enum kc_status count_share(void *ctx, int number, st
         KC_TRY(use(s, err));
         s->kept = all->kept;
         if (number > 0)
-                KC_TRY(kc_gpu_kept_share(&s->kept, s->gpu, &reads, 1, SIZE_MAX, err));
+                KC_TRY(kc_gpu_kept_join(&s->kept, s->gpu, &reads, 1, SIZE_MAX, err));
         most.nrecords = kc_gpu_counter_max_records(&all->superkmers, &s->caps, s->kept);
         most.nkmers = s->caps.nkmers;
         npasses = kc_gpu_plan_passes(all->loads, &s->share, &most, passes);

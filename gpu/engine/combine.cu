@@ -252,8 +252,7 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
                                     struct kc_decode_range<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> joined {
-        };
+        kc_gpu_run<Key> joined = {};
         int trace = kc_gpu_trace_begin(c->crew.trace, "join", c->nranges, NULL);
         KC_TRY(decode(c, in, range, err));
         set_leaves(c, in);
@@ -271,8 +270,7 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
         enum kc_status status;
         struct kc_join_range in;
         struct kc_decode_range<Key> range;
-        const struct kc_gpu_run<Key> none {
-        };
+        const kc_gpu_run<Key> none = {};
         kc_job_begin_stage(c->crew.job, KC_STAGE_ORDER,
                            c->source->npairs / c->parts.part_pairs + 1);
         for (;; c->nranges++) {
@@ -355,8 +353,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
                                    struct kc_join_totals *totals, struct kc_gpu_report *report,
                                    struct kc_error *err)
 {
-        struct combiner<Key> c {
-        };
+        combiner<Key> c = {};
         struct kc_gpu_session session;
         c.source = source;
         c.crew.params = params;

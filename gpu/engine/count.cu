@@ -467,8 +467,7 @@ template <class Key>
 static enum kc_status count_with(struct gpu_input *in, int number, struct kc_count_task *task,
                                  struct kc_gpu_report *report, struct kc_error *err)
 {
-        struct gpu_engine_of<Key> e {
-        };
+        gpu_engine_of<Key> e = {};
         e.params = *in->params;
         e.params.k = task->k;
         e.in = in;

@@ -118,9 +118,9 @@ static enum kc_status plan_share(struct gpu_engine *e, struct gpu_counting *c,
         return kc_gpu_plan_counter(&input, room - std::min(room, streaming), &c->caps, err);
 }
 
-/* Take a share in the reads of all devices. */
-static enum kc_status share_reads(struct gpu_engine *e, struct gpu_counting *c,
-                                  size_t device_nbytes, struct kc_error *err)
+/* Use the reads of all devices. */
+static enum kc_status join_reads(struct gpu_engine *e, struct gpu_counting *c, size_t device_nbytes,
+                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_kept_source sources[KC_GPU_MAX_DEVICES];
@@ -134,7 +134,7 @@ static enum kc_status share_reads(struct gpu_engine *e, struct gpu_counting *c,
                 sources[n++] = { kc_engine_reads_of(e->in, i),
                                  gpu != c->gpu ? &c->links[i] : NULL };
         }
-        KC_TRY(kc_gpu_kept_share(&c->kept, c->gpu, sources, n, device_nbytes, err));
+        KC_TRY(kc_gpu_kept_join(&c->kept, c->gpu, sources, n, device_nbytes, err));
 out:
         return status;
 }
@@ -146,7 +146,7 @@ static enum kc_status take_share_memory(struct gpu_engine_of<Key> *e,
                                         size_t device_nbytes, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(share_reads(e, c, device_nbytes, err));
+        KC_TRY(join_reads(e, c, device_nbytes, err));
         KC_TRY(plan_share(e, c, total, err));
         KC_TRY(kc_engine_make_counter(e, c, err));
         KC_TRY(kc_engine_make_lsm(e, c, err));

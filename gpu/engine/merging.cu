@@ -35,9 +35,9 @@ void kc_engine_expect_counted(const struct gpu_engine *e, const struct kc_gpu_co
                               uint64_t npairs)
 {
         const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
-        if (sink->expect != NULL && npairs > nvague)
-                sink->expect(sink->ctx, npairs - nvague);
+        const uint64_t nprovisional = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
+        if (sink->expect != NULL && npairs > nprovisional)
+                sink->expect(sink->ctx, npairs - nprovisional);
 }
 
 template <class Key> static uint64_t count_pairs(const struct gpu_engine_of<Key> *e)

@@ -502,9 +502,9 @@ static bool can_fetch(const struct kc_gpu_kept *kept, size_t device_nbytes)
         return nbytes <= device_nbytes && kept->nchunks <= MOST_ON_DEVICE;
 }
 
-enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **out, struct kc_gpu *gpu,
-                                 const struct kc_gpu_kept_source *sources, int nsources,
-                                 size_t device_nbytes, struct kc_error *err)
+enum kc_status kc_gpu_kept_join(struct kc_gpu_kept **out, struct kc_gpu *gpu,
+                                const struct kc_gpu_kept_source *sources, int nsources,
+                                size_t device_nbytes, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_kept *kept = (struct kc_gpu_kept *)calloc(1, sizeof *kept);

@@ -61,9 +61,9 @@ struct kc_gpu_kept_source {
  *            freed
  * KC_ENOMEM, KC_EDEVICE, KC_EIO.
  */
-enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
-                                 const struct kc_gpu_kept_source *sources, int nsources,
-                                 size_t device_nbytes, struct kc_error *err);
+enum kc_status kc_gpu_kept_join(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
+                                const struct kc_gpu_kept_source *sources, int nsources,
+                                size_t device_nbytes, struct kc_error *err);
 
 /* About how many bytes of device memory kc_gpu_kept_new allocates. */
 size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks);

@@ -322,8 +322,7 @@ static enum kc_status put_pieces(struct kc_gpu_emitter<Key> *e, struct emit_lane
                                  const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_gpu_run<Key> piece = {
-        };
+        kc_gpu_run<Key> piece = {};
         for (size_t first = 0; first < range->n; first += piece.n) {
                 const size_t left = range->n - first;
                 piece.kmers = range->kmers + first;
@@ -467,8 +466,7 @@ enum kc_status kc_gpu_emitter_end_turns(struct kc_gpu_emitter<Key> *e, uint64_t 
                                         struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_gpu_run<Key> none = {
-        };
+        const kc_gpu_run<Key> none = {};
         struct emit_turn<Key> end;
         KC_TRY(take_turn(e, e->lanes[0], nturns, &end, err));
         KC_TRY(put(e, e->lanes[0], &none, err));

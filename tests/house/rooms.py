@@ -51,11 +51,14 @@ def floors(rows):
     """How many floors the rooms stand on, each above all that it may include; then the rooms that
     stand on none, because they are in a cycle or between two."""
     rest, n = {room: below(room, rows) for room in rows}, 0
-    while floor := {room for room in rest if not rest[room] & rest.keys()}:
+    while True:
+        floor = {room for room in rest if not rest[room] & rest.keys()}
+        if not floor:
+            break
         rest = {room: rest[room] for room in rest.keys() - floor}
         n += 1
-    while unused := rest.keys() - set().union(*rest.values()):
-        rest = {room: rest[room] for room in rest.keys() - unused}
+    while rest.keys() - set().union(*rest.values()):
+        rest = {room: rest[room] for room in rest.keys() & set().union(*rest.values())}
     return n, sorted(rest)
 
 
@@ -65,6 +68,8 @@ def headers_of(path):
 
 
 def violations(rows):
+    """Includes that the table does not allow, and what it allows although no file needs it."""
+    needed = {room: set() for room in rows}
     for path in files(SOURCE, sorted({room.split("/")[0] for room in rows})):
         folder = str(path.relative_to(SOURCE).parent)
         room = room_of(folder, rows)
@@ -74,8 +79,14 @@ def violations(rows):
                 yield f"{folder}/{path.name}: {header} is not a path from the root"
             elif room is None:
                 yield f"{folder}/{path.name}: its folder is in no room"
-            elif target != folder and not {room_of(target, rows), header} & rows[room]:
-                yield f"{folder}/{path.name} includes {header}, which {room} may not"
+            elif target != folder:
+                used = {room_of(target, rows), header} & rows[room]
+                needed[room] |= used
+                if not used:
+                    yield f"{folder}/{path.name} includes {header}, which {room} may not"
+    for room, allowed in rows.items():
+        for name in sorted(allowed - needed[room]):
+            yield f"{room} may include {name}, but does not"
 
 
 def main():

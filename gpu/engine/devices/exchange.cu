@@ -113,8 +113,7 @@ enum kc_status kc_gpu_exchange_begin(struct kc_gpu_exchange<Key> *x, size_t usua
                                      struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_deal_member<Key> listed[KC_GPU_MAX_DEVICES] = {
-        };
+        kc_deal_member<Key> listed[KC_GPU_MAX_DEVICES] = {};
         size_t n = 0;
         for (int i = 0; i < KC_GPU_MAX_DEVICES; i++)
                 if (x->members[i].takes_part) {

@@ -172,7 +172,7 @@ static void check_shared(const std::vector<letters> &segments, const counting &h
         kc_gpu_kept_end(kept);
         expect_ok(kc_gpu_link_open(&link, &gpu, &other, &err), &err);
         const struct kc_gpu_kept_source sources[] = { { own, NULL }, { kept, &link } };
-        expect_ok(kc_gpu_kept_share(&share, &other, sources, 2, share_nbytes, &err), &err);
+        expect_ok(kc_gpu_kept_join(&share, &other, sources, 2, share_nbytes, &err), &err);
         assert_int_equal(kc_gpu_kept_pass_nbytes(share) > 0,
                          share_nbytes == 0 || kc_gpu_kept_pass_nbytes(kept) > 0 ||
                                  kc_gpu_kept_pass_nbytes(own) > 0);
