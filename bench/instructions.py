@@ -46,7 +46,8 @@ def skip(why):
 def advised(complaints):
     """What a guard passes to sys.exit: the complaints, or 0."""
     lines = list(complaints)
-    return "\n".join([*lines, "If this is meant: CONTRIBUTING.md, Guards of speed"]) if lines else 0
+    hint = "If this is intended, see CONTRIBUTING.md, Guards of speed"
+    return "\n".join([*lines, hint]) if lines else 0
 
 
 def compiler(build):
@@ -135,11 +136,11 @@ def compare(found, last):
             now, before = sum(functions.values()), last[name][stage]
             if now > before * GROWTH and now > before + LEAST_GROWTH:
                 dearest = sorted(functions, key=functions.get, reverse=True)[:5]
-                yield f"{name}: {stage} takes {now:.2f} instructions a base, more than " \
+                yield f"{name}: {stage} takes {now:.2f} instructions per base, more than " \
                       f"{before:.2f}; most of them in " + \
                       ", ".join(f"{function} {functions[function]:.2f}" for function in dearest)
             elif now < before / GROWTH and now < before - LEAST_GROWTH:
-                print(f"{name}: {stage} takes {now:.2f} instructions a base, less than "
+                print(f"{name}: {stage} takes {now:.2f} instructions per base, less than "
                       f"{before:.2f}: record it with bench/instructions.sh BUILD --record")
 
 

@@ -13,9 +13,9 @@ cd "$(dirname "$0")/.."
 folder=${KCOUNT_BUILD:-build}
 install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 install_if_possible "${PEER_PACKAGES[@]}"
-TIMEFORMAT='The build took %R s, of processors %U s in user and %S s in system mode.'
+TIMEFORMAT='The build took %R s (CPU: %U s user, %S s system).'
 time build_tests "$folder" "$@"
 # One more than there are processors: some tests wait for a signal, a lock or the disk.
-TIMEFORMAT='The tests took %R s, of processors %U s in user and %S s in system mode.'
+TIMEFORMAT='The tests took %R s (CPU: %U s user, %S s system).'
 time (cd "$folder" && ctest --output-on-failure --parallel $(($(nproc) + 1))) |
         python3 scripts/slowest.py

@@ -62,7 +62,7 @@ struct gpu_counting {
         struct gpu_engine *engine;
         int device; /* CUDA's index */
         struct kc_gpu *gpu;
-        struct kc_gpu_kept *kept; /* all reads: in->kept, or those of all devices, joined */
+        struct kc_gpu_kept *kept;        /* all reads: in->kept, or those of all devices, joined */
         struct kc_gpu_counter_caps caps; /* of the counter */
         struct kc_gpu_counted counted;
         uint64_t npasses;

@@ -99,8 +99,8 @@ static enum kc_status check_whole(const struct side *side, const struct kc_recor
         for (int i = 0; i < 2; i++)
                 if ((ends[i]->flags & KC_RECORD_WHOLE) != KC_RECORD_WHOLE)
                         return kc_fail(err, KC_EINPUT,
-                                       "%s: record %llu is too long for one of a pair", side->name,
-                                       (unsigned long long)ends[i]->number + 1);
+                                       "%s: record %llu is too long to be one of a pair",
+                                       side->name, (unsigned long long)ends[i]->number + 1);
         return KC_OK;
 }
 

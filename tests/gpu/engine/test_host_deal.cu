@@ -249,7 +249,7 @@ static void test_votes(void **)
         }
 }
 
-/* Who comes late hears the last proposal, once. */
+/* A follower that comes late hears the last proposal, once. */
 static void test_late_follower(void **)
 {
         struct table t;

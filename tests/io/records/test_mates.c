@@ -165,7 +165,7 @@ static void test_refused(void **state)
         static const char *const bad[] = { ">a\nAC\n>b\nA C\n",
                                            ">a\nACGTACGTACGTACGTACGTACGTACGTACGT\n>b\nA\n" };
         static const char *const says[] = { "bad: line 4 is not a sequence",
-                                            "bad: record 1 is too long for one of a pair" };
+                                            "bad: record 1 is too long to be one of a pair" };
         write_file(paths[0], ">a\nAC\n>b\nAC\n", 12);
         for (int i = 0; i < 2; i++) {
                 const struct kc_records_options options = { .nthreads = 3, .chunk_nbytes = 20 };
