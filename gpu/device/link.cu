@@ -70,16 +70,19 @@ enum kc_status kc_gpu_link_wait(struct kc_gpu_link *link, cudaEvent_t event, str
         return link->is_direct ? KC_OK : KC_CUDA(cudaStreamWaitEvent(link->reading, event, 0));
 }
 
-/* Copy one piece through a stage, once the piece before it has left that stage. */
+/* Copy one piece through a stage, once the piece before it has left that stage. The memory of a pool
+ * may be copied only while a device that has access to it is current, whatever the stream. */
 static enum kc_status copy_piece(struct kc_gpu_link *link, int stage, uint8_t *to,
                                  const uint8_t *from, size_t n, cudaStream_t stream,
                                  struct kc_error *err)
 {
         enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(link->from->device)));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(link->reading, link->empty[stage], 0)));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(link->stages[stage], from, n, cudaMemcpyDeviceToHost,
                                        link->reading)));
         KC_TRY(KC_CUDA(cudaEventRecord(link->full[stage], link->reading)));
+        KC_TRY(KC_CUDA(cudaSetDevice(link->to->device)));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, link->full[stage], 0)));
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(to, link->stages[stage], n, cudaMemcpyHostToDevice, stream)));
@@ -92,13 +95,16 @@ out:
 static enum kc_status copy_staged(struct kc_gpu_link *link, uint8_t *to, const uint8_t *from,
                                   size_t n, cudaStream_t stream, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status;
+        int current = link->to->device;
+        KC_TRY(KC_CUDA(cudaGetDevice(&current)));
         for (size_t at = 0; at < n; at += STAGE_NBYTES) {
                 KC_TRY(copy_piece(link, link->next_stage, to + at, from + at,
                                   std::min(n - at, STAGE_NBYTES), stream, err));
                 link->next_stage = (link->next_stage + 1) % KC_LINK_NSTAGES;
         }
 out:
+        (void)cudaSetDevice(current);
         return status;
 }
 

@@ -509,18 +509,19 @@ static enum place_of_memory place_of(int device, const void *memory, size_t nbyt
         return range == NULL ? ON_HOST : may_access(device, *range) ? ACCESSIBLE : INACCESSIBLE;
 }
 
-/* Memory that is not pinned is read before this returns, and written as well. */
+/* Memory that is not pinned is read before this returns, and written as well. Both the stream's
+ * device and the thread's current one need access, as two H200 have shown. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-        const int device = emulator::device_of(stream);
         if (nbytes == 0)
                 return cudaSuccess;
-        if (place_of(device, to, nbytes) !=
-                    (kind != cudaMemcpyDeviceToHost ? ACCESSIBLE : ON_HOST) ||
-            place_of(device, from, nbytes) !=
-                    (kind != cudaMemcpyHostToDevice ? ACCESSIBLE : ON_HOST))
-                return note(cudaErrorInvalidValue);
+        for (int device : { emulator::device_of(stream), emulator::current_device() })
+                if (place_of(device, to, nbytes) !=
+                            (kind != cudaMemcpyDeviceToHost ? ACCESSIBLE : ON_HOST) ||
+                    place_of(device, from, nbytes) !=
+                            (kind != cudaMemcpyHostToDevice ? ACCESSIBLE : ON_HOST))
+                        return note(cudaErrorInvalidValue);
         if (kind == cudaMemcpyHostToDevice && !is_pinned(from, nbytes)) {
                 const char *bytes = (const char *)from;
                 std::vector<char> copy(bytes, bytes + nbytes);

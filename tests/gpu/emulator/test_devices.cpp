@@ -77,8 +77,10 @@ static void close_pair(struct pair *pair)
 static void expect_bytes(struct pair *pair, int i, char expected)
 {
         char bytes[N];
+        EXPECT(cudaSetDevice(i));
         EXPECT(cudaMemcpyAsync(bytes, pair->memory[i], N, cudaMemcpyDeviceToHost,
                                pair->streams[i]));
+        EXPECT(cudaSetDevice(0));
         for (char byte : bytes)
                 assert_int_equal(byte, expected);
 }
@@ -164,6 +166,11 @@ static void copies_need_access(void **state)
         assert_int_equal(
                 cudaMemcpyPeerAsync(pair.memory[1], 1, pair.memory[0], 0, N, pair.streams[0]),
                 cudaErrorInvalidValue);
+        char bytes[N];
+        assert_int_equal(
+                cudaMemcpyAsync(bytes, pair.memory[1], N, cudaMemcpyDeviceToHost, pair.streams[1]),
+                cudaErrorInvalidValue); /* device 0 is the current one */
+        expect_bytes(&pair, 1, 'b');
         assert_int_equal(give_access(&pair, 0), cudaErrorIllegalAddress); /* too late */
         close_pair(&pair);
         open_pair(&pair, true);

@@ -71,11 +71,13 @@ static void wait_for_sender(struct kc_links *links, uint8_t last)
 {
         const size_t n = test_size((size_t)1 << 20);
         struct kc_gpu *sender = &links->gpus[1], *receiver = &links->gpus[0];
+        expect_ok(kc_links_use(links, 1, err), err);
         uint8_t *source = up(sender, std::vector<uint8_t>(n));
-        uint8_t *target = up(receiver, std::vector<uint8_t>(n));
-        const struct kc_links_copy copy = { 1, 0, source, target, n };
         for (uint8_t i = 0; i <= last; i++)
                 expect_ok(KC_CUDA(cudaMemsetAsync(source, i, n, sender->stream)), err);
+        expect_ok(kc_links_use(links, 0, err), err);
+        uint8_t *target = up(receiver, std::vector<uint8_t>(n));
+        const struct kc_links_copy copy = { 1, 0, source, target, n };
         expect_ok(kc_links_exchange(links, &copy, 1, err), err);
         assert_true(down(receiver, target, n, n) == std::vector<uint8_t>(n, last));
         kc_gpu_delete(sender, source, n);
