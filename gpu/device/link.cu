@@ -70,8 +70,8 @@ enum kc_status kc_gpu_link_wait(struct kc_gpu_link *link, cudaEvent_t event, str
         return link->is_direct ? KC_OK : KC_CUDA(cudaStreamWaitEvent(link->reading, event, 0));
 }
 
-/* Copy one piece through a stage, once the piece before it has left that stage. The memory of a pool
- * may be copied only while a device that has access to it is current, whatever the stream. */
+/* Copy one piece through a stage, once the piece before it has left that stage. The memory of a
+ * pool may be copied only while a device that has access to it is current, whatever the stream. */
 static enum kc_status copy_piece(struct kc_gpu_link *link, int stage, uint8_t *to,
                                  const uint8_t *from, size_t n, cudaStream_t stream,
                                  struct kc_error *err)
