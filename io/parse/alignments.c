@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_HTS_THREADS = 4 };
+
 struct kc_alignments {
         const char *name;
         struct kc_input input; /* what htslib reads; htslib owns a regular file's descriptor */
@@ -177,7 +179,8 @@ static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc
                 return KC_OK;
         KC_TRY(check_cram(a, err));
         KC_TRY(kc_cram_stay_local(a->file, err));
-        if (nthreads > 0 && hts_set_threads(a->file, nthreads) != 0)
+        nthreads = nthreads < MAX_HTS_THREADS ? nthreads : MAX_HTS_THREADS;
+        if (nthreads > 1 && hts_set_threads(a->file, nthreads) != 0)
                 return kc_fail(err, KC_ENOMEM, "%s: htslib cannot start %d threads", a->name,
                                nthreads);
         if (a->fields != KC_FIELDS_ALL &&

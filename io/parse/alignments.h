@@ -18,7 +18,7 @@ enum kc_alignment_fields { KC_FIELDS_BASES, KC_FIELDS_QUALITIES, KC_FIELDS_ALL }
 
 /*
  * Open an input, which moves into *alignments (also on failure). KC_EINPUT, KC_EIO, KC_ENOMEM.
- *   nthreads  threads that htslib may start to decode CRAM; 0: none
+ *   nthreads  that use it; htslib starts up to 4 of its own to decode CRAM, none for one
  */
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
                                   enum kc_alignment_fields fields, int nthreads,

@@ -3,8 +3,6 @@
 #include "io/input/damage.h"
 #include "io/parse/cut.h"
 
-enum { MAX_HTS_THREADS = 4 };
-
 /* What may be held of a record: its share of the memory. */
 static struct kc_limits limits_of(const struct kc_file_options *options)
 {
@@ -153,10 +151,9 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                         cut_out(file, &found, &ends);
                 return status;
         }
-        int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in,
                                   options->min_quality > 0 ? KC_FIELDS_QUALITIES : KC_FIELDS_BASES,
-                                  nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);
+                                  options->nworkers, options->chunk_nbytes, err);
 }
 
 bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk)

@@ -14,6 +14,12 @@ static inline bool kc_line_is_blank(uint8_t c)
         return c == ' ' || c == '\t';
 }
 
+/* A blank, or a part of a line's end. */
+static inline bool kc_line_is_space(uint8_t c)
+{
+        return kc_line_is_blank(c) || c == '\n' || c == '\r';
+}
+
 /* The number of letters in a complete line [n], where n excludes the line feed. */
 static inline size_t kc_line_nletters(const uint8_t *line, size_t n)
 {

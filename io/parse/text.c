@@ -72,7 +72,7 @@ static void skip_blank(struct kc_chunk *chunk, struct cut *cut)
 {
         while (chunk->text < chunk->end) {
                 uint8_t c = chunk->buffer[chunk->text];
-                if (c != '\n' && c != '\r' && c != ' ' && c != '\t')
+                if (!kc_line_is_space(c))
                         break;
                 cut->fastq.nlines -= c == '\n';
                 chunk->text++;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_NBYTES = 512 << 10, MAX_HTS_THREADS = 4, MIN_INFLATERS = 3 };
+enum { CHUNK_NBYTES = 512 << 10, MIN_INFLATERS = 3 };
 
 struct kc_records {
         struct kc_source *source; /* of text */
@@ -225,10 +225,9 @@ static enum kc_status open_alignments(struct kc_records *records, struct kc_inpu
                                       struct kc_error *err)
 {
         const struct kc_records_options *options = &records->text.options;
-        const int n = options->nthreads < MAX_HTS_THREADS ? options->nthreads : MAX_HTS_THREADS;
         if (options->accepted & KC_RECORDS_ALIGNMENTS)
-                return kc_alignments_open(&records->alignments, in, KC_FIELDS_ALL, n > 1 ? n : 0,
-                                          options->chunk_nbytes, err);
+                return kc_alignments_open(&records->alignments, in, KC_FIELDS_ALL,
+                                          options->nthreads, options->chunk_nbytes, err);
         kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "samtools fasta FILE",
                        "%s is SAM, BAM or CRAM, which kcount reads only to count", in->name);
         kc_input_close(in);

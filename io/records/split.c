@@ -11,22 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_end(uint8_t c)
-{
-        return kc_line_is_blank(c) || c == '\n' || c == '\r';
-}
-
 /* Where the last letter of [from, to) ends. */
 static size_t strip(const uint8_t *buffer, size_t from, size_t to)
 {
-        while (to > from && is_end(buffer[to - 1]))
+        while (to > from && kc_line_is_space(buffer[to - 1]))
                 to--;
         return to;
 }
 
-static size_t skip_ends(const uint8_t *buffer, size_t from, size_t to)
+static size_t skip_spaces(const uint8_t *buffer, size_t from, size_t to)
 {
-        while (from < to && is_end(buffer[from]))
+        while (from < to && kc_line_is_space(buffer[from]))
                 from++;
         return from;
 }
@@ -53,7 +48,7 @@ static size_t last_header(const uint8_t *buffer, size_t begin, size_t from, size
 
 static size_t first_header(const uint8_t *buffer, size_t from, size_t to)
 {
-        from = skip_ends(buffer, from, to);
+        from = skip_spaces(buffer, from, to);
         while (from < to && buffer[from] != '>') {
                 const uint8_t *eol = memchr(buffer + from, '\n', to - from);
                 from = eol == NULL ? to : (size_t)(eol - buffer) + 1;
@@ -110,7 +105,7 @@ static void cut_line(struct kc_record_text *text, const struct kc_chunk *chunk, 
         const size_t to = strip(buffer, chunk->start, chunk->end);
         size_t from = chunk->start, stop;
         if (!text->in_piece)
-                from = skip_ends(buffer, from, to);
+                from = skip_spaces(buffer, from, to);
         if (from >= to)
                 return;
         *whole = to;

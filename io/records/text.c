@@ -69,7 +69,7 @@ static enum kc_status find_format(struct kc_record_text *text, struct kc_chunk *
         size_t line = chunk->text;
         for (; chunk->text < chunk->end; chunk->text++) {
                 const uint8_t c = chunk->buffer[chunk->text];
-                if (!kc_line_is_blank(c) && c != '\r' && c != '\n')
+                if (!kc_line_is_space(c))
                         break;
                 text->nlines += c == '\n';
                 line = c == '\n' ? chunk->text + 1 : line;
