@@ -38,6 +38,7 @@ template <class Key> static void insert_pairs(const taken<Key> *t, const table<K
         expect_ok(KC_CUDA(cudaMemcpy(run.counts, counts.data(), run.n * sizeof(uint32_t),
                                      cudaMemcpyHostToDevice)),
                   err);
+        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream does not wait for it */
         expect_ok(kc_gpu_lsm_insert(t->lsm, &run, err), err);
 }
 

@@ -95,26 +95,39 @@ static void waiting(void **state)
         }
 }
 
-static void members_of_one_device(void **state)
+/* Whether each of three members has about a third of the memory that a device alone has. False
+ * also if other programs took or gave back memory meanwhile. */
+static bool members_divide_a_device(const int devices[3])
 {
-        struct kc_links links;
-        const struct kc_links_options limited = { 1 << 20, false };
-        const int devices[] = { 0, 0, 0 };
         struct kc_gpu alone;
-        (void)state;
+        struct kc_links links;
+        bool divide = true;
         expect_ok(kc_gpu_open(&alone, 0, 0, err), err);
         expect_ok(kc_links_open(&links, devices, 3, NULL, err), err);
         for (int i = 0; i < 3; i++) {
-                assert_true(kc_gpu_room(&links.gpus[i]) <= kc_gpu_room(&alone) / 3);
-                assert_true(kc_gpu_room(&links.gpus[i]) > kc_gpu_room(&alone) / 4);
+                divide = divide && kc_gpu_room(&links.gpus[i]) <= kc_gpu_room(&alone) / 3 &&
+                         kc_gpu_room(&links.gpus[i]) > kc_gpu_room(&alone) / 4;
                 for (int j = 0; j < 3; j++)
                         assert_true(kc_links_reaches(&links, i, j));
         }
         kc_links_close(&links);
+        kc_gpu_close(&alone);
+        return divide;
+}
+
+static void members_of_one_device(void **state)
+{
+        enum { MAX_TRIES = 20 };
+        struct kc_links links;
+        const struct kc_links_options limited = { 1 << 20, false };
+        const int devices[] = { 0, 0, 0 };
+        int ntries = 1;
+        (void)state;
+        while (!members_divide_a_device(devices))
+                assert_true(ntries++ < MAX_TRIES);
         expect_ok(kc_links_open(&links, devices, 3, &limited, err), err);
         assert_int_equal(kc_gpu_room(&links.gpus[2]), 1 << 20);
         kc_links_close(&links);
-        kc_gpu_close(&alone);
 }
 
 static void refusals(void **state)
