@@ -1,0 +1,61 @@
+/*
+ * Asking for the k-mers of whole files: records go in, answers come out in the order of the file.
+ * For query, profile and filter, which differ in what they do with the answers.
+ */
+#ifndef APP_ASK_ASKING_H
+#define APP_ASK_ASKING_H
+
+#include "io/records.h"
+#include "io/store.h"
+#include "kmer/ask.h"
+
+struct asking_input {
+        const char *paths[2]; /* the second: mates, otherwise NULL */
+        bool interleaved;     /* mates follow each other in the only file */
+        unsigned accepted;    /* enum kc_records_accepted */
+};
+
+struct asking_options {
+        int nthreads;
+        uint64_t memory_nbytes;        /* for everything that is held */
+        uint32_t min_count, max_count; /* as in struct kc_ask_setup */
+        bool wants_counts;
+        struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
+};
+
+/* A block of records with their answers. Of pairs, each mate has its own. */
+struct asked {
+        uint64_t number;                        /* 0, 1, ... in the order of the file */
+        const struct kc_record_batch *batch;    /* NULL with pairs */
+        const struct kc_mate_batch *pairs;      /* otherwise NULL */
+        const struct kc_ask_answer *answers[2]; /* [batch->n], or [pairs->n] of each mate */
+};
+
+/*
+ * What is done with the answers. Of the records in a block, only the first and the last can be
+ * pieces (io/records.h); those are for write, which knows the pieces before them, and all others
+ * for format.
+ */
+struct asking_consumer {
+        void *ctx;
+        /* Prepare what is to be written, in buffers of the worker. Several workers may call it at
+         * once, for different blocks. */
+        enum kc_status (*format)(void *ctx, int worker, const struct asked *block,
+                                 struct kc_error *err);
+        /* Write it. Called for one block after the other, in their order, by the worker that has
+         * called format. */
+        enum kc_status (*write)(void *ctx, int worker, const struct asked *block,
+                                struct kc_error *err);
+};
+
+/*
+ * Ask for all records of the input, and pass the answers to the consumer. KC_EINPUT, KC_EIO,
+ * KC_ECORRUPT, KC_ENOMEM, KC_ECANCELED; or the consumer's failure.
+ *   nrecords  out: how many there were; of pairs, both mates. May be NULL.
+ */
+enum kc_status asking_run(struct kc_store *store, const struct asking_input *input,
+                          const struct asking_options *options,
+                          const struct asking_consumer *consumer, uint64_t *nrecords,
+                          struct kc_error *err);
+
+#endif
