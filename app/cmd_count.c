@@ -55,14 +55,14 @@ const struct command command_count = {
         .group = COMMAND_COUNTS,
         .summary = "Count k-mers in reads or genomes",
         .description =
-                "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, "
-                "BAM or CRAM; the content decides, not the name. - is standard input, and @LIST "
-                "a file that names one input per line; blank lines and lines that begin with # "
-                "are skipped. Files of different kinds may be mixed; all are counted "
+                "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF, zstd, bzip2 or xz, "
+                "or SAM, BAM or CRAM; the content decides, not the name. - is standard input, "
+                "and @LIST a file that names one input per line; blank lines and lines that begin "
+                "with # are skipped. Files of different kinds may be mixed; all are counted "
                 "together.\n\n"
                 "A file of another kind, or one that is damaged or truncated, is an error; the "
                 "message says what was found, where, and what to do. Bytes after compressed "
-                "data are never ignored, except zeros up to the end of a gzip or BGZF file. A "
+                "data are never ignored, except zeros up to the end of a gzip, BGZF or xz file. A "
                 "UTF-8 byte order mark before FASTQ or FASTA is skipped.\n\n"
                 "Of alignments, only the primary ones are counted, once each. k-mers that "
                 "contain letters other than A, C, G, T and U, such as N, are not counted; the "

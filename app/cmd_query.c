@@ -230,8 +230,8 @@ static const struct option_spec query_options[] = {
         OPTION(TEXT, "file", FIELD(file),
                "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
                "the arguments. In a text file, the first field of each line is used. The "
-               "file may be compressed with gzip, BGZF or zstd; - is standard input. For "
-               "k-mers that contain letters other than A, C, G, T and U, and for sequences "
+               "file may be compressed with gzip, BGZF, zstd, bzip2 or xz; - is standard input. "
+               "For k-mers that contain letters other than A, C, G, T and U, and for sequences "
                "shorter than k, no line is printed; they are reported on standard error.",
                .letter = 'f', .argument = "FILE", .is_input = true),
         OPTION_THREADS(FIELD(nthreads)),

@@ -226,8 +226,9 @@ static const struct option_spec remove_options[] = {
         OPTION(TEXT, "file", FIELD(file),
                "Remove all k-mers of a FASTA, FASTQ or text file. In a text file, the first field "
                "of each line is used, so that the output of dump can be given. The file may be "
-               "compressed with gzip, BGZF or zstd; - is standard input. Sequences shorter than k "
-               "and letters other than A, C, G, T and U are reported on standard error.",
+               "compressed with gzip, BGZF, zstd, bzip2 or xz; - is standard input. Sequences "
+               "shorter than k and letters other than A, C, G, T and U are reported on standard "
+               "error.",
                .letter = 'f', .argument = "FILE", .is_input = true),
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION(SIZE, "memory", FIELD(memory_nbytes),

@@ -2,9 +2,9 @@
  * The reader: files of reads in, sequence batches out.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd; BAM; and SAM and CRAM through htslib. The format is detected by content,
- * never by name. The engine's worker threads do the work themselves inside next(): a thread that
- * needs a batch inflates, parses and packs it. See docs/dev/design.md, "Reading".
+ * members), BGZF, zstd, bzip2 or xz; BAM; and SAM and CRAM through htslib. The format is detected
+ * by content, never by name. The engine's worker threads do the work themselves inside next(): a
+ * thread that needs a batch inflates, parses and packs it. See docs/dev/design.md, "Reading".
  */
 #ifndef KC_READER_H
 #define KC_READER_H

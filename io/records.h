@@ -4,8 +4,8 @@
  * where neither order nor names matter.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd; BAM, SAM and CRAM through htslib; and, for queries, one sequence per
- * line. The format is detected by content, never by name; "-" is standard input.
+ * members), BGZF, zstd, bzip2 or xz; BAM, SAM and CRAM through htslib; and, for queries, one
+ * sequence per line. The format is detected by content, never by name; "-" is standard input.
  *
  * Records come in batches. The threads that want them do the work themselves inside
  * kc_records_next: each inflates and parses a batch of its own. Batches are numbered in the order

@@ -17,8 +17,8 @@ struct kc_text_file;
 #define KC_TEXT_INNER_HEADER ": a line end is missing before '>', or blanks precede it"
 
 /*
- * Open FASTA, FASTQ or lines, plain or compressed with gzip, BGZF or zstd; "-" is standard input.
- * The caller frees *file with kc_text_file_close.
+ * Open FASTA, FASTQ or lines, plain or compressed with gzip, BGZF, zstd, bzip2 or xz; "-" is
+ * standard input. The caller frees *file with kc_text_file_close.
  * KC_EINPUT, also for known files of other kinds; KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,

@@ -10,7 +10,8 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 mkdir -p "$prefix/include" "$prefix/lib"
 
-for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libxxhash-dev; do
+for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libbz2-dev \
+        liblzma-dev libxxhash-dev; do
         dpkg -L "$package" | grep '^/usr/include/.*\.h$' | while read -r header; do
                 install -D -m 644 "$header" "$prefix/include/${header#/usr/include/}"
         done
@@ -28,7 +29,8 @@ PKG_CONFIG_LIBDIR=$work cmake -S . -B "$work/build" -G Ninja -DBUILD_TESTING=OFF
 cmake --build "$work/build" > "$work/log"
 cmake --install "$work/build" > "$work/log"
 
-ldd "$prefix/bin/kcount" | grep -E 'libhts\.|libdeflate|libisal|libzstd|libxxhash|libz' |
+ldd "$prefix/bin/kcount" |
+        grep -E 'libhts\.|libdeflate|libisal|libzstd|libbz2|liblzma|libxxhash|libz' |
         tee "$work/found"
 if grep -v "=> $prefix/lib/" "$work/found" > /dev/null; then
         echo "some libraries come from elsewhere" >&2

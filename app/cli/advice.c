@@ -261,8 +261,7 @@ static void put_other_input(const struct advising *a)
  * listed: it would refuse the other files, too. "lz4 -dc" takes a second name for its output. */
 static bool takes_several(const char *filter)
 {
-        static const char *const filters[] = { "xz -dc FILE", "bzip2 -dc FILE", "lzip -dc FILE",
-                                               "lzop -dc FILE" };
+        static const char *const filters[] = { "xz -dc FILE", "lzip -dc FILE", "lzop -dc FILE" };
         for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
                 if (strcmp(filter, filters[i]) == 0)
                         return true;

@@ -1,4 +1,5 @@
 #include "io/inflate/source.h"
+#include "io/inflate/stream.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,11 @@ static struct kc_source *new_source(const struct kc_input *in, enum kc_container
         case KC_CONTAINER_BGZF:
                 return kc_source_new_bgzf();
         case KC_CONTAINER_ZSTD:
-                return kc_source_new_zstd();
+                return kc_source_new_stream(&kc_stream_zstd);
+        case KC_CONTAINER_BZIP2:
+                return kc_source_new_stream(&kc_stream_bzip2);
+        case KC_CONTAINER_XZ:
+                return kc_source_new_stream(&kc_stream_xz);
         default:
                 return kc_source_new_plain();
         }

@@ -3,8 +3,8 @@
  *
  * Any number of threads may fill chunks at once. What must be done in the file's order is done
  * under the source's lock (take): for plain and BGZF files that is next to nothing, and reading and
- * inflating follow without the lock (decode); a gzip or zstd stream is inflated under the lock,
- * unless threads inflate it together (fill).
+ * inflating follow without the lock (decode); a stream of gzip, zstd, bzip2 or xz is inflated under
+ * the lock, unless threads inflate it together (fill).
  */
 #ifndef KC_IO_INFLATE_SOURCE_H
 #define KC_IO_INFLATE_SOURCE_H
@@ -21,6 +21,8 @@ struct kc_source_part {
         uint64_t end; /* UINT64_MAX: up to the end of the file */
         uint32_t skip, kept;
 };
+
+struct kc_stream_library;
 
 struct kc_source {
         const struct kc_source_ops *ops;
@@ -77,7 +79,7 @@ struct kc_source *kc_source_new_plain(void);
 struct kc_source *kc_source_new_bgzf(void);
 struct kc_source *kc_source_new_gzip(void);
 struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
-struct kc_source *kc_source_new_zstd(void);
+struct kc_source *kc_source_new_stream(const struct kc_stream_library *library);
 
 /* Is this gzip input a regular file in which deflate blocks can be found early? */
 bool kc_source_can_gunzip(const struct kc_input *in);

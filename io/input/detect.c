@@ -3,6 +3,8 @@
  *
  *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
  *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
+ *      "BZh"           bzip2
+ *      fd "7zXZ" 00    xz
  *      "CRAM" and its version
  *      in the text:    "BAM\1"; "@HD\t" and the like (unless it begins a FASTQ record) or a line
  *                      of 11 fields: SAM; '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may
@@ -14,14 +16,14 @@
 
 #include "io/input/bgzf_header.h"
 #include "io/input/foreign.h"
+#include "io/input/head.h"
 #include "io/input/letters.h"
 
-#include <isa-l/igzip_lib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
-enum { PEEK = 64 << 10, TEXT = 256 << 10, MIN_TEXT = 4 };
+enum { PEEK = 64 << 10, MIN_TEXT = 4 };
 
 static enum kc_container detect_container(const uint8_t *bytes, size_t n)
 {
@@ -34,45 +36,11 @@ static enum kc_container detect_container(const uint8_t *bytes, size_t n)
                 return KC_CONTAINER_ZSTD;
         if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0 && (n == 4 || bytes[4] < ' '))
                 return KC_CONTAINER_ALIGNMENTS; /* the version follows; no text begins like this */
+        if (n >= 3 && memcmp(bytes, "BZh", 3) == 0)
+                return KC_CONTAINER_BZIP2;
+        if (n >= 6 && memcmp(bytes, "\xfd\x37zXZ\0", 6) == 0)
+                return KC_CONTAINER_XZ;
         return KC_CONTAINER_PLAIN;
-}
-
-/* The beginning of the text of the first gzip member; *used: bytes of input that it came from. */
-static enum kc_status inflate_head(const uint8_t *bytes, size_t n, uint8_t *text, size_t *ntext,
-                                   size_t *used, struct kc_error *err)
-{
-        struct inflate_state *state = malloc(sizeof *state);
-        if (state == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        isal_inflate_init(state);
-        state->crc_flag = ISAL_GZIP;
-        state->next_in = (uint8_t *)bytes;
-        state->avail_in = (uint32_t)n;
-        state->next_out = text;
-        state->avail_out = (uint32_t)*ntext;
-        /* Damage is found again, and reported with its place, when the file is read. */
-        isal_inflate(state);
-        *ntext -= state->avail_out;
-        *used = n - state->avail_in;
-        free(state);
-        return KC_OK;
-}
-
-static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, size_t *ntext,
-                                size_t *used, struct kc_error *err)
-{
-        ZSTD_DStream *stream = ZSTD_createDStream();
-        if (stream == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        ZSTD_inBuffer in = { .src = bytes, .size = n };
-        ZSTD_outBuffer out = { .dst = text, .size = *ntext };
-        while (in.pos < in.size && out.pos < out.size)
-                if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in)))
-                        break;
-        *ntext = out.pos;
-        *used = in.pos;
-        ZSTD_freeDStream(stream);
-        return KC_OK;
 }
 
 /* Whether text begins with a line like those of SAM's header; is_sam_line: of its body. */
@@ -129,20 +97,30 @@ struct look {
         struct kc_detected *found;
 };
 
-/* Refused, because it cannot always be recognized: a block of zstd can be longer than what is read
- * in advance, and then nothing is known of its text. */
-static enum kc_status refuse_in_zstd(const struct look *look, const char *format,
-                                     struct kc_error *err)
+/* Refuse alignments in a container whose text cannot always be looked at: a block of zstd or bzip2
+ * can be longer than what is read in advance, and then nothing is known of its text. */
+static enum kc_status refuse_alignments(const struct look *look, const char *format,
+                                        struct kc_error *err)
 {
-        return kc_fail_filter(err, KC_REMEDY_FILTER, look->name, "zstd -dc FILE",
-                              "%s is %s inside zstd, which kcount cannot read", look->name, format);
+        const struct kc_packing packing = kc_container_packing(look->found->container);
+        char filter[sizeof err->filter];
+        snprintf(filter, sizeof filter, "%s FILE", packing.pipe);
+        return kc_fail_filter(err, KC_REMEDY_FILTER, look->name, filter,
+                              "%s is %s inside %s, which kcount cannot read", look->name, format,
+                              packing.name);
+}
+
+static bool may_hold_alignments(enum kc_container container)
+{
+        return container == KC_CONTAINER_PLAIN || container == KC_CONTAINER_GZIP ||
+               container == KC_CONTAINER_BGZF;
 }
 
 static enum kc_status found_bam(const struct look *look, struct kc_error *err)
 {
         struct kc_detected *found = look->found;
-        if (found->container == KC_CONTAINER_ZSTD)
-                return refuse_in_zstd(look, "BAM", err);
+        if (!may_hold_alignments(found->container))
+                return refuse_alignments(look, "BAM", err);
         found->bases_per_byte = found->container == KC_CONTAINER_PLAIN ? 0.5 : 1;
         found->bam = true;
         return KC_OK;
@@ -151,8 +129,8 @@ static enum kc_status found_bam(const struct look *look, struct kc_error *err)
 static enum kc_status found_sam(const struct look *look, bool bom, struct kc_error *err)
 {
         struct kc_detected *found = look->found;
-        if (found->container == KC_CONTAINER_ZSTD)
-                return refuse_in_zstd(look, "SAM", err);
+        if (!may_hold_alignments(found->container))
+                return refuse_alignments(look, "SAM", err);
         if (bom)
                 return kc_fail_filter(err, KC_REMEDY_FILTER, look->name, "tail -c +4 FILE",
                                       "%s is SAM that begins with a UTF-8 byte order mark, which "
@@ -205,30 +183,40 @@ out:
         return status;
 }
 
-static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t n, uint8_t *text,
+static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t n,
                                 struct kc_error *err)
 {
-        size_t ntext = TEXT, used = n;
-        enum kc_status status = KC_OK;
-        look->found->container = detect_container(bytes, n);
-        switch (look->found->container) {
-        case KC_CONTAINER_PLAIN:
+        struct kc_head head;
+        enum kc_status status;
+        const enum kc_container container = look->found->container;
+        if (container == KC_CONTAINER_PLAIN)
                 return detect_text(look, bytes, n, err);
-        case KC_CONTAINER_ALIGNMENTS:
+        if (container == KC_CONTAINER_ALIGNMENTS) {
                 look->found->bases_per_byte = 3;
                 return KC_OK;
-        case KC_CONTAINER_GZIP:
-        case KC_CONTAINER_BGZF:
-                status = inflate_head(bytes, n, text, &ntext, &used, err);
-                break;
-        case KC_CONTAINER_ZSTD:
-                status = zstd_head(bytes, n, text, &ntext, &used, err);
-                break;
         }
-        if (status != KC_OK || ntext < MIN_TEXT)
-                return status; /* too little was inflated; the reader finds out why */
-        look->bytes_per_letter = (double)used / (double)ntext;
-        return detect_text(look, text, ntext, err);
+        KC_TRY(kc_head_inflate(&head, container, bytes, n, err));
+        /* If too little was inflated, the reader finds out why. */
+        if (head.ntext >= MIN_TEXT) {
+                look->bytes_per_letter = head.bytes_per_letter;
+                status = detect_text(look, head.text, head.ntext, err);
+        }
+        free(head.text);
+out:
+        return status;
+}
+
+/* Look at enough of the input to see some of its text, if it is a file. */
+static enum kc_status peek(struct kc_input *in, uint8_t *bytes, size_t *n,
+                           enum kc_container *container, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_input_peek(in, bytes, PEEK, n, err));
+        *container = detect_container(bytes, *n);
+        if (*container == KC_CONTAINER_BZIP2 && *n == PEEK)
+                status = kc_input_peek(in, bytes, KC_BZIP2_BLOCK_NBYTES, n, err);
+out:
+        return status;
 }
 
 enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detected *found,
@@ -241,29 +229,31 @@ enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detec
         enum kc_status status;
         size_t n = 0;
         *found = (struct kc_detected){ .container = KC_CONTAINER_PLAIN };
-        uint8_t *bytes = malloc(PEEK + TEXT);
+        uint8_t *bytes = malloc(KC_BZIP2_BLOCK_NBYTES);
         if (bytes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
+        KC_TRY(peek(in, bytes, &n, &found->container, err));
         if (n == 0 && !(accepted & KC_ACCEPT_EMPTY)) {
                 status = kc_fail_remedy(err, KC_EINPUT, KC_REMEDY_SKIP_EMPTY, "%s is empty",
                                         in->name);
                 goto out;
         }
-        KC_TRY(detect_in(&look, bytes, n, bytes + PEEK, err));
+        KC_TRY(detect_in(&look, bytes, n, err));
 out:
         free(bytes);
         return status;
 }
 
-const char *kc_container_checker(enum kc_container container)
+struct kc_packing kc_container_packing(enum kc_container container)
 {
-        switch (container) {
-        case KC_CONTAINER_GZIP:
-                return "gzip -t FILE";
-        case KC_CONTAINER_ZSTD:
-                return "zstd -t FILE";
-        default:
-                return NULL;
-        }
+        static const struct kc_packing packings[] = {
+                [KC_CONTAINER_PLAIN] = { "", "", NULL },
+                [KC_CONTAINER_GZIP] = { "gzip", "gzip -dc", "gzip -t FILE" },
+                [KC_CONTAINER_BGZF] = { "BGZF", "gzip -dc", NULL },
+                [KC_CONTAINER_ZSTD] = { "zstd", "zstd -dc", "zstd -t FILE" },
+                [KC_CONTAINER_BZIP2] = { "bzip2", "bzip2 -dc", "bzip2 -t FILE" },
+                [KC_CONTAINER_XZ] = { "xz", "xz -dc", "xz -t FILE" },
+                [KC_CONTAINER_ALIGNMENTS] = { "", "", NULL },
+        };
+        return packings[container];
 }

@@ -11,6 +11,8 @@ enum kc_container {
         KC_CONTAINER_GZIP,
         KC_CONTAINER_BGZF,
         KC_CONTAINER_ZSTD,
+        KC_CONTAINER_BZIP2,
+        KC_CONTAINER_XZ,
         KC_CONTAINER_ALIGNMENTS, /* SAM and CRAM: htslib opens it */
 };
 
@@ -42,8 +44,13 @@ enum kc_accepted {
 enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detected *found,
                          struct kc_error *err);
 
-/* A command that finds damage in this container, or NULL. BGZF needs none: its blocks are checked
- * before anything looks at their text. */
-const char *kc_container_checker(enum kc_container container);
+/* What compresses the text of a container; all empty or NULL if nothing does. */
+struct kc_packing {
+        const char *name;
+        const char *pipe;    /* a command that decompresses, without the file's name */
+        const char *checker; /* a command that finds damage, or NULL. BGZF needs none: its blocks
+                                are checked before anything looks at their text */
+};
+struct kc_packing kc_container_packing(enum kc_container container);
 
 #endif

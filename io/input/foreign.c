@@ -96,21 +96,16 @@ struct pipe {
 static enum kc_status refuse(const char *name, enum kc_container outer, const char *what,
                              const struct pipe *pipe, struct kc_error *err)
 {
-        static const struct {
-                const char *within, *pipe;
-        } outers[] = {
-                [KC_CONTAINER_PLAIN] = { "", "" },
-                [KC_CONTAINER_GZIP] = { " inside gzip", "gzip -dc FILE | " },
-                [KC_CONTAINER_BGZF] = { " inside BGZF", "gzip -dc FILE | " },
-                [KC_CONTAINER_ZSTD] = { " inside zstd", "zstd -dc FILE | " },
-                [KC_CONTAINER_ALIGNMENTS] = { "", "" },
-        };
+        const struct kc_packing packing = kc_container_packing(outer);
         char filter[sizeof err->filter];
-        snprintf(filter, sizeof filter, "%s%s%s", outers[outer].pipe, pipe->program,
-                 *outers[outer].pipe ? pipe->stdin : pipe->file);
+        if (*packing.name == '\0')
+                snprintf(filter, sizeof filter, "%s%s", pipe->program, pipe->file);
+        else
+                snprintf(filter, sizeof filter, "%s FILE | %s%s", packing.pipe, pipe->program,
+                         pipe->stdin);
         return kc_fail_filter(err, KC_REMEDY_FILTER, name, filter,
-                              "%s is %s%s, which kcount cannot read", name, what,
-                              outers[outer].within);
+                              "%s is %s%s%s, which kcount cannot read", name, what,
+                              *packing.name ? " inside " : "", packing.name);
 }
 
 static enum kc_status refuse_kind(const char *name, enum kc_container outer,

@@ -143,7 +143,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 kc_input_close(&in);
                 return status;
         }
-        file->text.fastq.checker = kc_container_checker(found.container);
+        file->text.fastq.checker = kc_container_packing(found.container).checker;
         file->percent_other = found.percent_other;
         if (found.container != KC_CONTAINER_ALIGNMENTS) {
                 status = open_source(file, &in, &found, options, err);

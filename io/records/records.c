@@ -245,7 +245,7 @@ static enum kc_status open_file(struct kc_records *records, const char *path, st
         KC_TRY(kc_detect(&in, lines ? KC_ACCEPT_LINES | KC_ACCEPT_EMPTY : 0, &found, err));
         if (found.container == KC_CONTAINER_ALIGNMENTS || found.bam)
                 return open_alignments(records, &in, err);
-        records->text.fastq.checker = kc_container_checker(found.container);
+        records->text.fastq.checker = kc_container_packing(found.container).checker;
         /* guessing takes half as much work again: too much for two threads (io/parse/reader.c) */
         return kc_source_open(&records->source, &in, found.container, options->chunk_nbytes,
                               options->nthreads >= MIN_INFLATERS ? options->nthreads : 1, err);

@@ -78,6 +78,7 @@ def nothing(rng, setting):
     return rng.choice((
         lambda: gzip.compress(b"") * rng.choice((1, 2)), lambda: END,
         lambda: containers.zstd_raw(rng, b""), lambda: containers.zstd_file(rng, b""),
+        lambda: containers.bzip2_file(rng, b""), lambda: containers.xz_file(rng, b""),
         lambda: bgzf(bam_text([])), lambda: gzip.compress(bam_text([])), lambda: sam([]),
         lambda: b">r\n", lambda: b"@r\n\n+\n\n",
         lambda: containers.cram([]) if setting.has("samtools") else END))()

@@ -2,7 +2,9 @@
 Reads as files: text in every format that kcount reads, plain or compressed. Where possible, this
 module writes the format itself, so that it is available on every machine.
 """
+import bz2
 import gzip
+import lzma
 import shutil
 import struct
 import subprocess
@@ -143,9 +145,22 @@ def zstd_file(rng, text):
     return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout
 
 
+def bzip2_file(rng, text):
+    """One stream or several, with blocks of 100,000 to 900,000 bytes."""
+    return b"".join(bz2.compress(piece, rng.choice((1, 9))) for piece in cut(rng, text, 3))
+
+
+def xz_file(rng, text):
+    """Streams with padding between them and after the last one."""
+    checks = (lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256)
+    return b"".join(lzma.compress(piece, check=rng.choice(checks), preset=rng.choice((0, 6)))
+                    + bytes(rng.choice((0, 0, 4, 512))) for piece in cut(rng, text, 3))
+
+
 # ---- formats ----
 
 PACKERS = {"plain": lambda rng, text: text, "gzip": gzip_file, "bgzf": bgzf_file, "zstd": zstd_file,
+           "bzip2": bzip2_file, "xz": xz_file,
            "large bgzf blocks": lambda rng, text: bgzf(text, 65280),
            "one gzip member": lambda rng, text: gzip.compress(text, rng.randrange(10))}
 # htslib recognizes SAM by its first block alone, and rejects zeros after gzip data.

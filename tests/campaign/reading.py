@@ -2,6 +2,8 @@
 A slow reader of files of reads that follows the rules of the formats. It accepts whatever kcount
 may accept, so kcount must refuse every file that it refuses.
 """
+import bz2
+import lzma
 import re
 import shutil
 import struct
@@ -51,12 +53,33 @@ def unzstd(data):
     return done.stdout
 
 
+def unpack_streams(data, begin, unit):
+    """All streams, each complete and correct; after each, zeros in units of so many."""
+    text = []
+    while data:
+        stream = begin()
+        try:
+            text.append(stream.decompress(data))
+        except (OSError, lzma.LZMAError) as error:
+            raise Refused(str(error)) from None
+        if not stream.eof:
+            raise Refused("truncated")
+        data = stream.unused_data
+        while unit and data[:unit] == bytes(unit):
+            data = data[unit:]
+    return b"".join(text)
+
+
 def unpack(data):
     if data[:3] == b"\x1f\x8b\x08":
         return gunzip(data)
     skippable = data[1:4] == b"\x2a\x4d\x18" and data[0] & 0xf0 == 0x50
     if data[:4] == b"\x28\xb5\x2f\xfd" or skippable:
         return unzstd(data)
+    if data[:3] == b"BZh":
+        return unpack_streams(data, bz2.BZ2Decompressor, 0)
+    if data[:6] == b"\xfd7zXZ\0":
+        return unpack_streams(data, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 4)
     return data
 
 

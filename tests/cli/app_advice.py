@@ -18,7 +18,7 @@ from lib.tools import main
 FASTQ = b"".join(b"@%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n" % i
                  for i in range(9))
 FASTA = b">a\nACGTTGCAACGGATCCATTAGCAT\n"
-XZ = "is compressed with xz, which kcount cannot read; try: "
+LZMA = "is compressed with lzma, which kcount cannot read; try: "
 FOLDER = "is a folder, not a file; "
 
 
@@ -34,9 +34,10 @@ def scene():
     s.write("reads.kc.gz", gzip.compress((s.path / "reads.kc").read_bytes()))
     for to, name in ("kmc", "rk"), ("jellyfish", "rk.jf"), ("kff", "rk.kff"), ("fastk", "rf"):
         s.kcount("export", "reads.kc", "--to", to, "-o", name)
-    s.write("x.fq.xz", lzma.compress(FASTQ))
-    s.write("y.fq.xz", lzma.compress(FASTQ))
-    s.write("it's.fq.bz2", bz2.compress(FASTQ))
+    for name in "x.fq.lzma", "y.fq.lzma", "it's.fq.lzma":
+        s.write(name, lzma.compress(FASTQ, lzma.FORMAT_ALONE))
+    s.write("z.fq.bz2", bz2.compress(FASTQ))
+    s.write("z.fq.xz", lzma.compress(FASTQ))
     s.write("bad.kc", (s.path / "reads.kc").read_bytes()[:-40])
     s.kcount("reads.fq.gz", "-k", 9, "--stranded", "-o", "stranded.kc", "--quiet")
     shutil.copy(s.path / "reads.kc", s.path / "grown.kc")
@@ -81,9 +82,10 @@ FOREIGN = {
                      "counts.txt.gz -o counts.kc",
     "reads.kc.gz": "is, once decompressed, a .kc file, which holds counts already; decompress it "
                    "first",
-    "x.fq.xz": XZ + "xz -dc x.fq.xz | kcount - -k 31 -o x.kc",
-    "it's.fq.bz2": "is compressed with bzip2, which kcount cannot read; try: bzip2 -dc "
-                   "'it'\\''s.fq.bz2' | kcount - -k 31 -o 'it'\\''s.kc'",
+    "x.fq.lzma": LZMA + "xz -dc x.fq.lzma | kcount - -k 31 -o x.kc",
+    "it's.fq.lzma": LZMA + "xz -dc 'it'\\''s.fq.lzma' | kcount - -k 31 -o 'it'\\''s.kc'",
+    "z.fq.bz2": "holds reads; count them: kcount z.fq.bz2 -k 31",
+    "z.fq.xz": "holds reads; count them: kcount z.fq.xz -k 31",
     "text": "is not a .kc file: it does not begin like one",
     "empty.fq": "is not a .kc file: it does not begin like one",
     "folder": FOLDER + "name a file in it",
@@ -93,17 +95,18 @@ FOREIGN = {
 
 # command lines, and the message; K stands for "kcount"
 CALLS = [
-    ("count x.fq.xz -k 9", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K count - -k 9 -o x.kc"),
-    ("x.fq.xz -k 9", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K - -k 9 -o x.kc"),
-    ("x.fq.xz y.fq.xz -k 9,11 --min 2",
-     "x.fq.xz " + XZ + "xz -dc x.fq.xz y.fq.xz | K - -k 9,11 --min 2 -o x.kc"),
-    ("reads.fq.gz x.fq.xz -k 9 -o 'a b.kc'",
-     "x.fq.xz " + XZ + "xz -dc x.fq.xz | K reads.fq.gz - -k 9 -o 'a b.kc'"),
-    ("hist x.fq.xz -k 9", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K hist - -k 9"),
-    ("add reads.kc x.fq.xz", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K add reads.kc -"),
-    ("query reads.kc -f x.fq.xz", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K query reads.kc -f -"),
-    ("import x.fq.xz -o x.kc", "x.fq.xz " + XZ + "xz -dc x.fq.xz | K import - -o x.kc"),
-    ("@list -k 9", "line 1 of the list list: x.fq.xz " + XZ + "xz -dc x.fq.xz | K ... -"),
+    ("count x.fq.lzma -k 9", "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K count - -k 9 -o x.kc"),
+    ("x.fq.lzma -k 9", "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K - -k 9 -o x.kc"),
+    ("x.fq.lzma y.fq.lzma -k 9,11 --min 2",
+     "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma y.fq.lzma | K - -k 9,11 --min 2 -o x.kc"),
+    ("reads.fq.gz x.fq.lzma -k 9 -o 'a b.kc'",
+     "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K reads.fq.gz - -k 9 -o 'a b.kc'"),
+    ("hist x.fq.lzma -k 9", "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K hist - -k 9"),
+    ("add reads.kc x.fq.lzma", "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K add reads.kc -"),
+    ("query reads.kc -f x.fq.lzma",
+     "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K query reads.kc -f -"),
+    ("import x.fq.lzma -o x.kc", "x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K import - -o x.kc"),
+    ("@list -k 9", "line 1 of the list list: x.fq.lzma " + LZMA + "xz -dc x.fq.lzma | K ... -"),
     ("rk.kmc_suf -k 9", "rk.kmc_suf is part of a KMC database; convert it: K import rk -o rk.kc"),
     ("counts.tsv -k 9", "counts.tsv is a list of k-mers and their counts; convert it: K import "
                         "counts.tsv -o counts.kc"),
@@ -116,10 +119,10 @@ CALLS = [
                   "'@' or '>', but with \"neither\"; name a file of reads: FASTQ, FASTA, SAM, BAM "
                   "or CRAM"),
     ("list -k 9", "list is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with "
-                  "'@' or '>', but with \"x.fq.xz\"; name a file of reads: FASTQ, FASTA, SAM, BAM "
-                  "or CRAM; if it is a list of files, write @list"),
-    ("add 'no.kc' 'my reads.fq' x.fq.xz",
-     "there is no no.kc yet; to make it: K 'my reads.fq' x.fq.xz -k 31 -o no.kc"),
+                  "'@' or '>', but with \"x.fq.lzma\"; name a file of reads: FASTQ, FASTA, SAM, "
+                  "BAM or CRAM; if it is a list of files, write @list"),
+    ("add 'no.kc' 'my reads.fq' x.fq.lzma",
+     "there is no no.kc yet; to make it: K 'my reads.fq' x.fq.lzma -k 31 -o no.kc"),
     ("reads.fq.gz -k 9 -o none/x.kc", "cannot create none/x.kc: there is no folder none"),
     ("reads.fq.gz reads.kc flip.kc -k 9 -o x.kc",
      "reads.kc is a .kc file, which holds counts already; to add up the .kc files: K merge "
@@ -178,7 +181,7 @@ def test_foreign_files():
 
 def test_calls():
     s = scene()
-    s.write("list", "x.fq.xz\n")
+    s.write("list", "x.fq.lzma\n")
     whole, bad = ((s.path / name).stat().st_size for name in ("reads.kc", "bad.kc"))
     for call, said in CALLS:
         if said is None:
@@ -233,7 +236,8 @@ def test_advice_works():
     (bin_folder / "kcount").symlink_to(KCOUNT)
     want = s.read("counts.tsv")
     for call, made in ((["dump", "rk.kmc_pre"], "rk.kc"), (["info", "counts.txt.gz"], "counts.kc"),
-                       (["x.fq.xz", "-k", "9", "--quiet"], "x.kc"), (["dump", "rf.ktab"], "rf.kc")):
+                       (["x.fq.lzma", "-k", "9", "--quiet"], "x.kc"),
+                       (["dump", "rf.ktab"], "rf.kc")):
         s.kcount(*call, code=1)
         advice = s.said.strip().partition("it: " if "it: " in s.said else "try: ")[2]
         subprocess.run(advice, shell=True, cwd=s.path, check=True, stderr=subprocess.PIPE,

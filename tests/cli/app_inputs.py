@@ -77,11 +77,24 @@ def cut_gzip(size):
     return f"in is truncated: its gzip data breaks off at byte {size}" + AGAIN
 
 
+def cut_stream(kind, size):
+    return f"in is truncated: its {kind} data breaks off at byte {size}" + AGAIN
+
+
+def corrupt_stream(kind, size):
+    return f"in is corrupt near byte {size}: {kind}: data or checksum is wrong" + AGAIN
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+
+
 def no_end_block(size):
     return (f"in is truncated: it ends at byte {size} without BGZF's end-of-file block" + AGAIN
             + "; if you know that it is complete, try: gzip -dc FILE | kcount ... -")
 
 
+EMPTY_SAM = b"@HD\tVN:1.6\n@SQ\tSN:chr\tLN:9\n"
 OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
                  "tr '\\r' '\\n' < FILE")
 PAGE = ("is an HTML or XML page, as left by a failed download; look at it and download the file "
@@ -92,15 +105,16 @@ SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
 
 GZ, BGZ = gzip.compress(FASTQ, mtime=0), bgzf(FASTQ, 1000)
 END = len(bgzf_block(b""))
+BZ2, XZ = bz2.compress(FASTQ), lzma.compress(FASTQ)
+LZMA = lzma.compress(FASTQ, lzma.FORMAT_ALONE)
 OPEN_BGZ, OPEN_FASTA = BGZ[:-END], bgzf(FASTA, 30)[:-END]
 CUT_BGZ = bgzf(FASTQ[:-5], 1000)[:-END]
 TAR = packed(tar, "reads.fq")
 
 REFUSED = [
     # other kinds of files, and what they are packed in
-    (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
-    (bz2.compress(FASTQ), unread("compressed with bzip2", "bzip2 -dc FILE")),
-    (gzip.compress(bz2.compress(FASTQ)),
+    (LZMA, unread("compressed with lzma", "xz -dc FILE")),
+    (gzip.compress(BZ2),
      unread("compressed with bzip2 inside gzip", "gzip -dc FILE | bzip2 -dc -")),
     (gzip.compress(GZ), unread("compressed with gzip inside gzip", "gzip -dc FILE | gzip -dc -")),
     (bgzf(GZ), unread("compressed with gzip inside BGZF", "gzip -dc FILE | gzip -dc -")),
@@ -134,6 +148,23 @@ REFUSED = [
     (BGZ + b"not gzip", trailing("8 bytes", len(BGZ))),
     (GZ[:-3], cut_gzip(len(GZ) - 3)),
     (GZ + GZ[:7], cut_gzip(len(GZ) + 7)),
+    (BZ2 + b"x" * 100, trailing("100 bytes", len(BZ2), "bzip2")),
+    (BZ2 + bytes(4), trailing("4 bytes", len(BZ2), "bzip2")),
+    (BZ2[:-7], cut_stream("bzip2", len(BZ2) - 7)),
+    (BZ2 + BZ2[:30], cut_stream("bzip2", len(BZ2) + 30)),
+    (flipped(BZ2, len(BZ2) - 3), corrupt_stream("bzip2", len(BZ2))),
+    (flipped(XZ, 8), corrupt_stream("xz", 12)),
+    (XZ + b"x" * 100, trailing("100 bytes", len(XZ), "xz")),
+    (XZ[:-7], cut_stream("xz", len(XZ) - 7)),
+    (XZ + bytes(6), cut_stream("xz", len(XZ) + 6)),
+    (XZ + bytes(8) + b"x", "in has 1 byte after zeros that end the xz data (offset "
+     f"{len(XZ) + 8}): the file is damaged there, or something was added to it; to read only what "
+     f"comes before: head -c {len(XZ) + 8} FILE | kcount ... -"),
+    (bz2.compress(bam_text([])), unread("BAM inside bzip2", "bzip2 -dc FILE")),
+    (lzma.compress(EMPTY_SAM), unread("SAM inside xz", "xz -dc FILE")),
+    (bz2.compress(FASTQ + SHORT_QUALITY),
+     "in: record 41 has 4 bases but 3 quality letters; to see whether the file is damaged: "
+     "bzip2 -t in"),
     (GZ[:-8] + bytes(8),
      "in is corrupt: checksum or length of a gzip member is wrong, found before byte "
      f"{len(GZ)}" + AGAIN),
@@ -203,7 +234,9 @@ def test_standard_input():
     """Less of a pipe can be inspected in advance, and its size is unknown."""
     s = Session()
     for content, wanted in (
-            (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
+            (LZMA, unread("compressed with lzma", "xz -dc FILE")),
+            (XZ + b"no", trailing("bytes", len(XZ), "xz")),
+            (BZ2[:-9], cut_stream("bzip2", len(BZ2) - 9)),
             (BGZ + b"not gzip", trailing("bytes", len(BGZ))),
             (OPEN_BGZ + bytes(5), no_end_block(len(OPEN_BGZ))),
             (FASTA[:-1] + FASTA, "in: record 2" + INNER)):
@@ -269,9 +302,6 @@ def test_no_end_block():
            "kcount: warning: 3 more inputs end without BGZF's end-of-file block\n", "13 files")
 
 
-EMPTY_SAM = b"@HD\tVN:1.6\n@SQ\tSN:chr\tLN:9\n"
-
-
 def without_sequence():
     """Whole files without any sequence, of every kind."""
     yield gzip.compress(b"")
@@ -282,6 +312,10 @@ def without_sequence():
     yield bam_text([])
     yield EMPTY_SAM
     yield gzip.compress(EMPTY_SAM)
+    yield bz2.compress(b"")
+    yield bz2.compress(b"") * 3
+    yield lzma.compress(b"")
+    yield lzma.compress(b"") * 2 + bytes(12)
     yield b">none\n>nor here\n"
     yield gzip.compress(b">none\n")
     yield b"@none\n\n+\n\n"
@@ -462,7 +496,10 @@ def test_query_files():
     s.write("in", FASTA)
     want = s.kcount("query", "db.kc", "-f", "in")
     contents = [MARK + FASTA, gzip.compress(MARK + FASTA), bgzf(FASTA, 10),
-                gzip.compress(FASTA) + bytes(9), b"\n \t" + FASTA,
+                gzip.compress(FASTA) + bytes(9), bz2.compress(FASTA), lzma.compress(FASTA),
+                bz2.compress(FASTA[:9]) + bz2.compress(FASTA[9:]),
+                lzma.compress(FASTA[:9]) + bytes(4) + lzma.compress(FASTA[9:]) + bytes(8),
+                b"\n \t" + FASTA,
                 b" ACGTTGCAACGGATCCATTAGCAT x\n \n\t TTTTTTTTTTTTC\n"]
     if shutil.which("zstd"):
         done = subprocess.run(["zstd", "-qc"], input=FASTA, stdout=subprocess.PIPE, check=True)
@@ -472,7 +509,9 @@ def test_query_files():
         expect(s.kcount("query", "db.kc", "-f", "in"), want, f"{content[:4]} and so on")
     small = gzip.compress(FASTA, mtime=0)
     for content, wanted in (
-            (lzma.compress(FASTA), unread("compressed with xz", "xz -dc FILE")),
+            (LZMA, unread("compressed with lzma", "xz -dc FILE")),
+            (XZ[:-9], cut_stream("xz", len(XZ) - 9)),
+            (BZ2 + b"x", trailing("1 byte", len(BZ2), "bzip2")),
             (FASTA.replace(b"\n", b"\r"), OLD_MAC),
             (small + b"not gzip", trailing("8 bytes", len(small))),
             (small[:-9], cut_gzip(len(small) - 9)),

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a gzip, BGZF or zstd file. The size of the chunks must not matter, and the text of
- * what is accepted must be all that zlib and ZSTD_decompress get from it.
+ * Any bytes as a gzip, BGZF, zstd, bzip2 or xz file. The size of the chunks must not matter, and
+ * the text of what is accepted must be all that the format's own library gets from it at once.
  *
  * Checksums would keep a fuzzer out of the inflaters, so three of the four modes take the bytes as
  * deflate data (or text) and put the wrapping around it.
@@ -10,6 +10,8 @@
 #include "io/input/bgzf_header.h"
 #include "tests/fuzz/memory_input.h"
 
+#include <bzlib.h>
+#include <lzma.h>
 #include <string.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -109,17 +111,72 @@ static struct text read_zlib(const uint8_t *data, size_t size)
 
 /* ---- zstd ---- */
 
+static struct text text_of(bool good, const uint8_t *out, size_t n)
+{
+        struct text text = { .good = good };
+        if (good)
+                text = (struct text){ .good = true, .nbytes = n, .hash = XXH3_64bits(out, n) };
+        return text;
+}
+
 /* Read all frames at once; more text than MAX_TEXT is refused, too. */
 static struct text read_zstd(const uint8_t *data, size_t size)
 {
         uint8_t *out = malloc(MAX_TEXT);
         REQUIRE(out != NULL);
         size_t n = ZSTD_decompress(out, MAX_TEXT, data, size);
-        struct text text = { .good = !ZSTD_isError(n) };
-        if (text.good)
-                text = (struct text){ .good = true, .nbytes = n, .hash = XXH3_64bits(out, n) };
+        struct text text = text_of(!ZSTD_isError(n), out, n);
         free(out);
         return text;
+}
+
+/* ---- bzip2 and xz ---- */
+
+/* Stream by stream; each must begin where the one before it ends. */
+static struct text read_bzip2(const uint8_t *data, size_t size)
+{
+        uint8_t *out = malloc(MAX_TEXT);
+        REQUIRE(out != NULL);
+        bz_stream z = { .next_in = (char *)data,
+                        .avail_in = (unsigned)size,
+                        .next_out = (char *)out,
+                        .avail_out = MAX_TEXT };
+        int code = BZ_STREAM_END;
+        while (code == BZ_STREAM_END && z.avail_in > 0) {
+                REQUIRE(BZ2_bzDecompressInit(&z, 0, 0) == BZ_OK);
+                code = BZ2_bzDecompress(&z);
+                BZ2_bzDecompressEnd(&z);
+        }
+        struct text text = text_of(code == BZ_STREAM_END, out, MAX_TEXT - z.avail_out);
+        free(out);
+        return text;
+}
+
+static struct text read_xz(const uint8_t *data, size_t size)
+{
+        uint64_t memory = UINT64_C(1) << 30;
+        size_t nin = 0, nout = 0;
+        uint8_t *out = malloc(MAX_TEXT);
+        REQUIRE(out != NULL);
+        const bool good = lzma_stream_buffer_decode(&memory, LZMA_CONCATENATED, NULL, data, &nin,
+                                                    size, out, &nout, MAX_TEXT) == LZMA_OK;
+        struct text text = text_of(good && nin == size, out, nout);
+        free(out);
+        return text;
+}
+
+static struct text read_whole(enum kc_container container, const uint8_t *data, size_t size)
+{
+        switch (container) {
+        case KC_CONTAINER_ZSTD:
+                return read_zstd(data, size);
+        case KC_CONTAINER_BZIP2:
+                return read_bzip2(data, size);
+        case KC_CONTAINER_XZ:
+                return read_xz(data, size);
+        default:
+                return read_zlib(data, size);
+        }
 }
 
 /* ---- files made of parts ---- */
@@ -226,6 +283,10 @@ static enum kc_container container_of(const struct bytes *file)
         struct kc_bgzf_header header;
         if (file->n > 3 && memcmp(file->data, "\x28\xb5\x2f\xfd", 4) == 0)
                 return KC_CONTAINER_ZSTD;
+        if (file->n > 2 && memcmp(file->data, "BZh", 3) == 0)
+                return KC_CONTAINER_BZIP2;
+        if (file->n > 5 && memcmp(file->data, "\xfd\x37zXZ\0", 6) == 0)
+                return KC_CONTAINER_XZ;
         if (kc_bgzf_parse(file->data, file->n, &header))
                 return KC_CONTAINER_BGZF;
         return KC_CONTAINER_GZIP;
@@ -251,13 +312,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (large.good)
                 REQUIRE(large.nbytes == small.nbytes && large.hash == small.hash &&
                         large.open == small.open);
-        struct text want = container == KC_CONTAINER_ZSTD ? read_zstd(file.data, file.n)
-                                                          : read_zlib(file.data, file.n);
+        struct text want = read_whole(container, file.data, file.n);
         bool same = want.good && want.nbytes == large.nbytes && want.hash == large.hash &&
                     want.open == large.open;
         if (large.good && large.nbytes < MAX_TEXT)
                 REQUIRE(same);
-        if (container == KC_CONTAINER_GZIP && large.nbytes < MAX_TEXT)
+        if (container != KC_CONTAINER_BGZF && container != KC_CONTAINER_ZSTD &&
+            large.nbytes < MAX_TEXT)
                 REQUIRE(want.good == large.good);
         free(file.data);
         return 0;

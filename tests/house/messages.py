@@ -16,8 +16,8 @@ from sources import LITERAL, LIBRARIES, files, literals, without_comments
 SOURCE = pathlib.Path(sys.argv[1])
 NAME = re.compile(r'\bOPTION\(\w+, "([\w-]+)"')
 LETTER = re.compile(r"\.letter = '(\w)'")
-OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
-                    r"|zstd)(?: \w+)? -[^|;]*")
+OTHERS = re.compile(r"\b(?:bzip2|curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar"
+                    r"|unzip|xz|zstd)(?: \w+)? -[^|;]*")
 # Ways to print that bypass app/cli/message.c.
 PRINTS = re.compile(r"\b(?:std(?:out|err)|perror|v?printf(?=\()|v[fd]printf|dprintf|vasprintf"
                     r"|puts(?=\())\b")

@@ -1,5 +1,7 @@
 """What the command-line tests share: running programs, comparing, writing reads in every format."""
+import bz2
 import gzip
+import lzma
 import os
 import shutil
 import struct
@@ -153,6 +155,8 @@ def write_formats(reads, folder):
         "gzip-members": gzip_members(text, 30001),
         "bgzf": bgzf(text),
         "bgzf-multi-line": bgzf(fastq(reads, 61), 5000),
+        "bzip2": bz2.compress(text[:40001], 1) + bz2.compress(text[40001:]),
+        "xz": lzma.compress(text[:40001]) + bytes(8) + lzma.compress(text[40001:]),
         "sam": sam(reads),
     }
     for name, content in files.items():

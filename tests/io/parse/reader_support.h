@@ -9,7 +9,9 @@
 #include "io/reader.h"
 #include "kmer/kmer.h"
 
+#include <bzlib.h>
 #include <libdeflate.h>
+#include <lzma.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,7 +114,7 @@ struct setting {
         int min_k, max_k; /* others that are counted together with k; 0: none */
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
-        size_t record_max, sequence_max;
+        size_t record_max, sequence_max, memory_nbytes;
         void (*after_batch)(void); /* called after every batch that has reads; NULL: nothing */
 };
 
@@ -203,6 +205,7 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                 .chunk_nbytes = setting->chunk_nbytes,
                 .record_max = setting->record_max,
                 .sequence_max = setting->sequence_max,
+                .memory_nbytes = setting->memory_nbytes,
                 .job = &job,
         };
         out.status = kc_reader_open(&reader, paths, npaths, &options, &err);
@@ -258,7 +261,26 @@ static inline struct outcome read_text(const char *text, const struct setting *s
 
 /* ---- compression ---- */
 
-enum packing { PLAIN, GZIP, GZIP_MEMBERS, BLOCKS, ZSTD, ZSTD_FRAMES, NPACKINGS };
+enum packing {
+        PLAIN,
+        GZIP,
+        GZIP_MEMBERS,
+        BLOCKS,
+        ZSTD,
+        ZSTD_FRAMES,
+        BZIP2,
+        BZIP2_STREAMS,
+        XZ,
+        XZ_STREAMS,
+        NPACKINGS
+};
+
+/* Whether the parts follow each other without a mark of the end of all of them. */
+static inline bool is_in_parts(enum packing packing)
+{
+        return packing == GZIP_MEMBERS || packing == ZSTD_FRAMES || packing == BZIP2_STREAMS ||
+               packing == XZ_STREAMS;
+}
 
 static inline void gzip_member(struct buffer *out, const void *data, size_t n)
 {
@@ -324,26 +346,66 @@ static inline void zstd_frame(struct buffer *out, const void *data, size_t n)
         free(packed);
 }
 
-/* Compress the text; each `piece` bytes become a member, block or frame of their own. */
+static inline void bzip2_stream(struct buffer *out, const void *data, size_t n)
+{
+        unsigned cap = (unsigned)(n + n / 100 + 600);
+        char *packed = malloc(cap);
+        assert_int_equal(BZ2_bzBuffToBuffCompress(packed, &cap, n > 0 ? (char *)data : "",
+                                                  (unsigned)n, 1, 0, 0),
+                         BZ_OK);
+        put(out, packed, cap);
+        free(packed);
+}
+
+static inline void xz_stream(struct buffer *out, const void *data, size_t n)
+{
+        size_t cap = lzma_stream_buffer_bound(n), got = 0;
+        uint8_t *packed = malloc(cap);
+        assert_int_equal(
+                lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, data, n, packed, &got, cap),
+                LZMA_OK);
+        put(out, packed, got);
+        free(packed);
+}
+
+/* Compress the text as one part: a member, block, frame or stream. */
+static inline void pack_part(struct buffer *out, const void *data, size_t n, enum packing packing)
+{
+        switch (packing) {
+        case GZIP:
+        case GZIP_MEMBERS:
+                gzip_member(out, data, n);
+                break;
+        case BLOCKS:
+                bgzf_block(out, data, n);
+                break;
+        case ZSTD:
+        case ZSTD_FRAMES:
+                zstd_frame(out, data, n);
+                break;
+        case BZIP2:
+        case BZIP2_STREAMS:
+                bzip2_stream(out, data, n);
+                break;
+        case XZ:
+        case XZ_STREAMS:
+                xz_stream(out, data, n);
+                break;
+        default:
+                put(out, data, n);
+        }
+}
+
+/* Compress the text; each `piece` bytes become a part of their own. */
 static inline struct buffer pack_text(const struct buffer *text, enum packing packing, size_t piece)
 {
         struct buffer out = { 0 };
-        if (packing == PLAIN)
-                put(&out, text->data, text->n);
-        else if (packing == GZIP)
-                gzip_member(&out, text->data, text->n);
-        else if (packing == ZSTD)
-                zstd_frame(&out, text->data, text->n);
+        if (packing != BLOCKS && !is_in_parts(packing))
+                pack_part(&out, text->data, text->n, packing);
         else
-                for (size_t at = 0; at < text->n; at += piece) {
-                        size_t n = text->n - at < piece ? text->n - at : piece;
-                        if (packing == GZIP_MEMBERS)
-                                gzip_member(&out, text->data + at, n);
-                        else if (packing == BLOCKS)
-                                bgzf_block(&out, text->data + at, n);
-                        else
-                                zstd_frame(&out, text->data + at, n);
-                }
+                for (size_t at = 0; at < text->n; at += piece)
+                        pack_part(&out, text->data + at,
+                                  text->n - at < piece ? text->n - at : piece, packing);
         if (packing == BLOCKS)
                 bgzf_end(&out);
         return out;

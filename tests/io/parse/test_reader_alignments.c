@@ -216,10 +216,15 @@ static void test_sam_in_gzip(void **state)
         assert_outcome(&got, &want);
         check_cuts(&packed, packed.n / 40 + 1);
         drop(&packed);
-        packed = pack_text(&sam, ZSTD, 0);
-        got = read_bytes(&packed, &setting);
-        assert_refused(&got, "SAM inside zstd");
-        drop(&packed);
+        static const enum packing others[] = { ZSTD, BZIP2, XZ };
+        static const char *const refused[] = { "SAM inside zstd", "SAM inside bzip2",
+                                               "SAM inside xz" };
+        for (size_t i = 0; i < 3; i++) {
+                packed = pack_text(&sam, others[i], 0);
+                got = read_bytes(&packed, &setting);
+                assert_refused(&got, refused[i]);
+                drop(&packed);
+        }
         drop(&sam);
 }
 

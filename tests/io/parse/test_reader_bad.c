@@ -39,6 +39,8 @@ static void test_truncated(void **state)
         check_truncation(GZIP);
         check_truncation(BLOCKS);
         check_truncation(ZSTD);
+        check_truncation(BZIP2);
+        check_truncation(XZ);
 }
 
 /* Several members: a cut between two of them shows only if it lies within a record. */
@@ -46,8 +48,8 @@ static void test_truncated_members(void **state)
 {
         (void)state;
         struct buffer text = small_fastq(7);
-        for (int packing = GZIP_MEMBERS; packing <= ZSTD_FRAMES; packing++) {
-                if (packing == BLOCKS || packing == ZSTD)
+        for (int packing = GZIP_MEMBERS; packing < NPACKINGS; packing++) {
+                if (!is_in_parts((enum packing)packing))
                         continue;
                 struct buffer packed = pack_text(&text, (enum packing)packing, 150);
                 size_t nwhole = 0;
@@ -89,10 +91,10 @@ static void test_truncated_text(void **state)
 static void test_flipped_bits(void **state)
 {
         (void)state;
-        static const enum packing packings[] = { GZIP, GZIP_MEMBERS, BLOCKS, ZSTD };
+        static const enum packing packings[] = { GZIP, GZIP_MEMBERS, BLOCKS, ZSTD, BZIP2, XZ };
         struct setting setting = plain_setting;
         struct buffer text = small_fastq(8);
-        for (size_t p = 0; p < 4; p++) {
+        for (size_t p = 0; p < sizeof packings / sizeof *packings; p++) {
                 struct buffer packed = pack_text(&text, packings[p], 150);
                 struct outcome want = read_bytes(&packed, &setting);
                 assert_int_equal(want.status, KC_OK);
@@ -169,6 +171,10 @@ static void test_trailing(void **state)
         check_trailing(GZIP_MEMBERS, "gzip");
         check_trailing(BLOCKS, "gzip");
         check_trailing(ZSTD, "zstd");
+        check_trailing(BZIP2, "bzip2");
+        check_trailing(BZIP2_STREAMS, "bzip2");
+        check_trailing(XZ, "xz");
+        check_trailing(XZ_STREAMS, "xz");
 }
 
 /* Zeros up to the end of the file are padding, as on tapes; zeros before anything else are not. */
@@ -203,6 +209,71 @@ static void test_padding(void **state)
         (void)state;
         check_padding(GZIP);
         check_padding(BLOCKS);
+}
+
+/* Between streams of xz and after the last one, zeros are padding, a multiple of 4. */
+static void test_xz_padding(void **state)
+{
+        (void)state;
+        static const char zeros[16] = { 0 };
+        struct buffer text = small_fastq(10), twice = { 0 };
+        struct buffer packed = pack_text(&text, XZ, 0), padded = { 0 };
+        put(&twice, text.data, text.n);
+        put(&twice, text.data, text.n);
+        struct outcome want = read_bytes(&text, &plain_setting);
+        struct outcome want_twice = read_bytes(&twice, &plain_setting);
+        for (size_t n = 0; n <= sizeof zeros; n++) {
+                padded.n = 0;
+                put(&padded, packed.data, packed.n);
+                put(&padded, zeros, n);
+                struct outcome got = read_bytes(&padded, &plain_setting);
+                if (n % 4 == 0)
+                        assert_outcome(&got, &want);
+                else
+                        refuse_bytes(&padded, "is truncated: its xz data breaks off");
+                put(&padded, packed.data, packed.n);
+                got = read_bytes(&padded, &plain_setting);
+                if (n % 4 == 0)
+                        assert_outcome(&got, &want_twice);
+                else
+                        refuse_bytes(&padded, n < 4 ? "bytes that are not xz after the end of its"
+                                                    : "bytes after zeros that end the xz data");
+        }
+        padded.n = packed.n;
+        put(&padded, zeros, 8);
+        put(&padded, "x", 1);
+        refuse_bytes(&padded, "has 1 byte after zeros that end the xz data");
+        drop(&padded);
+        drop(&packed);
+        drop(&twice);
+        drop(&text);
+}
+
+/* A dictionary that does not fit in the reader's memory: the message says how much it takes. */
+static void test_xz_memory(void **state)
+{
+        (void)state;
+        lzma_options_lzma options;
+        lzma_filter filters[] = { { .id = LZMA_FILTER_LZMA2, .options = &options },
+                                  { .id = LZMA_VLI_UNKNOWN } };
+        struct buffer text = small_fastq(10), packed = { 0 };
+        uint8_t out[4096];
+        size_t n = 0;
+        assert_false(lzma_lzma_preset(&options, 0));
+        options.dict_size = 64 << 20;
+        assert_int_equal(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL,
+                                                   (uint8_t *)text.data, text.n, out, &n,
+                                                   sizeof out),
+                         LZMA_OK);
+        put(&packed, out, n);
+        struct setting setting = plain_setting;
+        struct outcome want = read_bytes(&text, &setting), got = read_bytes(&packed, &setting);
+        assert_outcome(&got, &want);
+        setting.memory_nbytes = 40 << 20;
+        got = read_bytes(&packed, &setting);
+        assert_refused(&got, "was compressed with a dictionary that takes 65 MiB of memory");
+        drop(&packed);
+        drop(&text);
 }
 
 /* The beginning of another member is not trailing data: the file is truncated. */
@@ -531,6 +602,8 @@ int main(void)
                 cmocka_unit_test(test_wrong_trailer),
                 cmocka_unit_test(test_trailing),
                 cmocka_unit_test(test_padding),
+                cmocka_unit_test(test_xz_padding),
+                cmocka_unit_test(test_xz_memory),
                 cmocka_unit_test(test_cut_member),
                 cmocka_unit_test(test_bad_records),
                 cmocka_unit_test(test_inner_headers),

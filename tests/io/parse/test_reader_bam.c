@@ -139,10 +139,15 @@ static void test_not_bgzf(void **state)
                 drop(&packed);
                 check_cut_copies(&raw, packings[i]);
         }
-        struct buffer packed = pack_text(&raw, ZSTD, 0);
-        struct outcome got = read_bytes(&packed, &setting);
-        assert_refused(&got, "BAM inside zstd");
-        drop(&packed);
+        static const enum packing others[] = { ZSTD, BZIP2, XZ };
+        static const char *const refused[] = { "BAM inside zstd", "BAM inside bzip2",
+                                               "BAM inside xz" };
+        for (size_t i = 0; i < 3; i++) {
+                struct buffer packed = pack_text(&raw, others[i], 0);
+                struct outcome got = read_bytes(&packed, &setting);
+                assert_refused(&got, refused[i]);
+                drop(&packed);
+        }
         drop(&raw);
 }
 

@@ -32,13 +32,17 @@ static void refuse(const char *bytes, size_t n, enum packing packing, const char
 static void test_compressed(void **state)
 {
         (void)state;
-        REFUSE("\xfd\x37zXZ\0\0\4 and so on", PLAIN,
-               " is compressed with xz, which kcount cannot read [xz -dc FILE]");
+        REFUSE("]\0\0\x80 and so on", PLAIN,
+               " is compressed with lzma, which kcount cannot read [xz -dc FILE]");
         REFUSE("\xfd\x37zXZ\0\0\4 and so on", GZIP,
                " is compressed with xz inside gzip, which kcount cannot read "
                "[gzip -dc FILE | xz -dc -]");
-        REFUSE("BZh91AY&SY", PLAIN,
-               " is compressed with bzip2, which kcount cannot read [bzip2 -dc FILE]");
+        REFUSE("BZh91AY&SY", BZIP2,
+               " is compressed with bzip2 inside bzip2, which kcount cannot read "
+               "[bzip2 -dc FILE | bzip2 -dc -]");
+        REFUSE("BZh91AY&SY", XZ,
+               " is compressed with bzip2 inside xz, which kcount cannot read "
+               "[xz -dc FILE | bzip2 -dc -]");
         REFUSE("\x04\x22\x4d\x18 and so on", ZSTD,
                " is compressed with lz4 inside zstd, which kcount cannot read "
                "[zstd -dc FILE | lz4 -dc -]");
