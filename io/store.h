@@ -7,6 +7,7 @@
 
 #include "base/new_file.h"
 #include "io/histogram.h"
+#include "kmer/ask_table.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -275,6 +276,9 @@ void kc_lookup_close(struct kc_lookup *lookup);
 struct kc_cursor;
 enum kc_status kc_cursor_open(struct kc_cursor **cursor, struct kc_store *store,
                               const uint64_t *from, const uint64_t *to, struct kc_error *err);
+/* Begin again, in another range. */
+enum kc_status kc_cursor_move(struct kc_cursor *cursor, const uint64_t *from, const uint64_t *to,
+                              struct kc_error *err);
 enum kc_status kc_cursor_next(struct kc_cursor *cursor, const uint64_t **kmers,
                               const uint32_t **counts, size_t *n, struct kc_error *err);
 void kc_cursor_close(struct kc_cursor *cursor);
@@ -290,6 +294,9 @@ void kc_cursor_close(struct kc_cursor *cursor);
 enum kc_status kc_store_split(struct kc_store *store, const uint64_t *from, const uint64_t *to,
                               size_t nparts, uint64_t **bounds, size_t *nbounds,
                               struct kc_error *err);
+
+/* The store, which must outlive it, as the table of an asker. */
+struct kc_ask_table kc_store_ask_table(struct kc_store *store);
 
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity

@@ -21,26 +21,22 @@ static const uint64_t *copy_bound(uint64_t *to, const uint64_t *kmer, int nwords
         return to;
 }
 
-static enum kc_status open_walk(struct kc_cursor *c, const uint64_t *from, const uint64_t *to,
-                                struct kc_error *err)
+static enum kc_status open_runs(struct kc_cursor *c, struct kc_error *err)
 {
         const struct kc_run *run = &c->store->runs[0];
-        enum kc_status status;
-        KC_TRY(kc_walk_begin(&c->walk, c->store, run, 0, run->nblocks, err));
-        KC_TRY(kc_walk_range(&c->walk, from, to, err));
-out:
-        return status;
+        const struct kc_set set = kc_set_of_one(&c->store);
+        if (c->store->nruns == 1 && run->kind == KC_RUN_COUNTS)
+                return kc_walk_begin(&c->walk, c->store, run, 0, run->nblocks, err);
+        return kc_merge_open(&c->merge, &set, err);
 }
 
-static enum kc_status open_merge(struct kc_cursor *c, const uint64_t *from, const uint64_t *to,
-                                 struct kc_error *err)
+enum kc_status kc_cursor_move(struct kc_cursor *c, const uint64_t *from, const uint64_t *to,
+                              struct kc_error *err)
 {
-        const struct kc_set set = kc_set_of_one(&c->store);
-        enum kc_status status;
-        KC_TRY(kc_merge_open(&c->merge, &set, err));
-        KC_TRY(kc_merge_range(c->merge, from, to, err));
-out:
-        return status;
+        from = copy_bound(c->from, from, c->store->nwords);
+        to = copy_bound(c->to, to, c->store->nwords);
+        return c->merge != NULL ? kc_merge_range(c->merge, from, to, err)
+                                : kc_walk_range(&c->walk, from, to, err);
 }
 
 enum kc_status kc_cursor_open(struct kc_cursor **cursor, struct kc_store *store,
@@ -51,12 +47,8 @@ enum kc_status kc_cursor_open(struct kc_cursor **cursor, struct kc_store *store,
         if (c == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading %s", store->path);
         c->store = store;
-        from = copy_bound(c->from, from, store->nwords);
-        to = copy_bound(c->to, to, store->nwords);
-        if (store->nruns == 1 && store->runs[0].kind == KC_RUN_COUNTS)
-                KC_TRY(open_walk(c, from, to, err));
-        else
-                KC_TRY(open_merge(c, from, to, err));
+        KC_TRY(open_runs(c, err));
+        KC_TRY(kc_cursor_move(c, from, to, err));
         *cursor = c;
         c = NULL;
 out:
