@@ -83,6 +83,16 @@ static inline void kc_kmer_decrement(const uint64_t *kmer, int nwords, uint64_t 
         }
 }
 
+/* Replace a k-mer by its last k - 1 bases and one more base, 0..3. */
+static inline void kc_kmer_append(uint64_t *kmer, int k, int code)
+{
+        const int nwords = kc_kmer_nwords(k);
+        for (int i = nwords - 1; i > 0; i--)
+                kmer[i] = kmer[i] << 2 | kmer[i - 1] >> 62;
+        kmer[0] = kmer[0] << 2 | (uint64_t)code;
+        kmer[nwords - 1] &= kc_kmer_top_mask(k);
+}
+
 /*
  * Reverse complement of one k-mer. kmer and out are [kc_kmer_nwords(k)] and may not overlap.
  */

@@ -92,3 +92,34 @@ char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmer
         }
         return text;
 }
+
+/* How many windows are written at a time, from letters that stay in the fastest cache. */
+enum { NWINDOWS = 1024 };
+
+/* letters [n + k - 1] and WORD_LETTERS more, which may be anything. */
+static char *put_windows(int k, const char *spelled, const uint32_t *counts, size_t n, char *text)
+{
+        for (size_t i = 0; i < n; i++) {
+                for (int j = 0; j < k; j += WORD_LETTERS)
+                        memcpy(text + j, spelled + i + j, WORD_LETTERS);
+                text[k] = '\t';
+                text = put_count(counts[i], text + k + 1);
+                *text++ = '\n';
+        }
+        return text;
+}
+
+char *kc_kmer_text_windows(int k, const char *bases, const uint32_t *counts, size_t n, char *text)
+{
+        char spelled[NWINDOWS + KC_MAX_K + WORD_LETTERS];
+        for (size_t i = 0; i < n; i += NWINDOWS) {
+                const size_t m = n - i < NWINDOWS ? n - i : NWINDOWS;
+                for (size_t j = 0; j < m + (size_t)k - 1; j++) {
+                        const char letter = (char)(bases[i + j] & 0xdf);
+                        spelled[j] = letter == 'U' ? 'T' : letter;
+                }
+                memset(spelled + m + (size_t)k - 1, 0, WORD_LETTERS);
+                text = put_windows(k, spelled, counts + i, m, text);
+        }
+        return text;
+}

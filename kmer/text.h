@@ -37,4 +37,11 @@ size_t kc_kmer_text_line_nbytes(int k);
 char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmers,
                          const uint32_t *counts, size_t n, char *text);
 
+/*
+ * Write "KMER\tCOUNT\n" for the n k-mers that begin at each of the letters from `bases` on, to text
+ * [n * kc_kmer_text_line_nbytes(k)]. Returns the end of the text.
+ *   bases  [n + k - 1] in either case, all of them bases; written in upper case, U as T
+ */
+char *kc_kmer_text_windows(int k, const char *bases, const uint32_t *counts, size_t n, char *text);
+
 #endif
