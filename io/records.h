@@ -43,7 +43,9 @@ struct kc_records_options {
         unsigned accepted;
         int nthreads; /* that will call kc_records_next, or kc_mates_next; at least 1 */
         int overlap;  /* bases that two pieces of a sequence share, less than KC_MAX_K */
-        /* For tests; 0: the default. */
+        /* For all below, 0 is the default. */
+        size_t nheld; /* batches of pairs that all threads together hold or are about to get, at
+                         most; default: one each */
         size_t chunk_nbytes; /* text that a thread takes at a time */
         size_t record_max;   /* bytes of a FASTQ record that is given whole, not in pieces */
 };
@@ -134,6 +136,9 @@ void kc_records_close(struct kc_records *records);
 
 void kc_record_batch_free(struct kc_record_batch *batch);
 
+/* The memory that the batch takes now, in bytes. */
+size_t kc_record_batch_nbytes(const struct kc_record_batch *batch);
+
 /* ---- pairs ---- */
 
 /*
@@ -150,17 +155,17 @@ struct kc_mate_batch {
 
 /*
  * Open two files whose records are mates in the same order, or one file in which mates follow each
- * other if second is NULL. Otherwise as kc_records_open. Memory: 2 * nthreads + 2 batches.
+ * other if second is NULL. Otherwise as kc_records_open. Memory: 2 * nheld + 2 batches.
  */
 enum kc_status kc_mates_open(struct kc_mates **mates, const char *first, const char *second,
                              const struct kc_records_options *options, struct kc_error *err);
 
 /*
- * Get the next pairs, from any thread that has released its previous ones; pairs->n is 0 at the
- * end. The names of mates are not compared, and each record of an alignment file counts, secondary
- * ones (KC_RECORD_REPEATED) too, so do not read mates from a file that has any. As
- * kc_records_next; also KC_EINPUT if one file has fewer records than the other, an interleaved file
- * an odd number, or a record comes in pieces.
+ * Get the next pairs, from any thread, while at most nheld batches are held or about to be got;
+ * pairs->n is 0 at the end. The names of mates are not compared, and each record of an alignment
+ * file counts, secondary ones (KC_RECORD_REPEATED) too, so do not read mates from a file that has
+ * any. As kc_records_next; also KC_EINPUT if one file has fewer records than the other, an
+ * interleaved file an odd number, or a record comes in pieces.
  */
 enum kc_status kc_mates_next(struct kc_mates *mates, struct kc_mate_batch *pairs,
                              struct kc_error *err);

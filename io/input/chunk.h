@@ -85,6 +85,13 @@ struct kc_chunk {
 enum kc_status kc_chunk_init(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 void kc_chunk_free(struct kc_chunk *chunk);
 
+/* The memory that the chunk takes. */
+static inline size_t kc_chunk_nbytes(const struct kc_chunk *chunk)
+{
+        return chunk->front + chunk->capacity + KC_CHUNK_SLACK + chunk->packed_cap +
+               chunk->records_cap * sizeof *chunk->records;
+}
+
 /* Discard the content, keep the memory. */
 void kc_chunk_clear(struct kc_chunk *chunk);
 

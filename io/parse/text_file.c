@@ -25,8 +25,7 @@ static enum kc_status open_source(struct kc_text_file *file, struct kc_input *in
         if (found.container != KC_CONTAINER_ALIGNMENTS && !found.bam)
                 return kc_source_open(&file->source, in, found.container, CHUNK_NBYTES, 1, err);
         status = kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "samtools fasta FILE",
-                                "%s is SAM, BAM or CRAM, which kcount reads only to count",
-                                in->name);
+                                "%s is SAM, BAM or CRAM, which is not read here", in->name);
 out:
         kc_input_close(in);
         return status;

@@ -270,7 +270,7 @@ void kc_mates_release(struct kc_mates *mates, struct kc_mate_batch *pairs)
 
 /* ---- opening and closing ---- */
 
-/* n batches: more than all other threads hold, and enough for a pair. */
+/* n batches: more than are held beside the next one, and enough for a pair. */
 static enum kc_status open_side(struct side *side, const char *path,
                                 const struct kc_records_options *options, size_t n,
                                 struct kc_error *err)
@@ -292,7 +292,8 @@ enum kc_status kc_mates_open(struct kc_mates **mates, const char *first, const c
                              const struct kc_records_options *options, struct kc_error *err)
 {
         struct kc_mates *p = calloc(1, sizeof *p);
-        const size_t n = (size_t)options->nthreads + 1;
+        const size_t nheld = options->nheld != 0 ? options->nheld : (size_t)options->nthreads;
+        const size_t n = nheld + 1;
         enum kc_status status;
         *mates = NULL;
         if (p == NULL)

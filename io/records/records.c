@@ -50,6 +50,19 @@ void kc_record_batch_free(struct kc_record_batch *batch)
         *batch = (struct kc_record_batch){ 0 };
 }
 
+size_t kc_record_batch_nbytes(const struct kc_record_batch *batch)
+{
+        const struct kc_record_memory *memory = batch->memory;
+        if (memory == NULL)
+                return 0;
+        size_t nbytes = sizeof *memory + kc_chunk_nbytes(&memory->chunk) +
+                        memory->cap * sizeof *memory->records;
+        for (size_t i = 0; i < memory->nalignments; i++)
+                nbytes += sizeof *memory->alignments + sizeof **memory->alignments +
+                          memory->alignments[i]->m_data;
+        return nbytes;
+}
+
 /* Show what the memory holds. */
 static void show(struct kc_record_batch *batch)
 {
@@ -229,7 +242,7 @@ static enum kc_status open_alignments(struct kc_records *records, struct kc_inpu
                 return kc_alignments_open(&records->alignments, in, KC_FIELDS_ALL,
                                           options->nthreads, options->chunk_nbytes, err);
         kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "samtools fasta FILE",
-                       "%s is SAM, BAM or CRAM, which kcount reads only to count", in->name);
+                       "%s is SAM, BAM or CRAM, which is not read here", in->name);
         kc_input_close(in);
         return KC_EINPUT;
 }

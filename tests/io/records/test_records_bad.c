@@ -152,7 +152,7 @@ static void test_kinds(void **state)
         (void)state;
         check_bad("", 0, "is empty");
         check_bad("ACGT\n", 0, "kcount-test-");
-        check_bad("@HD\tVN:1.6\n", QUERY, "is SAM, BAM or CRAM, which kcount reads only to count");
+        check_bad("@HD\tVN:1.6\n", QUERY, "is SAM, BAM or CRAM, which is not read here");
         struct stream s = read_records("/nonexistent/kcount-test-x",
                                        &(struct kc_records_options){ .nthreads = 1 });
         assert_bad(&s, "/nonexistent/kcount-test-x");
