@@ -1,0 +1,338 @@
+/*
+ * Rounds: all threads read blocks of records and add them to the asker, until that is full, the
+ * blocks have taken their share of memory, or the input ends. The asker answers. Then each thread
+ * takes the answers to its own blocks, in order: formatting is done by all at once, writing in the
+ * order of the blocks.
+ *
+ * Before the first round a few blocks are read ahead: if the input ends with them, or is known to
+ * be small, k-mers are looked up one by one, and nothing is loaded.
+ */
+#include "app/ask/asking.h"
+
+#include "app/ask/blocks.h"
+#include "app/ask/lookup_asker.h"
+#include "base/job.h"
+#include "base/parallel.h"
+#include "base/turn.h"
+#include "cpu/ask/ask.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+        RECORD_NBYTES = 4,    /* that records take for each base, about, with names and qualities */
+        TABLE_FRACTION = 800, /* to look up so much of a table takes as long as to read it */
+        MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
+        AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
+};
+
+/* Bytes that an asker takes for a k-mer, about: with its place and its count. */
+static uint64_t kmer_nbytes(int k)
+{
+        return 8 * (uint64_t)kc_kmer_nwords(k) + 2;
+}
+
+struct worker {
+        struct asking_block *first, **end; /* added in this round */
+        struct kc_ask_sequence *sequences; /* [cap] */
+        struct kc_ask_answer *answers;     /* [cap] */
+        size_t cap;
+        uint64_t nrecords;
+};
+
+struct asking {
+        const struct asking_options *options;
+        const struct asking_consumer *consumer;
+        struct asking_blocks blocks;
+        struct kc_asker asker; /* close is NULL: not open yet */
+        int nthreads;
+        struct worker *workers; /* [nthreads] */
+        struct kc_turn turn;    /* to write: numbered as the blocks */
+        atomic_bool full;       /* in this round */
+        atomic_bool ended, failed;
+};
+
+static void give_up(void *ctx)
+{
+        struct asking *a = ctx;
+        atomic_store(&a->failed, true);
+        kc_turn_stop(&a->turn);
+}
+
+static enum kc_status check_canceled(const struct asking *a, struct kc_error *err)
+{
+        return kc_job_is_canceled(a->options->job) ? kc_fail(err, KC_ECANCELED, "interrupted")
+                                                   : KC_OK;
+}
+
+/* ---- adding ---- */
+
+static enum kc_status reserve(struct worker *w, size_t n, struct kc_error *err)
+{
+        if (n <= w->cap)
+                return KC_OK;
+        const size_t cap = n + n / 2;
+        free(w->sequences);
+        free(w->answers);
+        w->sequences = malloc(cap * sizeof *w->sequences);
+        w->answers = malloc(cap * sizeof *w->answers);
+        w->cap = w->sequences != NULL && w->answers != NULL ? cap : 0;
+        return w->cap == cap ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+}
+
+static enum kc_status add_block(struct asking *a, int worker, const struct asking_block *block,
+                                struct kc_error *err)
+{
+        struct worker *w = &a->workers[worker];
+        const size_t n = asking_block_nsequences(block);
+        bool full = false;
+        enum kc_status status;
+        KC_TRY(reserve(w, n, err));
+        for (size_t i = 0; i < n; i++) {
+                const char *bytes;
+                const struct kc_seq_record *record = asking_block_record(block, i, &bytes);
+                w->sequences[i] = (struct kc_ask_sequence){ .bases = bytes + record->bases,
+                                                            .nbases = record->nbases };
+                w->nrecords += (record->flags & KC_RECORD_BEGINS) != 0;
+        }
+        KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
+        if (full)
+                atomic_store(&a->full, true);
+out:
+        return status;
+}
+
+/* Get the next block, and keep it for the worker. *block: NULL: there is none in this round. */
+static enum kc_status read_block(struct asking *a, int worker, struct asking_block **block,
+                                 struct kc_error *err)
+{
+        struct worker *w = &a->workers[worker];
+        bool ended = false;
+        enum kc_status status;
+        KC_TRY(check_canceled(a, err));
+        KC_TRY(asking_blocks_next(&a->blocks, block, &ended, err));
+        if (ended)
+                atomic_store(&a->ended, true);
+        if (*block != NULL) {
+                (*block)->next = NULL;
+                *w->end = *block;
+                w->end = &(*block)->next;
+        }
+out:
+        return status;
+}
+
+static enum kc_status add_blocks(void *ctx, int worker, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        enum kc_status status = KC_OK;
+        /* those that were read ahead */
+        for (struct asking_block *block = a->workers[worker].first; block; block = block->next)
+                KC_TRY(add_block(a, worker, block, err));
+        while (!atomic_load(&a->full) && !atomic_load(&a->failed)) {
+                struct asking_block *block;
+                KC_TRY(read_block(a, worker, &block, err));
+                if (block == NULL)
+                        break;
+                KC_TRY(add_block(a, worker, block, err));
+        }
+out:
+        return status;
+}
+
+/* ---- answers ---- */
+
+static struct asked asked_of(const struct asking_block *block, const struct kc_ask_answer *answers)
+{
+        if (block->pairs.n > 0)
+                return (struct asked){ .number = block->pairs.number,
+                                       .pairs = &block->pairs,
+                                       .answers = { answers, answers + block->pairs.n } };
+        return (struct asked){ .number = block->batch.number,
+                               .batch = &block->batch,
+                               .answers = { answers, NULL } };
+}
+
+static enum kc_status consume(struct asking *a, int worker, const struct asking_block *block,
+                              struct kc_error *err)
+{
+        const struct asking_consumer *consumer = a->consumer;
+        struct worker *w = &a->workers[worker];
+        const size_t n = asking_block_nsequences(block);
+        enum kc_status status;
+        KC_TRY(check_canceled(a, err));
+        KC_TRY(reserve(w, n, err));
+        const struct asked asked = asked_of(block, w->answers);
+        KC_TRY(a->asker.take(a->asker.ctx, worker, w->answers, n, err));
+        KC_TRY(consumer->format(consumer->ctx, worker, &asked, err));
+        if (!kc_turn_wait(&a->turn, asked.number))
+                return kc_fail(err, KC_ECANCELED, "another thread failed");
+        KC_TRY(consumer->write(consumer->ctx, worker, &asked, err));
+        kc_turn_pass(&a->turn);
+        kc_job_advance(a->options->job, block->input_nbytes);
+out:
+        return status;
+}
+
+static void release_first(struct asking *a, struct worker *w)
+{
+        struct asking_block *block = w->first;
+        w->first = block->next;
+        asking_blocks_release(&a->blocks, block);
+}
+
+static enum kc_status consume_blocks(void *ctx, int worker, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        struct worker *w = &a->workers[worker];
+        enum kc_status status = KC_OK;
+        while (w->first != NULL) {
+                KC_TRY(consume(a, worker, w->first, err));
+                release_first(a, w);
+        }
+        w->end = &w->first;
+out:
+        return status;
+}
+
+/* ---- rounds ---- */
+
+static enum kc_status run_rounds(struct asking *a, int nthreads, struct kc_error *err)
+{
+        enum kc_status status;
+        do {
+                atomic_store(&a->full, false);
+                KC_TRY(kc_parallel(nthreads, add_blocks, give_up, a, err));
+                KC_TRY(a->asker.answer(a->asker.ctx, err));
+                KC_TRY(kc_parallel(nthreads, consume_blocks, give_up, a, err));
+        } while (!atomic_load(&a->ended));
+out:
+        return status;
+}
+
+/* Read blocks, one for each worker in turn, until they have at least that many bases, or the input
+ * ends. */
+static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
+                                 struct kc_error *err)
+{
+        uint64_t nbases = 0;
+        enum kc_status status = KC_OK;
+        *nblocks = 0;
+        while (nbases < most && !atomic_load(&a->ended)) {
+                struct asking_block *block;
+                KC_TRY(read_block(a, *nblocks % a->nthreads, &block, err));
+                if (block == NULL)
+                        break;
+                ++*nblocks;
+                for (size_t i = 0; i < asking_block_nsequences(block); i++) {
+                        const char *bytes;
+                        nbases += asking_block_record(block, i, &bytes)->nbases;
+                }
+        }
+out:
+        return status;
+}
+
+/* How many k-mers are sooner looked up one by one than by an asker that reads the whole table; no
+ * more than a small part of its memory holds. */
+static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
+{
+        const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);
+        uint64_t few = info->ndistinct / TABLE_FRACTION;
+        few = few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
+        return few < most ? few : most;
+}
+
+/* If the input has not ended by now, there are more than a few k-mers. */
+static enum kc_status open_asker(struct asking *a, struct kc_store *store,
+                                 const struct kc_ask_setup *setup, struct kc_error *err)
+{
+        if (atomic_load(&a->ended))
+                return lookup_asker_open(&a->asker, store, setup, err);
+        const struct kc_ask_table table = kc_store_ask_table(store);
+        return kc_cpu_ask_open(&a->asker, &table, setup, NULL, err);
+}
+
+static enum kc_status ask(struct asking *a, struct kc_store *store,
+                          const struct kc_store_info *info, struct kc_error *err)
+{
+        const struct asking_options *options = a->options;
+        const struct kc_ask_setup setup = {
+                .nthreads = a->nthreads,
+                .memory_nbytes = options->memory_nbytes - a->blocks.bound_nbytes,
+                .min_count = options->min_count,
+                .max_count = options->max_count,
+                .wants_counts = options->wants_counts,
+        };
+        int nblocks;
+        enum kc_status status;
+        KC_TRY(read_ahead(a, few_kmers(info, &setup), &nblocks, err));
+        KC_TRY(open_asker(a, store, &setup, err));
+        const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
+        KC_TRY(run_rounds(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
+out:
+        return status;
+}
+
+/* ---- opening and closing ---- */
+
+/* The blocks' share of the memory: what they need for the k-mers that the asker holds in the
+ * rest. */
+static uint64_t blocks_nbytes(uint64_t memory_nbytes, int k)
+{
+        return memory_nbytes / (RECORD_NBYTES + kmer_nbytes(k)) * RECORD_NBYTES;
+}
+
+static enum kc_status open_asking(struct asking *a, const struct asking_input *input, int k,
+                                  struct kc_error *err)
+{
+        const struct asking_options *options = a->options;
+        enum kc_status status;
+        kc_turn_init(&a->turn);
+        KC_TRY(asking_blocks_open(&a->blocks, input, k - 1, a->nthreads,
+                                  blocks_nbytes(options->memory_nbytes, k), err));
+        a->workers = calloc((size_t)a->nthreads, sizeof *a->workers);
+        if (a->workers == NULL)
+                KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for threads"));
+        for (int i = 0; i < a->nthreads; i++)
+                a->workers[i].end = &a->workers[i].first;
+        kc_job_expect(options->job, a->blocks.input_nbytes);
+out:
+        return status;
+}
+
+static void close_asking(struct asking *a)
+{
+        for (int i = 0; a->workers != NULL && i < a->nthreads; i++) {
+                struct worker *w = &a->workers[i];
+                while (w->first != NULL)
+                        release_first(a, w);
+                free(w->sequences);
+                free(w->answers);
+        }
+        free(a->workers);
+        if (a->asker.close != NULL)
+                a->asker.close(a->asker.ctx);
+        asking_blocks_close(&a->blocks);
+        kc_turn_destroy(&a->turn);
+}
+
+enum kc_status asking_run(struct kc_store *store, const struct asking_input *input,
+                          const struct asking_options *options,
+                          const struct asking_consumer *consumer, uint64_t *nrecords,
+                          struct kc_error *err)
+{
+        struct asking a = { .options = options,
+                            .consumer = consumer,
+                            .nthreads = options->nthreads };
+        struct kc_store_info info;
+        enum kc_status status;
+        kc_store_get_info(store, &info);
+        KC_TRY(open_asking(&a, input, info.k, err));
+        KC_TRY(ask(&a, store, &info, err));
+        for (int i = 0; nrecords != NULL && i < a.nthreads; i++)
+                *nrecords = (i > 0 ? *nrecords : 0) + a.workers[i].nrecords;
+out:
+        close_asking(&a);
+        return status;
+}
