@@ -1,16 +1,18 @@
 /*
  * kcount query: print the counts of given k-mers, in the order of the queries.
  *
- * k-mers are collected into a batch, looked up by all threads, and printed in order.
+ * The arguments are one block of sequences, which is looked up; files go through app/ask/asking.h.
  */
+#include "app/ask/asking.h"
+#include "app/ask/lookup_asker.h"
 #include "app/cli/command.h"
 #include "app/cli/machine.h"
+#include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/shell.h"
 #include "app/store/sequences.h"
 #include "app/store/stores.h"
-#include "base/parallel.h"
 #include "io/input/input.h"
 #include "kmer/kmer.h"
 #include "kmer/text.h"
@@ -19,102 +21,172 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below MIN_PARALLEL k-mers, starting threads takes longer than the work. */
-enum { BATCH_NKMERS = 1 << 17, MIN_PARALLEL = 1 << 12 };
+enum {
+        THREAD_MIB = 8,     /* at least, with text and what it reads at a time */
+        TEXT_FRACTION = 16, /* of the memory is for text... */
+        MAX_TEXT_MIB = 8,   /* ...but no more than this for each thread */
+};
 
 struct query_settings {
-        uint64_t nthreads;
+        uint64_t nthreads, memory_nbytes;
         const char *file;
         bool quiet;
+};
+
+/* What a thread has formatted. */
+struct lines {
+        char *text; /* [query.text_nkmers lines] */
+        size_t nkmers;
+        char *end;
+        /* Where it goes on, if the text is full before the block ends. */
+        size_t sequence, stretch;
+        uint32_t window; /* of the stretch */
+        const uint32_t *counts;
+        uint64_t nshort, nskipped;
 };
 
 struct query {
         const struct invocation *call;
         struct kc_store *store;
-        struct kc_lookup **lookups; /* one per thread */
         int nthreads, k;
-        bool stranded;
+        uint64_t memory_nbytes; /* for asking */
+        size_t text_nkmers;
+        struct lines *lines; /* [nthreads] */
         struct text_out *out;
-        uint64_t *kmers; /* [BATCH_NKMERS * nwords], in the order of the queries */
-        uint32_t *counts;
-        size_t n;
-        char *text; /* lines of TEXT_NKMERS k-mers */
-        uint64_t nshort, nskipped;
 };
 
-enum { TEXT_NKMERS = 1 << 10 };
+/* ---- lines ---- */
 
-static enum kc_status look_up(void *ctx, int worker, struct kc_error *err)
+static void begin_sequence(struct lines *lines, size_t sequence)
 {
-        struct query *q = ctx;
-        size_t nwords = (size_t)kc_kmer_nwords(q->k);
-        size_t nworkers = q->n >= MIN_PARALLEL ? (size_t)q->nthreads : 1;
-        size_t begin = q->n * (size_t)worker / nworkers;
-        size_t end = q->n * ((size_t)worker + 1) / nworkers;
-        enum kc_status status = KC_OK;
-        for (size_t i = begin; i < end; i++) {
-                uint64_t kmer[KC_MAX_WORDS];
-                memcpy(kmer, q->kmers + i * nwords, nwords * sizeof *kmer);
-                if (!q->stranded)
-                        kc_kmer_canonical(kmer, q->k);
-                KC_TRY(kc_lookup_count(q->lookups[worker], kmer, &q->counts[i], err));
+        lines->sequence = sequence;
+        lines->stretch = 0;
+        lines->window = 0;
+        lines->counts = NULL;
+}
+
+/* Format what is left of a sequence. False if the text is full before its end. */
+static bool put_sequence(const struct query *q, struct lines *lines, const char *bases,
+                         const struct kc_ask_answer *answer)
+{
+        if (lines->counts == NULL)
+                lines->counts = answer->counts;
+        while (lines->stretch < answer->nstretches) {
+                const struct kc_ask_stretch *stretch = &answer->stretches[lines->stretch];
+                const size_t left = stretch->n - lines->window,
+                             room = q->text_nkmers - lines->nkmers;
+                const size_t n = left < room ? left : room;
+                lines->end = kc_kmer_text_windows(q->k, bases + stretch->begin + lines->window,
+                                                  lines->counts, n, lines->end);
+                lines->counts += n;
+                lines->nkmers += n;
+                lines->window += (uint32_t)n;
+                if (n < left)
+                        return false;
+                lines->stretch++;
+                lines->window = 0;
         }
-out:
-        return status;
+        return true;
 }
 
-static enum kc_status answer_batch(struct query *q, struct kc_error *err)
+static void write_lines(const struct query *q, struct lines *lines)
 {
-        enum kc_status status;
-        int nworkers = q->n >= MIN_PARALLEL ? q->nthreads : 1;
-        KC_TRY(kc_parallel(nworkers, look_up, NULL, q, err));
-        const struct kc_kmer_text format = { .k = q->k, .min_count = 0, .max_count = UINT32_MAX };
-        size_t nwords = (size_t)kc_kmer_nwords(q->k);
-        for (size_t i = 0; i < q->n; i += TEXT_NKMERS) {
-                size_t n = q->n - i < TEXT_NKMERS ? q->n - i : TEXT_NKMERS;
-                char *end = kc_kmer_text_lines(&format, q->kmers + i * nwords, q->counts + i, n,
-                                               q->text);
-                text_out_write(q->out, q->text, (size_t)(end - q->text));
+        text_out_write(q->out, lines->text, (size_t)(lines->end - lines->text));
+        lines->end = lines->text;
+        lines->nkmers = 0;
+}
+
+/* ---- a file ---- */
+
+static uint64_t count_skipped(const char *bases, size_t n)
+{
+        uint64_t nskipped = 0;
+        for (size_t i = 0; i < n; i++)
+                nskipped += kc_base_code((unsigned char)bases[i]) < 0;
+        return nskipped;
+}
+
+/* Another record of the file has the read of a secondary alignment, so it counts once. */
+static bool is_repeated(const struct kc_seq_record *record)
+{
+        return record->flags & KC_RECORD_REPEATED;
+}
+
+/* Format records until the text is full; false at the end of the block. */
+static bool put_records(const struct query *q, struct lines *lines, const struct asked *block)
+{
+        const struct kc_record_batch *batch = block->batch;
+        while (lines->sequence < batch->n) {
+                const struct kc_seq_record *record = &batch->records[lines->sequence];
+                if (!is_repeated(record) && !put_sequence(q, lines, batch->bytes + record->bases,
+                                                          &block->answers[0][lines->sequence]))
+                        return true;
+                begin_sequence(lines, lines->sequence + 1);
         }
-        q->n = 0;
-        status = text_out_status(q->out, err);
-out:
-        return status;
+        return false;
 }
 
-/* Replace kmer by its last k - 1 bases and one more base. */
-static void append_base(uint64_t *kmer, int k, int code)
+static void tally(const struct query *q, struct lines *lines, const struct asked *block)
 {
-        int nwords = kc_kmer_nwords(k);
-        for (int i = nwords - 1; i > 0; i--)
-                kmer[i] = kmer[i] << 2 | kmer[i - 1] >> 62;
-        kmer[0] = kmer[0] << 2 | (uint64_t)code;
-        kmer[nwords - 1] &= kc_kmer_top_mask(k);
+        const struct kc_record_batch *batch = block->batch;
+        for (size_t i = 0; i < batch->n; i++) {
+                const struct kc_seq_record *record = &batch->records[i];
+                const struct kc_ask_summary *summary = &block->answers[0][i].summary;
+                if (is_repeated(record))
+                        continue;
+                lines->nshort += sequences_is_short(record, q->k);
+                if (record->nbases < (uint32_t)q->k || summary->nvalid < summary->nwindows)
+                        lines->nskipped +=
+                                count_skipped(batch->bytes + record->bases, record->nbases);
+        }
 }
 
-static enum kc_status ask_sequence(struct query *q, const char *text, size_t length,
+/* Each window is in one piece of its record, so pieces are like records here. */
+static enum kc_status format_block(void *ctx, int worker, const struct asked *block,
                                    struct kc_error *err)
 {
-        size_t nwords = (size_t)kc_kmer_nwords(q->k), run = 0;
-        uint64_t kmer[KC_MAX_WORDS] = { 0 };
-        enum kc_status status = KC_OK;
-        for (size_t i = 0; i < length; i++) {
-                int code = kc_base_code((unsigned char)text[i]);
-                if (code < 0) {
-                        q->nskipped++;
-                        run = 0;
-                        continue;
-                }
-                append_base(kmer, q->k, code);
-                if (++run < (size_t)q->k)
-                        continue;
-                memcpy(q->kmers + q->n * nwords, kmer, nwords * sizeof *kmer);
-                if (++q->n == BATCH_NKMERS)
-                        KC_TRY(answer_batch(q, err));
-        }
+        const struct query *q = ctx;
+        struct lines *lines = &q->lines[worker];
+        (void)err;
+        tally(q, lines, block);
+        begin_sequence(lines, 0);
+        put_records(q, lines, block);
+        return KC_OK;
+}
+
+static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
+                                  struct kc_error *err)
+{
+        const struct query *q = ctx;
+        struct lines *lines = &q->lines[worker];
+        write_lines(q, lines);
+        while (put_records(q, lines, block))
+                write_lines(q, lines);
+        write_lines(q, lines);
+        return text_out_status(q->out, err);
+}
+
+static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
+{
+        const struct asking_input input = { .paths = { path },
+                                            .accepted = KC_RECORDS_LINES | KC_RECORDS_ALIGNMENTS };
+        const struct asking_options options = {
+                .nthreads = q->nthreads,
+                .memory_nbytes = q->memory_nbytes,
+                .max_count = UINT32_MAX,
+                .wants_counts = true,
+        };
+        const struct asking_consumer consumer = { q, format_block, write_block };
+        uint64_t nrecords;
+        enum kc_status status;
+        KC_TRY(asking_run(q->store, &input, &options, &consumer, &nrecords, err));
+        if (nrecords == 0)
+                message_print("kcount: warning: %s has no sequences\n", kc_input_name(path));
 out:
         return status;
 }
+
+/* ---- arguments ---- */
 
 /* Whether the text is too short, but may be the beginning of a k-mer. */
 static bool is_prefix(const char *text, int k)
@@ -134,77 +206,144 @@ static enum kc_status advise_range(const char *path, const char *text,
                                 refused->message, shell_line(words, 3, line));
 }
 
-static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
+static enum kc_status check_argument(const struct query *q, const char *text, struct kc_error *err)
 {
         struct kc_error refused = { 0 };
         if (misplaced_check_sequence(q->call, text, q->k, &refused) == KC_OK)
-                return ask_sequence(q, text, strlen(text), err);
+                return KC_OK;
         return is_prefix(text, q->k) ? advise_range(q->call->operands[0], text, &refused, err)
                                      : kc_fail_as(err, &refused);
 }
 
-static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
+/* Print the answers to the sequences [n] that the asker was given. */
+static enum kc_status print_answers(const struct query *q, const struct kc_asker *asker,
+                                    const struct kc_ask_sequence *sequences, size_t n,
+                                    struct kc_error *err)
 {
-        struct kc_records *records = NULL;
-        struct kc_record_batch batch = { 0 };
-        bool is_empty = true;
+        struct lines *lines = &q->lines[0];
+        struct kc_ask_answer *answers = malloc(n * sizeof *answers);
         enum kc_status status;
-        KC_TRY(sequences_open(&records, path, q->k, err));
-        do {
-                KC_TRY(kc_records_next(records, &batch, err));
-                is_empty &= batch.n == 0;
-                for (size_t i = 0; i < batch.n; i++) {
-                        const struct kc_seq_record *record = &batch.records[i];
-                        q->nshort += sequences_is_short(record, q->k);
-                        KC_TRY(ask_sequence(q, batch.bytes + record->bases, record->nbases, err));
-                }
-        } while (batch.n > 0);
-        if (is_empty)
-                message_print("kcount: warning: %s has no sequences\n", kc_input_name(path));
+        if (answers == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for queries");
+        KC_TRY(asker->take(asker->ctx, 0, answers, n, err));
+        for (size_t i = 0; i < n; i++) {
+                begin_sequence(lines, i);
+                while (!put_sequence(q, lines, sequences[i].bases, &answers[i]))
+                        write_lines(q, lines);
+        }
+        write_lines(q, lines);
+        status = text_out_status(q->out, err);
 out:
-        kc_record_batch_free(&batch);
-        kc_records_close(records);
+        free(answers);
+        return status;
+}
+
+static enum kc_status ask_sequences(const struct query *q, const struct kc_ask_sequence *sequences,
+                                    size_t n, struct kc_error *err)
+{
+        const struct kc_ask_setup setup = { .nthreads = 1,
+                                            .memory_nbytes = UINT64_MAX,
+                                            .max_count = UINT32_MAX,
+                                            .wants_counts = true };
+        struct kc_asker asker;
+        bool full = false;
+        enum kc_status status;
+        KC_TRY(lookup_asker_open(&asker, q->store, &setup, err));
+        status = asker.add(asker.ctx, 0, sequences, n, &full, err);
+        if (status == KC_OK)
+                status = asker.answer(asker.ctx, err);
+        if (status == KC_OK)
+                status = print_answers(q, &asker, sequences, n, err);
+        asker.close(asker.ctx);
+out:
+        return status;
+}
+
+static enum kc_status ask_arguments(const struct query *q, struct kc_error *err)
+{
+        const size_t n = (size_t)q->call->noperands - 1;
+        const char *const *texts = q->call->operands + 1;
+        struct kc_ask_sequence *sequences = malloc((n + 1) * sizeof *sequences);
+        enum kc_status status = KC_OK;
+        if (sequences == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for queries");
+        for (size_t i = 0; i < n; i++) {
+                KC_TRY(check_argument(q, texts[i], err));
+                sequences[i] = (struct kc_ask_sequence){ texts[i], (uint32_t)strlen(texts[i]) };
+        }
+        if (n > 0)
+                KC_TRY(ask_sequences(q, sequences, n, err));
+out:
+        free(sequences);
+        return status;
+}
+
+/* ---- the command ---- */
+
+/* Divide the memory among threads, their text, and asking. */
+static enum kc_status plan_memory(struct query *q, uint64_t bound_nbytes, struct kc_error *err)
+{
+        const uint64_t nbytes = bound_nbytes ? bound_nbytes : memory_default_nbytes(1);
+        enum kc_status status;
+        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "queries", &q->nthreads, err));
+        uint64_t text_nbytes = nbytes / TEXT_FRACTION / (uint64_t)q->nthreads;
+        if (text_nbytes > MAX_TEXT_MIB * MEMORY_MIB)
+                text_nbytes = MAX_TEXT_MIB * MEMORY_MIB;
+        q->text_nkmers = text_nbytes / kc_kmer_text_line_nbytes(q->k);
+        q->memory_nbytes = nbytes - MEMORY_PROCESS_NBYTES - text_nbytes * (uint64_t)q->nthreads;
+out:
         return status;
 }
 
 static enum kc_status open_query(struct query *q, const struct invocation *call,
                                  struct kc_error *err)
 {
+        const struct query_settings *s = call->settings;
         struct kc_store_info info;
         enum kc_status status;
         q->call = call;
+        q->out = call->out;
         KC_TRY(stores_open(&q->store, call->operands[0], err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
-        q->stranded = info.stranded;
-        size_t nwords = (size_t)kc_kmer_nwords(q->k);
-        q->kmers = malloc(BATCH_NKMERS * nwords * sizeof *q->kmers);
-        q->counts = malloc(BATCH_NKMERS * sizeof *q->counts);
-        q->text = malloc(TEXT_NKMERS * kc_kmer_text_line_nbytes(q->k));
-        q->lookups = calloc((size_t)q->nthreads, sizeof(struct kc_lookup *));
-        if (!q->kmers || !q->counts || !q->text || !q->lookups)
+        q->nthreads = machine_nthreads(s->nthreads);
+        KC_TRY(plan_memory(q, s->memory_nbytes, err));
+        q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);
+        for (int i = 0; q->lines != NULL && i < q->nthreads; i++) {
+                struct lines *lines = &q->lines[i];
+                lines->text = malloc(q->text_nkmers * kc_kmer_text_line_nbytes(q->k));
+                if (lines->text == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for queries");
+                lines->end = lines->text;
+        }
+        if (q->lines == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for queries");
-        for (int i = 0; i < q->nthreads; i++)
-                KC_TRY(kc_lookup_open(&q->lookups[i], q->store, err));
 out:
         return status;
 }
 
 static void close_query(struct query *q)
 {
-        for (int i = 0; q->lookups && i < q->nthreads; i++)
-                kc_lookup_close(q->lookups[i]);
-        free(q->lookups);
-        free(q->text);
-        free(q->counts);
-        free(q->kmers);
+        for (int i = 0; q->lines != NULL && i < q->nthreads; i++)
+                free(q->lines[i].text);
+        free(q->lines);
         kc_store_close(q->store);
+}
+
+static void report_skipped(const struct query *q)
+{
+        uint64_t nshort = 0, nskipped = 0;
+        for (int i = 0; i < q->nthreads; i++) {
+                nshort += q->lines[i].nshort;
+                nskipped += q->lines[i].nskipped;
+        }
+        sequences_report_skipped(q->k, nshort, nskipped);
 }
 
 static enum kc_status run_query(const struct invocation *call, struct kc_error *err)
 {
         const struct query_settings *s = call->settings;
-        struct query query = { .nthreads = machine_nthreads(s->nthreads), .out = call->out };
+        struct query query = { 0 };
         char example[EXAMPLE_NBYTES];
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
@@ -212,13 +351,11 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
                                command_example(call->command, example));
         KC_TRY(misplaced_check_first(call, err));
         KC_TRY(open_query(&query, call, err));
-        for (int i = 1; i < call->noperands; i++)
-                KC_TRY(ask_argument(&query, call->operands[i], err));
+        KC_TRY(ask_arguments(&query, err));
         if (s->file)
                 KC_TRY(ask_file(&query, s->file, err));
-        KC_TRY(answer_batch(&query, err));
         if (!s->quiet)
-                sequences_report_skipped(query.k, query.nshort, query.nskipped);
+                report_skipped(&query);
 out:
         close_query(&query);
         return status;
@@ -230,11 +367,16 @@ static const struct option_spec query_options[] = {
         OPTION(TEXT, "file", FIELD(file),
                "Query all k-mers of a FASTA, FASTQ or text file. They come after those of "
                "the arguments. In a text file, the first field of each line is used. The "
-               "file may be compressed with gzip, BGZF, zstd, bzip2 or xz; - is standard input. "
-               "For k-mers that contain letters other than A, C, G, T and U, and for sequences "
-               "shorter than k, no line is printed; they are reported on standard error.",
+               "file may be compressed with gzip, BGZF, zstd, bzip2 or xz, or be BAM, SAM or "
+               "CRAM; - is standard input. For k-mers that contain letters other than A, C, "
+               "G, T and U, and for sequences shorter than k, no line is printed; they are "
+               "reported on standard error.",
                .letter = 'f', .argument = "FILE", .is_input = true),
         OPTION_THREADS(FIELD(nthreads)),
+        OPTION(SIZE, "memory", FIELD(memory_nbytes),
+               "Hard limit on memory, at least 256M; default: 3/4 of free memory. With little "
+               "memory, the table is read several times, and fewer threads run than -t allows.",
+               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },
 };

@@ -9,7 +9,6 @@
 #define MIB MEMORY_MIB
 
 enum {
-        PROCESS_MIB = 24,     /* code, libraries, stacks, the index of the output */
         THREAD_MIB = 36,      /* per thread of the CPU engine: with less, bins are counted in many
                                  passes; 256M for 16 threads took four times the CPU time of 6 */
         OUTSIDE_MIB = 12,     /* per thread, for the reader's buffers, or later the store's */
@@ -28,7 +27,7 @@ uint64_t memory_default_nbytes(int nprocesses)
 
 static int threads_that_fit(uint64_t nbytes, int nthreads)
 {
-        uint64_t most = (nbytes - PROCESS_MIB * MIB) / (THREAD_MIB * MIB);
+        uint64_t most = (nbytes - MEMORY_PROCESS_NBYTES) / (THREAD_MIB * MIB);
         return most < (uint64_t)nthreads ? (int)most : nthreads;
 }
 
@@ -48,19 +47,20 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
         if (!device)
                 plan.nthreads = threads_that_fit(nbytes, nthreads);
         plan.reader_nbytes = outside_nbytes(nbytes, plan.nthreads, device);
-        plan.engine_nbytes = nbytes - PROCESS_MIB * MIB - plan.reader_nbytes;
+        plan.engine_nbytes = nbytes - MEMORY_PROCESS_NBYTES - plan.reader_nbytes;
         /* The CPU engine needs its tables only after everything has been read. */
         if (!device)
                 plan.reader_nbytes += kc_cpu_scratch_nbytes(plan.engine_nbytes, plan.nthreads);
         plan.reader_bound.factor = READER_FRACTION;
-        plan.reader_bound.fixed_nbytes = (PROCESS_MIB + OUTSIDE_MIB * (uint64_t)nthreads) * MIB;
+        plan.reader_bound.fixed_nbytes =
+                MEMORY_PROCESS_NBYTES + OUTSIDE_MIB * MIB * (uint64_t)nthreads;
         return plan;
 }
 
 enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
                                     int *nthreads, struct kc_error *err)
 {
-        const uint64_t base = PROCESS_MIB * MIB, most = (nbytes - base) / thread_nbytes;
+        const uint64_t base = MEMORY_PROCESS_NBYTES, most = (nbytes - base) / thread_nbytes;
         if (most == 0) {
                 struct kc_error own = { .needed_nbytes = base + thread_nbytes };
                 kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_MORE_MEMORY,

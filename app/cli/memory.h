@@ -11,6 +11,9 @@
 
 #define MEMORY_MIB (UINT64_C(1) << 20)
 
+/* What the process takes anyway: code, libraries, stacks, the index of a .kc file. */
+#define MEMORY_PROCESS_NBYTES (24 * MEMORY_MIB)
+
 /* The bound without -m: three quarters of the available memory, which nprocesses share. */
 uint64_t memory_default_nbytes(int nprocesses);
 

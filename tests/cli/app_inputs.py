@@ -519,15 +519,18 @@ def test_query_files():
              "in: line 3 is not a sequence: it contains the byte 0x3e"),
             (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space (record 1)"),
             (FASTA[:-1] + FASTA,
-             "in: line 5 is not a sequence: it contains '>'" + MISSING + " (record 2)"),
-            ((SOURCE / "data/human.bam").read_bytes(),
-             "in is SAM, BAM or CRAM, which kcount reads only to count; try: samtools fasta FILE | "
-             "kcount ... -")):
+             "in: line 5 is not a sequence: it contains '>'" + MISSING + " (record 2)")):
         s.write("in", content)
         for call in ("query", "remove"):
-            s.kcount(call, "db.kc", "-f", "in", code=1)
-            advised = pasteable(wanted, "in", call, "db.kc", "-f", "in")
-            expect(s.said, f"kcount: {advised}\n", call)
+            refuse_file(s, wanted, call)
+    s.write("in", (SOURCE / "data/human.bam").read_bytes())
+    refuse_file(s, "in is SAM, BAM or CRAM, which is not read here; try: samtools fasta FILE | "
+                "kcount ... -", "remove")
+
+
+def refuse_file(s, wanted, call):
+    s.kcount(call, "db.kc", "-f", "in", code=1)
+    expect(s.said, f"kcount: {pasteable(wanted, 'in', call, 'db.kc', '-f', 'in')}\n", call)
 
 
 class Proxy:

@@ -44,7 +44,7 @@ def test_contract():
                      "min-quality json histogram quiet no-progress force format",
             "hist": "max-count genomescope jellyfish plot min max kmer stranded threads memory tmp "
                     "device table gpu-memory min-quality quiet no-progress",
-            "dump": "fasta columns min max output threads", "query": "file",
+            "dump": "fasta columns min max output threads", "query": "file threads memory",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
             "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
