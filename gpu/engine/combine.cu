@@ -3,7 +3,7 @@
  * The threads are in crew.cu.
  *
  *      workers:  blocks of a range ──▶ pinned ──▶ device        gpu/runs/join_feed.cuh
- *      driver:   blocks ──▶ pairs                               gpu/blocks/decode.cuh
+ *      driver:   blocks ──▶ pairs                               gpu/runs/joiner.cuh
  *                pairs  ──▶ joined, two by two ──▶ a range      gpu/runs/join.cuh
  *                of the result ──▶ blocks ──▶ pinned            gpu/blocks/encode.cuh
  *      workers:  pinned ──▶ sink                                gpu/output/emit.cuh
@@ -14,8 +14,8 @@
 #include "gpu/engine/crew.cuh"
 #include "gpu/engine/plan.cuh"
 #include "gpu/output/emit.cuh"
-#include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
+#include "gpu/runs/joiner.cuh"
 #include "kmer/block_codec.h"
 #include "kmer/remedy.h"
 
@@ -33,11 +33,6 @@ enum {
 namespace
 {
 
-template <class Key> struct node_run {
-        struct kc_gpu_run<Key, uint64_t> run;
-        bool is_own; /* false: a slice of combiner.pairs, the decoded range */
-};
-
 template <class Key> struct combiner {
         const struct kc_join_source *source;
         struct kc_gpu_crew crew;
@@ -45,14 +40,9 @@ template <class Key> struct combiner {
         struct kc_join_feed<Key> *feed;
         size_t max_blocks;
         struct kc_gpu_encoder_caps parts;
-        struct kc_gpu_run<Key, uint64_t> pairs; /* decoded, of one range */
-        struct kc_decode_run *runs;             /* [nruns] device */
-        struct kc_decode_run *host_runs;        /* pinned */
-        unsigned long long *refused;            /* device, see kc_gpu_decode */
-        struct kc_join_totals *totals;          /* device */
-        struct node_run<Key> *nodes;            /* [nnodes] as in the plan, for one range */
-        uint64_t nread, nranges;
-        struct kc_join_totals found; /* copied from *totals at the end */
+        struct kc_gpu_joiner<Key> joiner;
+        uint64_t nranges;
+        struct kc_join_totals found; /* at the end */
 };
 
 } // namespace
@@ -66,23 +56,11 @@ static enum kc_status too_little(const struct kc_gpu *gpu, size_t nruns, struct 
                               gpu->limit_nbytes / MIB, nruns);
 }
 
-/* Memory for the decoded pairs of a range, and for all that its joins hold at a time: their input,
- * their output, and how tiles are cut. */
-template <class Key> static size_t pairs_nbytes(size_t nblocks)
-{
-        return kc_gpu_run_nbytes<Key, uint64_t>(nblocks * KC_BLOCK_NKMERS);
-}
-
-template <class Key> static size_t joins_nbytes(size_t nblocks)
-{
-        return 2 * pairs_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) / 16 + MIB;
-}
-
 /* Device memory for ranges of nblocks blocks, without the encoder's. */
 template <class Key> static size_t range_nbytes(size_t nblocks)
 {
-        return kc_join_feed_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) +
-               joins_nbytes<Key>(nblocks);
+        return kc_join_feed_nbytes<Key>(nblocks) + kc_gpu_joiner_own_nbytes<Key>(nblocks) +
+               kc_gpu_joiner_join_nbytes<Key>(nblocks);
 }
 
 /* Five eighths of the bound are for ranges and a quarter for the encoder; the rest is for small
@@ -114,138 +92,16 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         struct combiner<Key> *c = (struct combiner<Key> *)ctx;
         enum kc_status status;
         struct kc_gpu *gpu = c->crew.gpu;
-        const struct kc_join_plan *plan = c->source->plan;
         KC_TRY(plan_memory(c, err));
-        KC_TRY(kc_gpu_run_new(gpu, &c->pairs, c->max_blocks * KC_BLOCK_NKMERS, err));
-        KC_TRY(kc_gpu_new(gpu, &c->runs, plan->nruns, err));
-        KC_TRY(kc_gpu_new(gpu, &c->refused, 1, err));
-        KC_TRY(kc_gpu_new(gpu, &c->totals, 1, err));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(c->totals, 0, sizeof *c->totals, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->host_runs, plan->nruns * sizeof *c->host_runs)));
+        KC_TRY(kc_gpu_joiner_open(&c->joiner, gpu, c->source, c->max_blocks, err));
         KC_TRY(kc_gpu_emitter_attach(c->emitter, gpu, &c->parts, err));
         KC_TRY(kc_join_feed_attach(c->feed, gpu, c->max_blocks, err));
-        KC_TRY(kc_gpu_hold(gpu, joins_nbytes<Key>(c->max_blocks), err));
-        c->nodes = (struct node_run<Key> *)calloc(plan->nnodes, sizeof *c->nodes);
-        if (c->nodes == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(kc_gpu_hold(gpu, kc_gpu_joiner_join_nbytes<Key>(c->max_blocks), err));
 out:
         return status;
 }
 
 /* ---- a range ---- */
-
-/* The plan's description of each run, for kc_gpu_decode. */
-template <class Key> static void describe_runs(struct combiner<Key> *c)
-{
-        const struct kc_join_plan *plan = c->source->plan;
-        for (size_t i = 0; i < plan->nnodes; i++) {
-                const struct kc_join_node *node = &plan->nodes[i];
-                if (node->left >= 0)
-                        continue;
-                c->host_runs[node->run] = {};
-                c->host_runs[node->run].mark = node->removes ? KC_JOIN_REMOVED : node->mark;
-                c->host_runs[node->run].count_mask = node->removes ? 0 : UINT32_MAX;
-        }
-}
-
-/* Decode the blocks, and find which pairs are in the range. */
-template <class Key>
-static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range *in,
-                             struct kc_decode_range<Key> *range, struct kc_error *err)
-{
-        enum kc_status status;
-        cudaStream_t stream = c->crew.gpu->stream;
-        const size_t nbytes = c->source->plan->nruns * sizeof *c->runs;
-        unsigned long long refused;
-        describe_runs(c);
-        range->runs = c->runs;
-        KC_TRY(KC_CUDA(
-                cudaMemcpyAsync(c->runs, c->host_runs, nbytes, cudaMemcpyHostToDevice, stream)));
-        KC_TRY(kc_gpu_decode(c->crew.gpu, range, &c->pairs, c->refused, err));
-        KC_TRY(KC_CUDA(
-                cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(kc_gpu_read(c->crew.gpu, &refused, c->refused, 1, err));
-        if (refused != 0)
-                status = c->source->refuse(c->source->ctx, in, in->nblocks - refused, err);
-out:
-        return status;
-}
-
-/* The leaves: for each run, its pairs in the range. */
-template <class Key> static void set_leaves(struct combiner<Key> *c, const struct kc_join_range *in)
-{
-        const struct kc_join_plan *plan = c->source->plan;
-        size_t block = 0;
-        for (size_t i = 0; i < plan->nnodes; i++) {
-                struct node_run<Key> *node = &c->nodes[i];
-                *node = {};
-                if (plan->nodes[i].left >= 0)
-                        continue;
-                const size_t run = plan->nodes[i].run;
-                const struct kc_decode_run *found = &c->host_runs[run];
-                const size_t begin = block * KC_BLOCK_NKMERS + found->nbelow_from;
-                node->run.kmers = c->pairs.kmers + begin;
-                node->run.counts = c->pairs.counts + begin;
-                node->run.n = found->nbelow_end - found->nbelow_from;
-                c->nread += found->sum;
-                while (block < in->nblocks && in->blocks[block].run == run)
-                        block++;
-        }
-}
-
-template <class Key> static void drop(struct combiner<Key> *c, struct node_run<Key> *node)
-{
-        if (node->is_own)
-                kc_gpu_run_free(c->crew.gpu, &node->run);
-        *node = {};
-}
-
-/* Compute an inner node from its two sides, which are freed. If one side is empty, the other
- * becomes the node, unless the node is a file. */
-template <class Key>
-static enum kc_status join_node(struct combiner<Key> *c, size_t number, struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_join_node *node = &c->source->plan->nodes[number];
-        struct node_run<Key> *left = &c->nodes[node->left], *right = &c->nodes[node->right];
-        struct node_run<Key> *to = &c->nodes[number];
-        if (!node->is_file && (left->run.n == 0 || right->run.n == 0)) {
-                struct node_run<Key> *full = left->run.n > 0 ? left : right;
-                *to = *full;
-                *full = {};
-        } else {
-                KC_TRY(kc_gpu_join(c->crew.gpu, c->source->plan, node, &left->run, &right->run,
-                                   c->totals, &to->run, err));
-                to->is_own = true;
-        }
-        drop(c, left);
-        drop(c, right);
-        status = KC_OK;
-out:
-        return status;
-}
-
-template <class Key>
-static enum kc_status join_range(struct combiner<Key> *c, struct kc_gpu_run<Key> *range,
-                                 struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        const struct kc_join_plan *plan = c->source->plan;
-        const size_t root = plan->nnodes - 1;
-        struct node_run<Key> none = {}, *left = &c->nodes[root], *right = &none;
-        for (size_t i = 0; i < root; i++)
-                if (plan->nodes[i].left >= 0)
-                        KC_TRY(join_node(c, i, err));
-        if (plan->nodes[root].left >= 0) {
-                left = &c->nodes[plan->nodes[root].left];
-                right = &c->nodes[plan->nodes[root].right];
-        }
-        KC_TRY(kc_gpu_join_root(c->crew.gpu, plan, &left->run, &right->run, c->totals, range, err));
-        drop(c, left);
-        drop(c, right);
-out:
-        return status;
-}
 
 template <class Key>
 static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_join_range *in,
@@ -254,9 +110,7 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
         enum kc_status status;
         kc_gpu_run<Key> joined = {};
         int trace = kc_gpu_trace_begin(c->crew.trace, "join", c->nranges, NULL);
-        KC_TRY(decode(c, in, range, err));
-        set_leaves(c, in);
-        KC_TRY(join_range(c, &joined, err));
+        KC_TRY(kc_gpu_joiner_join(&c->joiner, in, range, &joined, err));
         kc_gpu_trace_end(c->crew.trace, trace, NULL);
         KC_TRY(kc_gpu_emitter_put_range(c->emitter, &joined, err));
 out:
@@ -282,7 +136,7 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
                 KC_TRY(combine_range(c, &in, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
-        KC_TRY(kc_gpu_read(c->crew.gpu, &c->found, c->totals, 1, err));
+        KC_TRY(kc_gpu_joiner_totals(&c->joiner, &c->found, err));
 out:
         return status;
 }
@@ -313,7 +167,6 @@ static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *tot
                                       " instead of %" PRIu64 "; please report this",
                                       out.sum, c->found.nkept);
         *totals = c->found;
-        totals->nread = c->nread;
         return KC_OK;
 }
 
@@ -334,16 +187,8 @@ out:
 
 template <class Key> static void free_memory(struct combiner<Key> *c)
 {
-        struct kc_gpu *gpu = c->crew.gpu;
-        for (size_t i = 0; c->nodes != NULL && i < c->source->plan->nnodes; i++)
-                drop(c, &c->nodes[i]);
-        free(c->nodes);
         kc_join_feed_free(c->feed);
-        kc_gpu_run_free(gpu, &c->pairs);
-        kc_gpu_delete(gpu, c->runs, c->source->plan->nruns);
-        kc_gpu_delete(gpu, c->refused, 1);
-        kc_gpu_delete(gpu, c->totals, 1);
-        (void)cudaFreeHost(c->host_runs);
+        kc_gpu_joiner_close(&c->joiner);
 }
 
 template <class Key>
