@@ -1,6 +1,7 @@
 /*
  * The door to CUDA in a build without it.
  */
+#include "gpu/ask.h"
 #include "gpu/gpu.h"
 #include "kmer/remedy.h"
 
@@ -52,5 +53,16 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
 {
         (void)params, (void)nthreads, (void)source, (void)sink, (void)job, (void)totals;
         *report = (struct kc_gpu_report){ 0 };
+        return no_cuda(err);
+}
+
+enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_join_source *source,
+                               const struct kc_gpu_ask_options *options,
+                               const struct kc_ask_setup *setup, struct kc_join_totals *totals,
+                               struct kc_error *err)
+{
+        (void)source, (void)options, (void)setup;
+        *asker = (struct kc_asker){ 0 };
+        *totals = (struct kc_join_totals){ 0 };
         return no_cuda(err);
 }

@@ -1,0 +1,66 @@
+/*
+ * The asker that answers on a CUDA device: the counts are loaded into a map in its memory, and
+ * k-mers of sequences are looked up there. As gpu/gpu.h, it exposes no CUDA types and no C++, and
+ * builds without CUDA use it too (gpu/no_cuda.c).
+ */
+#ifndef KC_GPU_ASK_H
+#define KC_GPU_ASK_H
+
+#include "kmer/ask.h"
+#include "kmer/join.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The maps of the papers that hold k-mers with counts (docs/dev/papers.md). Answers do not depend
+ * on the map. */
+enum kc_gpu_map {
+        KC_GPU_MAP_WARPDRIVE,
+        KC_GPU_MAP_SLAB,
+        KC_GPU_MAP_LINEAR,
+        KC_GPU_MAP_LSM,
+        KC_GPU_NMAPS,
+};
+
+static inline const char *kc_gpu_map_name(enum kc_gpu_map map)
+{
+        static const char *const names[KC_GPU_NMAPS] = { "warpdrive", "slab", "linear", "lsm" };
+        return names[map];
+}
+
+/* The largest k that a map's keys hold. */
+static inline int kc_gpu_map_max_k(enum kc_gpu_map map)
+{
+        return map == KC_GPU_MAP_SLAB || map == KC_GPU_MAP_LINEAR ? 32 : 64;
+}
+
+struct kc_gpu_ask_options {
+        int device; /* index, as kc_gpu_devices lists it */
+        enum kc_gpu_map map;
+        bool stranded;          /* the table's k-mers are as read, not canonical */
+        uint64_t memory_nbytes; /* bound on the memory of the device; 0 or too large: nine tenths of
+                                   what is free */
+        uint32_t batch_nbases;  /* the most bases that a thread looks up at a time; 0: chosen from
+                                  the memory */
+};
+
+/*
+ * Open a device, load the k-mers of a table, and make an asker for them. It answers with the calls
+ * of its own threads: each packs bases into pinned memory, and looks a batch up when it is full,
+ * while other threads pack.
+ *   asker   out: to be closed, unless this fails
+ *   source  the table; only used until this returns, by setup->nthreads threads and the caller's
+ *   totals  out: what the joins of its runs have found
+ * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if the table does not
+ * fit on the device; KC_ENODEVICE; KC_EDEVICE; or what the source returns.
+ */
+enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_join_source *source,
+                               const struct kc_gpu_ask_options *options,
+                               const struct kc_ask_setup *setup, struct kc_join_totals *totals,
+                               struct kc_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

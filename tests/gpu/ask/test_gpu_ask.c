@@ -1,0 +1,519 @@
+/*
+ * The asker on a device, with every map, against counts found window by window in a sorted array.
+ * Skipped without a device.
+ */
+#include "tests/gpu/need_device.h"
+#include "tests/io/store/store_sets.h"
+
+#include "gpu/ask.h"
+
+enum { MOST_THREADS = 4, BLOCK = 5 /* sequences */ };
+
+/* KC_TEST_SMALL=1 in the environment: smaller inputs, for an emulated device. */
+static size_t size(size_t n)
+{
+        return getenv("KC_TEST_SMALL") != NULL ? n / 4 + 1 : n;
+}
+
+/* ---- what is asked ---- */
+
+struct texts {
+        char **items;
+        size_t n;
+};
+
+static void add_text(struct texts *t, const char *letters, size_t n)
+{
+        t->items = realloc(t->items, (t->n + 1) * sizeof *t->items);
+        assert_non_null(t->items);
+        t->items[t->n] = strndup(letters, n);
+        assert_non_null(t->items[t->n++]);
+}
+
+static void free_texts(struct texts *t)
+{
+        for (size_t i = 0; i < t->n; i++)
+                free(t->items[i]);
+        free(t->items);
+}
+
+static char *random_letters(size_t n, uint64_t *rng)
+{
+        char *letters = malloc(n + 1);
+        assert_non_null(letters);
+        for (size_t i = 0; i < n; i++)
+                letters[i] = "ACGT"[next_random(rng) % 4];
+        letters[n] = '\0';
+        return letters;
+}
+
+static void reverse_complement(char *letters, size_t n)
+{
+        for (size_t i = 0; i < n / 2; i++) {
+                const char c = letters[i];
+                letters[i] = letters[n - 1 - i];
+                letters[n - 1 - i] = c;
+        }
+        for (size_t i = 0; i < n; i++)
+                letters[i] = "TGCA"[strchr("ACGT", letters[i]) - "ACGT"];
+}
+
+/* Letters that are no bases, in some reads; other letters for bases; other bases. */
+static void spoil(char *letters, size_t n, uint64_t *rng)
+{
+        const size_t kind = next_random(rng) % 8;
+        for (size_t i = 0; i < n; i++) {
+                const uint64_t r = next_random(rng);
+                if (kind == 0 && r % 16 == 0)
+                        letters[i] = "N-*.nRy\xff"[r >> 8 & 7];
+                if (kind == 1 && r % 40 == 0)
+                        letters[i] = "ACGT"[r >> 8 & 3];
+                if (kind == 2)
+                        letters[i] = (char)(letters[i] | 0x20);
+                if (kind == 3 && letters[i] == 'T')
+                        letters[i] = r % 2 == 0 ? 'U' : 'u';
+        }
+        if (kind == 4 && n > 0)
+                letters[0] = 'N';
+        if (kind == 5 && n > 0)
+                letters[n - 1] = 'N';
+}
+
+/* Reads of all lengths from both strands of the genome, and what is peculiar. */
+static struct texts make_reads(const char *genome, int k, size_t n, uint64_t *rng)
+{
+        const size_t length = strlen(genome);
+        struct texts t = { 0 };
+        char poly[300];
+        memset(poly, 'A', sizeof poly);
+        for (size_t i = 0; i < n; i++) {
+                const size_t nbases = next_random(rng) % 4 == 0
+                                              ? next_random(rng) % (2 * (size_t)k + 2)
+                                              : (size_t)k + next_random(rng) % 150;
+                const size_t from = next_random(rng) % (length - nbases);
+                add_text(&t, genome + from, nbases);
+                char *letters = t.items[t.n - 1];
+                if (next_random(rng) % 2 == 0)
+                        reverse_complement(letters, nbases);
+                spoil(letters, nbases, rng);
+        }
+        add_text(&t, "", 0);
+        add_text(&t, "NNN", 3);
+        add_text(&t, genome, length);
+        add_text(&t, poly, sizeof poly);
+        for (size_t i = 0; i < 40; i++)
+                add_text(&t, genome + 17, 150);
+        add_text(&t, "", 0);
+        return t;
+}
+
+/* ---- the table ---- */
+
+/* Counts around those that fields of maps hold, and around marks. */
+static uint32_t some_count(uint64_t *rng)
+{
+        static const uint32_t peculiar[] = { 1,       2,        3,          254,           255,
+                                             256,     65534,    65535,      65536,         65537,
+                                             1 << 24, 1u << 31, UINT32_MAX, UINT32_MAX - 1 };
+        const uint64_t r = next_random(rng);
+        return r % 4 != 0 ? 1 + (uint32_t)(r >> 8) % 50
+                          : peculiar[(r >> 8) % (sizeof peculiar / sizeof *peculiar)];
+}
+
+/* About two thirds of the k-mers of the text, and the one of A alone. */
+static struct pair_set set_of(const char *text, int k, bool stranded, uint64_t *rng)
+{
+        struct pair_set s = { .k = k, .stranded = stranded, .nw = (size_t)kc_kmer_nwords(k) };
+        const size_t n = strlen(text) - (size_t)k + 1;
+        struct pair_set all = empty_set(&s, n + 1);
+        struct pair_set one = empty_set(&s, n + 1);
+        for (size_t i = 0; i < n; i++) {
+                uint64_t *kmer = all.kmers + all.n * s.nw;
+                if (i > 0 && next_random(rng) % 3 == 0)
+                        continue;
+                assert_int_equal(kc_kmer_parse(text + i, k, kmer), k);
+                if (!stranded)
+                        kc_kmer_canonical(kmer, k);
+                all.n++;
+        }
+        memset(all.kmers + all.n++ * s.nw, 0, s.nw * sizeof *s.kmers);
+        qsort_r(all.kmers, all.n, s.nw * sizeof *s.kmers, compare_kmers, &s.nw);
+        for (size_t i = 0; i < all.n; i++)
+                if (i == 0 || kc_kmer_compare(all.kmers + (i - 1) * s.nw, all.kmers + i * s.nw,
+                                              (int)s.nw) != 0)
+                        add_pair(&one, all.kmers + i * s.nw, some_count(rng));
+        free_set(&all);
+        return one;
+}
+
+/* ---- asking ---- */
+
+struct asking {
+        struct kc_gpu_ask_options options;
+        struct kc_ask_setup setup;
+        struct kc_asker asker;
+        const struct pair_set *set;
+        const struct texts *texts;
+        size_t next[MOST_THREADS];                     /* the next block that a thread adds ... */
+        size_t begin[MOST_THREADS], end[MOST_THREADS]; /* ... and those of its round */
+        bool full;
+        size_t nrounds;
+};
+
+static enum kc_status open_by(void *ctx, const struct kc_join_source *source,
+                              const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                              struct kc_error *err)
+{
+        (void)sink;
+        struct asking *a = ctx;
+        return kc_gpu_ask_open(&a->asker, source, &a->options, &a->setup, totals, err);
+}
+
+static enum kc_status open_asker(struct asking *a, const char *path, struct kc_error *err)
+{
+        struct kc_store *store = open_store(path);
+        const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
+        const struct kc_set_joiner joiner = { a, open_by };
+        const struct kc_run_sink none = { .ctx = NULL };
+        struct kc_store_origin origin;
+        const char **names;
+        const enum kc_status status = kc_set_run_by(&set, &joiner, &none, &origin, &names, err);
+        free(names);
+        kc_store_close(store);
+        return status;
+}
+
+static size_t block_of(const struct asking *a, size_t block, const char ***texts)
+{
+        const size_t from = block * BLOCK;
+        *texts = (const char **)a->texts->items + from;
+        return from >= a->texts->n ? 0 : a->texts->n - from < BLOCK ? a->texts->n - from : BLOCK;
+}
+
+/* Each thread has every nth block. The letters do not outlive the call. */
+static enum kc_status add(void *ctx, int thread, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        enum kc_status status = KC_OK;
+        bool full = false;
+        a->begin[thread] = a->next[thread];
+        for (;; a->next[thread] += (size_t)a->setup.nthreads) {
+                const char **texts;
+                struct kc_ask_sequence sequences[BLOCK];
+                char *copies[BLOCK];
+                const size_t n = block_of(a, a->next[thread], &texts);
+                if (n == 0 || full || __atomic_load_n(&a->full, __ATOMIC_RELAXED))
+                        break;
+                for (size_t i = 0; i < n; i++) {
+                        copies[i] = strdup(texts[i]);
+                        sequences[i].bases = copies[i];
+                        sequences[i].nbases = (uint32_t)strlen(copies[i]);
+                }
+                status = a->asker.add(a->asker.ctx, thread, sequences, n, &full, err);
+                for (size_t i = 0; i < n; i++)
+                        free(copies[i]);
+                if (status != KC_OK)
+                        return status;
+        }
+        a->end[thread] = a->next[thread];
+        if (full)
+                __atomic_store_n(&a->full, true, __ATOMIC_RELAXED);
+        return KC_OK;
+}
+
+/* The count of the k-mer that begins here; false: it is no k-mer. */
+static bool count_at(const struct pair_set *s, const char *letters, size_t nleft, uint32_t *count)
+{
+        uint64_t kmer[KC_MAX_WORDS];
+        for (size_t i = 0; i < (size_t)s->k; i++)
+                if (i == nleft || strchr("ACGTUacgtu", letters[i]) == NULL)
+                        return false;
+        assert_int_equal(kc_kmer_parse(letters, s->k, kmer), s->k);
+        if (!s->stranded)
+                kc_kmer_canonical(kmer, s->k);
+        *count = count_in(s, kmer);
+        return true;
+}
+
+static void assert_same_summary(const struct kc_ask_summary *got, const struct kc_ask_summary *want)
+{
+        assert_int_equal(got->nwindows, want->nwindows);
+        assert_int_equal(got->nvalid, want->nvalid);
+        assert_int_equal(got->nfound, want->nfound);
+        assert_int_equal(got->nlead, want->nlead);
+        assert_int_equal(got->sum, want->sum);
+        assert_int_equal(got->min, want->min);
+        assert_int_equal(got->max, want->max);
+}
+
+static void check_answer(const struct asking *a, const char *text, const struct kc_ask_answer *got)
+{
+        struct kc_ask_summary want = { .min = UINT32_MAX };
+        const size_t n = strlen(text), k = (size_t)a->set->k;
+        size_t nstretches = 0, last_end = SIZE_MAX;
+        for (size_t i = 0; i + k <= n; i++) {
+                uint32_t count = 0;
+                const bool valid = count_at(a->set, text + i, n - i, &count);
+                const bool found =
+                        valid && count >= a->setup.min_count && count <= a->setup.max_count;
+                want.nlead += found && want.nlead == want.nwindows;
+                want.nwindows++;
+                if (!valid)
+                        continue;
+                if (a->setup.wants_counts) {
+                        nstretches += last_end != i;
+                        last_end = i + 1;
+                        assert_true(got->nstretches >= nstretches);
+                        const struct kc_ask_stretch *s = &got->stretches[nstretches - 1];
+                        assert_true(i >= s->begin && i - s->begin < s->n);
+                        assert_int_equal(got->counts[want.nvalid], count);
+                }
+                want.nvalid++;
+                want.nfound += found;
+                want.sum += count;
+                want.min = count < want.min ? count : want.min;
+                want.max = count > want.max ? count : want.max;
+        }
+        assert_same_summary(&got->summary, &want);
+        if (a->setup.wants_counts)
+                assert_int_equal(got->nstretches, nstretches);
+}
+
+static void take(struct asking *a, int thread)
+{
+        for (size_t b = a->begin[thread]; b < a->end[thread]; b += (size_t)a->setup.nthreads) {
+                struct kc_error err = { 0 };
+                struct kc_ask_answer answers[BLOCK];
+                const char **texts;
+                const size_t n = block_of(a, b, &texts);
+                assert_ok(a->asker.take(a->asker.ctx, thread, answers, n, &err), err);
+                for (size_t i = 0; i < n; i++)
+                        check_answer(a, texts[i], &answers[i]);
+        }
+}
+
+static bool is_more(const struct asking *a)
+{
+        for (int t = 0; t < a->setup.nthreads; t++)
+                if (a->next[t] * BLOCK < a->texts->n)
+                        return true;
+        return false;
+}
+
+static void ask_all(struct asking *a, const char *path)
+{
+        struct kc_error err = { 0 };
+        assert_ok(open_asker(a, path, &err), err);
+        for (int t = 0; t < a->setup.nthreads; t++)
+                a->next[t] = (size_t)t;
+        for (a->nrounds = 0; is_more(a); a->nrounds++) {
+                a->full = false;
+                assert_ok(kc_parallel(a->setup.nthreads, add, NULL, a, &err), err);
+                assert_ok(a->asker.answer(a->asker.ctx, &err), err);
+                for (int t = 0; t < a->setup.nthreads; t++)
+                        take(a, t);
+        }
+        a->asker.close(a->asker.ctx);
+}
+
+static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set,
+                                 const struct texts *texts)
+{
+        return (struct asking){
+                .options = { .map = map, .stranded = set->stranded, .batch_nbases = 5000 },
+                .setup = { .nthreads = 1,
+                           .memory_nbytes = 1 << 24,
+                           .min_count = 1,
+                           .max_count = UINT32_MAX,
+                           .wants_counts = true },
+                .set = set,
+                .texts = texts,
+        };
+}
+
+/* ---- tests ---- */
+
+/* What differs between the askers of a k: all of this is tried with every map. */
+static const struct {
+        int nthreads;
+        uint32_t batch_nbases, min_count, max_count;
+        uint64_t memory_nbytes;
+        bool wants_counts;
+} ways[] = { { 1, 3000, 1, UINT32_MAX, 1 << 24, true },
+             { 3, 400, 3, 65535, 1 << 24, false },
+             { 2, 150, 0, 0, 20000, true },
+             { 4, 700, 0, UINT32_MAX - 1, 4000, false } };
+
+static void check_way(size_t way, enum kc_gpu_map map, const struct pair_set *set,
+                      const struct texts *texts)
+{
+        struct asking a = make_asking(map, set, texts);
+        a.options.batch_nbases = ways[way].batch_nbases;
+        a.setup.nthreads = ways[way].nthreads;
+        a.setup.min_count = ways[way].min_count;
+        a.setup.max_count = ways[way].max_count;
+        a.setup.memory_nbytes = ways[way].memory_nbytes;
+        a.setup.wants_counts = ways[way].wants_counts;
+        ask_all(&a, "t.kc");
+        if (a.setup.memory_nbytes < 1 << 24)
+                assert_true(a.nrounds > 1);
+}
+
+static void check_k(int k, bool stranded, uint64_t seed)
+{
+        char *genome = random_letters(size(6000) + 300, &seed);
+        struct pair_set set = set_of(genome, k, stranded, &seed);
+        struct texts reads = make_reads(genome, k, size(80), &seed);
+        write_set(&set, "t.kc", 2, 700, seed);
+        for (int map = 0; map < KC_GPU_NMAPS; map++)
+                for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+                        if (k <= kc_gpu_map_max_k((enum kc_gpu_map)map) &&
+                            (size(8) == 8 || (way + (size_t)map + (size_t)k + stranded) % 2 == 0))
+                                check_way(way, (enum kc_gpu_map)map, &set, &reads);
+        unlink("t.kc");
+        free_texts(&reads);
+        free_set(&set);
+        free(genome);
+}
+
+static void test_lengths(void **state)
+{
+        (void)state;
+        static const int some_ks[] = { 1, 2, 11, 31, 32, 33, 63, 64 };
+        for (size_t i = 0; i < sizeof some_ks / sizeof *some_ks; i++) {
+                check_k(some_ks[i], false, 10 + i);
+                if (size(8) == 8 || i % 3 == 2)
+                        check_k(some_ks[i], true, 20 + i);
+        }
+}
+
+/* Runs that add up to more than UINT32_MAX, and tombstones. */
+static void test_runs(void **state)
+{
+        (void)state;
+        static const int some_ks[] = { 15, 32, 41 };
+        uint64_t seed = 5;
+        for (size_t i = 0; i < sizeof some_ks / sizeof *some_ks; i++) {
+                char *genome = random_letters(size(6000) + 300, &seed);
+                struct pair_set set = set_of(genome, some_ks[i], false, &seed);
+                struct pair_set other = set_of(genome, some_ks[i], false, &seed);
+                struct texts reads = make_reads(genome, some_ks[i], size(60), &seed);
+                write_set(&set, "t.kc", 2, 700, seed);
+                append_set("t.kc", &other, false, seed);
+                model_append(&set, &other, false);
+                other.n /= 3;
+                append_set("t.kc", &other, true, seed);
+                model_append(&set, &other, true);
+                other.n /= 2;
+                append_set("t.kc", &other, false, seed);
+                model_append(&set, &other, false);
+                for (int map = 0; map < KC_GPU_NMAPS; map++)
+                        if (some_ks[i] <= kc_gpu_map_max_k((enum kc_gpu_map)map))
+                                check_way(0, (enum kc_gpu_map)map, &set, &reads);
+                unlink("t.kc");
+                free_texts(&reads);
+                free_set(&other);
+                free_set(&set);
+                free(genome);
+        }
+}
+
+/* A table of so many k-mers that WarpDrive's words hold them; and one without any. */
+static void test_sizes(void **state)
+{
+        (void)state;
+        static const struct {
+                int k;
+                size_t n;
+        } some[] = { { 12, 200000 }, { 31, 150000 }, { 31, 0 }, { 40, 30000 }, { 64, 0 } };
+        for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+                uint64_t seed = i;
+                struct pair_set set =
+                        make_set(some[i].k, false, size(4) == 4 ? some[i].n : some[i].n / 2, i);
+                char *genome = random_letters(2000, &seed);
+                struct texts reads = make_reads(genome, some[i].k, 20, &seed);
+                for (size_t j = 0; j < 300 && j < set.n; j++) {
+                        char text[KC_MAX_K];
+                        kc_kmer_format(set.kmers + next_random(&seed) % set.n * set.nw, set.k,
+                                       text);
+                        add_text(&reads, text, (size_t)set.k);
+                }
+                write_set(&set, "t.kc", 2, 900, seed);
+                for (int map = 0; map < KC_GPU_NMAPS; map++)
+                        if (set.k <= kc_gpu_map_max_k((enum kc_gpu_map)map))
+                                check_way(0, (enum kc_gpu_map)map, &set, &reads);
+                unlink("t.kc");
+                free_texts(&reads);
+                free_set(&set);
+                free(genome);
+        }
+}
+
+/* A batch for each window. */
+static void test_windows(void **state)
+{
+        (void)state;
+        uint64_t seed = 9;
+        char *genome = random_letters(600, &seed);
+        struct pair_set set = set_of(genome, 33, false, &seed);
+        struct texts reads = { 0 };
+        add_text(&reads, genome, 200);
+        add_text(&reads, genome + 100, 60);
+        write_set(&set, "t.kc", 1, 700, seed);
+        struct asking a = make_asking(KC_GPU_MAP_LSM, &set, &reads);
+        a.options.batch_nbases = 1;
+        ask_all(&a, "t.kc");
+        unlink("t.kc");
+        free_texts(&reads);
+        free_set(&set);
+        free(genome);
+}
+
+static void expect_failure(struct asking *a, enum kc_status status, const char *words)
+{
+        struct kc_error err = { 0 };
+        assert_int_equal(open_asker(a, "t.kc", &err), status);
+        assert_non_null(strstr(err.message, words));
+}
+
+static void test_limits(void **state)
+{
+        (void)state;
+        const struct texts none = { 0 };
+        struct pair_set set = make_set(33, false, 100, 1);
+        write_set(&set, "t.kc", 1, 700, 1);
+        struct asking a = make_asking(KC_GPU_MAP_SLAB, &set, &none);
+        expect_failure(&a, KC_EUSAGE, "the map slab holds k-mers up to k = 32, not 33");
+        a.options.map = KC_GPU_MAP_LINEAR;
+        expect_failure(&a, KC_EUSAGE, "the map linear holds k-mers up to k = 32, not 33");
+        free_set(&set);
+        set = make_set(65, false, 100, 1);
+        write_set(&set, "t.kc", 1, 700, 1);
+        a.options.map = KC_GPU_MAP_WARPDRIVE;
+        expect_failure(&a, KC_EUSAGE, "the map warpdrive holds k-mers up to k = 64, not 65");
+        free_set(&set);
+        set = make_set(31, false, 50000, 1);
+        write_set(&set, "t.kc", 1, 700, 1);
+        a.options.memory_nbytes = 300 << 10;
+        expect_failure(&a, KC_ENOMEM, "does not fit on the device cuda:0");
+        a.options.memory_nbytes = 10 << 10;
+        expect_failure(&a, KC_ENOMEM, "device memory");
+        a.options.device = 99;
+        expect_failure(&a, KC_EDEVICE, "cuda:99");
+        free_set(&set);
+        unlink("t.kc");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_lengths, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_runs, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_sizes, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_windows, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_limits, enter_folder, leave_folder),
+        };
+        need_device();
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
