@@ -1,0 +1,343 @@
+/* Asking for the records of files: every record once, in order, with its answer, whatever the
+ * threads, the memory, and the pieces. */
+#include "app/ask/asking.h"
+#include "base/job.h"
+#include "kmer/kmer.h"
+#include "tests/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/files.h"
+
+enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5 };
+
+static char folder[] = "/tmp/kcount-asking-XXXXXX";
+static char store_path[64], paths[2][64];
+static uint32_t counts[NKMERS]; /* 0: the store does not have it */
+
+/* ---- the store ---- */
+
+static uint32_t count_of(uint64_t kmer)
+{
+        return kmer % 3 == 0 ? 0 : (uint32_t)(random_mix(kmer) % 1000 + 1);
+}
+
+static int make_store(void **state)
+{
+        static uint64_t kmers[NKMERS];
+        static uint32_t kept[NKMERS];
+        struct kc_store_options options = { .k = K, .stranded = true };
+        struct kc_run_pairs pairs = { .last = true, .kmers = kmers, .counts = kept };
+        struct kc_store_origin origin = { 0 };
+        struct kc_store_writer *writer;
+        (void)state;
+        assert_non_null(mkdtemp(folder));
+        snprintf(store_path, sizeof store_path, "%s/a.kc", folder);
+        for (int i = 0; i < 2; i++)
+                snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);
+        for (uint64_t kmer = 0; kmer < NKMERS; kmer++) {
+                if ((counts[kmer] = count_of(kmer)) == 0)
+                        continue;
+                kmers[pairs.n] = kmer;
+                kept[pairs.n++] = counts[kmer];
+                origin.nkmers += counts[kmer];
+        }
+        assert_int_equal(kc_store_create(&writer, store_path, &options, NULL), KC_OK);
+        const struct kc_run_sink sink = kc_store_sink(writer);
+        assert_int_equal(sink.put(sink.ctx, &pairs, NULL), KC_OK);
+        assert_int_equal(kc_store_commit(writer, &origin, NULL, NULL), KC_OK);
+        return 0;
+}
+
+static int drop_store(void **state)
+{
+        (void)state;
+        unlink(store_path);
+        unlink(paths[0]);
+        unlink(paths[1]);
+        return rmdir(folder);
+}
+
+/* ---- what is asked, and what is expected ---- */
+
+struct text {
+        char *data;
+        size_t n, cap;
+};
+
+static void put_text(struct text *t, const void *data, size_t n)
+{
+        if (t->n + n > t->cap) {
+                t->cap = 2 * (t->n + n);
+                t->data = realloc(t->data, t->cap);
+                assert_non_null(t->data);
+        }
+        if (n > 0)
+                memcpy(t->data + t->n, data, n);
+        t->n += n;
+}
+
+static void put_numbers(struct text *t, const uint32_t *numbers, size_t n)
+{
+        put_text(t, numbers, n * sizeof *numbers);
+}
+
+/* The expected log of a record: its number, and the counts of its valid windows. */
+static void expect_record(struct text *log, uint32_t number, const char *bases, size_t n)
+{
+        uint64_t kmer;
+        put_numbers(log, (const uint32_t[]){ UINT32_MAX, number }, 2);
+        for (size_t i = 0; i + K <= n; i++)
+                if (kc_kmer_parse(bases + i, K, &kmer) == K)
+                        put_numbers(log, &counts[kmer], 1);
+}
+
+static size_t make_bases(char *bases, size_t most, uint64_t *seed)
+{
+        const size_t n = next_random(seed) % 8 == 0 ? next_random(seed) % 10
+                                                    : next_random(seed) % (most + 1);
+        for (size_t i = 0; i < n; i++)
+                bases[i] = next_random(seed) % 100 == 0 ? 'N' : "ACGTacguU"[next_random(seed) % 9];
+        return n;
+}
+
+/* Append a record of at most so many bases to the file, and what is expected of it to the log. */
+static void make_record(struct text *file, struct text *log, uint32_t number, size_t most,
+                        bool fasta, uint64_t *seed)
+{
+        char *bases = malloc(most + 10), name[32];
+        assert_non_null(bases);
+        const size_t n = make_bases(bases, most, seed);
+        put_text(file, name, (size_t)sprintf(name, "%cr%u\n", fasta ? '>' : '@', number));
+        put_text(file, bases, n);
+        put_text(file, "\n+\n", fasta ? 1 : 3);
+        if (!fasta) {
+                for (size_t i = 0; i < n; i++)
+                        put_text(file, "I", 1);
+                put_text(file, "\n", 1);
+        }
+        expect_record(log, number, bases, n);
+        free(bases);
+}
+
+static void write_text(const char *path, struct text *t)
+{
+        write_file(path, t->n > 0 ? t->data : "", t->n);
+        free(t->data);
+        *t = (struct text){ 0 };
+}
+
+/* ---- the consumer ---- */
+
+struct taker {
+        struct text log, formatted[MAX_THREADS];
+        uint64_t nblocks;
+        uint64_t fail_at, cancel_at; /* numbers of blocks; UINT64_MAX: never */
+        struct kc_job job;
+};
+
+/* One record, or a piece; a number comes only where the record begins. */
+static void log_record(struct text *log, const struct kc_seq_record *record,
+                       const struct kc_ask_answer *answer)
+{
+        const struct kc_ask_setup setup = { .min_count = 5, .max_count = 600 };
+        struct kc_ask_summary summary;
+        kc_ask_summarize(&summary, K, &setup, record->nbases, answer->counts, answer->stretches,
+                         answer->nstretches);
+        assert_memory_equal(&summary, &answer->summary, sizeof summary);
+        if (record->flags & KC_RECORD_BEGINS)
+                put_numbers(log, (const uint32_t[]){ UINT32_MAX, (uint32_t)record->number }, 2);
+        put_numbers(log, answer->counts, summary.nvalid);
+}
+
+static enum kc_status format_block(void *ctx, int worker, const struct asked *block,
+                                   struct kc_error *err)
+{
+        struct taker *taker = ctx;
+        struct text *log = &taker->formatted[worker];
+        (void)err;
+        log->n = 0;
+        for (size_t i = 0; block->batch != NULL && i < block->batch->n; i++)
+                log_record(log, &block->batch->records[i], &block->answers[0][i]);
+        for (size_t i = 0; block->pairs != NULL && i < block->pairs->n; i++)
+                for (int mate = 0; mate < 2; mate++)
+                        log_record(log,
+                                   &block->pairs->batch[mate]->records[block->pairs->first[mate] +
+                                                                       i * block->pairs->step],
+                                   &block->answers[mate][i]);
+        return KC_OK;
+}
+
+static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
+                                  struct kc_error *err)
+{
+        struct taker *taker = ctx;
+        assert_int_equal(block->number, taker->nblocks++);
+        if (block->number == taker->fail_at)
+                return kc_fail(err, KC_EIO, "the disk is full");
+        if (block->number == taker->cancel_at)
+                atomic_store(&taker->job.cancel, true);
+        put_text(&taker->log, taker->formatted[worker].data, taker->formatted[worker].n);
+        return KC_OK;
+}
+
+static enum kc_status take_all(struct taker *taker, const struct asking_input *input, int nthreads,
+                               uint64_t memory_nbytes, uint64_t *nrecords, struct kc_error *err)
+{
+        const struct asking_options options = { .nthreads = nthreads,
+                                                .memory_nbytes = memory_nbytes,
+                                                .min_count = 5,
+                                                .max_count = 600,
+                                                .wants_counts = true,
+                                                .job = &taker->job };
+        const struct asking_consumer consumer = { taker, format_block, write_block };
+        struct kc_store *store;
+        assert_int_equal(kc_store_open(&store, store_path, NULL), KC_OK);
+        const enum kc_status status = asking_run(store, input, &options, &consumer, nrecords, err);
+        kc_store_close(store);
+        for (int i = 0; i < MAX_THREADS; i++)
+                free(taker->formatted[i].data);
+        return status;
+}
+
+static struct taker taker_of(void)
+{
+        return (struct taker){ .fail_at = UINT64_MAX, .cancel_at = UINT64_MAX };
+}
+
+/* The input has that log with all numbers of threads and bounds on memory. */
+static void check_all(const struct asking_input *input, const struct text *wanted, uint64_t n,
+                      uint64_t input_nbytes)
+{
+        const int nthreads[] = { 1, 2, MAX_THREADS };
+        const uint64_t sizes[] = { 1 << 20, 8 << 20, 256 << 20 };
+        for (int t = 0; t < 3; t++)
+                for (int m = 0; m < 3; m++) {
+                        struct taker taker = taker_of();
+                        struct kc_error err = { 0 };
+                        uint64_t nrecords = 77;
+                        const enum kc_status status =
+                                take_all(&taker, input, nthreads[t], sizes[m], &nrecords, &err);
+                        if (status != KC_OK)
+                                print_error("%s\n", err.message);
+                        assert_int_equal(status, KC_OK);
+                        assert_int_equal(nrecords, n);
+                        assert_int_equal(taker.log.n, wanted->n);
+                        if (wanted->n > 0)
+                                assert_memory_equal(taker.log.data, wanted->data, wanted->n);
+                        assert_int_equal(atomic_load(&taker.job.done), input_nbytes);
+                        assert_int_equal(atomic_load(&taker.job.total), input_nbytes);
+                        free(taker.log.data);
+                }
+}
+
+/* ---- tests ---- */
+
+static void check_records(uint32_t n, size_t most, bool fasta, uint64_t seed)
+{
+        struct text file = { 0 }, log = { 0 };
+        for (uint32_t i = 0; i < n; i++)
+                make_record(&file, &log, i, most, fasta, &seed);
+        const uint64_t nbytes = file.n;
+        write_text(paths[0], &file);
+        const struct asking_input input = { .paths = { paths[0] }, .accepted = KC_RECORDS_LINES };
+        check_all(&input, &log, n, nbytes);
+        free(log.data);
+}
+
+static void test_few_records(void **state)
+{
+        (void)state;
+        check_records(0, 0, true, 1);
+        check_records(1, 50, true, 2);
+        check_records(70, 100, false, 3);
+}
+
+static void test_many_records(void **state)
+{
+        (void)state;
+        check_records(20000, 200, false, 4);
+        check_records(3000, 2000, true, 5);
+}
+
+/* Records that are longer than what a thread reads at a time. */
+static void test_pieces(void **state)
+{
+        (void)state;
+        check_records(5, 1500000, true, 6);
+        check_records(40, 90000, true, 7);
+        check_records(40, 90000, false, 8);
+}
+
+static void test_pairs(void **state)
+{
+        (void)state;
+        for (int interleaved = 0; interleaved < 2; interleaved++) {
+                struct text files[2] = { { 0 } }, log = { 0 };
+                uint64_t seed = 9, nbytes;
+                const uint32_t n = 5000;
+                for (uint32_t i = 0; i < n; i++)
+                        for (uint32_t mate = 0; mate < 2; mate++)
+                                make_record(&files[interleaved ? 0 : mate], &log,
+                                            interleaved ? 2 * i + mate : i, mate ? 400 : 50, false,
+                                            &seed);
+                nbytes = files[0].n + files[1].n;
+                write_text(paths[0], &files[0]);
+                write_text(paths[1], &files[1]);
+                const struct asking_input input = { .paths = { paths[0],
+                                                               interleaved ? NULL : paths[1] },
+                                                    .interleaved = interleaved };
+                check_all(&input, &log, 2 * (uint64_t)n, nbytes);
+                free(log.data);
+        }
+}
+
+/* A file of many blocks. */
+static void make_many_blocks(const char *end)
+{
+        struct text file = { 0 }, log = { 0 };
+        uint64_t seed = 10;
+        for (uint32_t i = 0; i < 20000; i++)
+                make_record(&file, &log, i, 200, false, &seed);
+        put_text(&file, end, strlen(end));
+        write_text(paths[0], &file);
+        free(log.data);
+}
+
+static void test_failures(void **state)
+{
+        (void)state;
+        const struct asking_input input = { .paths = { paths[0] } };
+        for (int nthreads = 1; nthreads <= MAX_THREADS; nthreads += 2)
+                for (int what = 0; what < 3; what++) {
+                        struct taker taker = taker_of();
+                        struct kc_error err = { 0 };
+                        const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
+                        make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
+                        taker.fail_at = what == 0 ? 2 : UINT64_MAX;
+                        taker.cancel_at = what == 1 ? 2 : UINT64_MAX;
+                        assert_int_equal(take_all(&taker, &input, nthreads, 1 << 20, NULL, &err),
+                                         wanted[what]);
+                        assert_int_equal(err.status, wanted[what]);
+                        if (what == 0)
+                                assert_string_equal(err.message, "the disk is full");
+                        free(taker.log.data);
+                }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_few_records), cmocka_unit_test(test_many_records),
+                cmocka_unit_test(test_pieces),      cmocka_unit_test(test_pairs),
+                cmocka_unit_test(test_failures),
+        };
+        return cmocka_run_group_tests(tests, make_store, drop_store);
+}
