@@ -53,20 +53,23 @@ char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text)
         return text;
 }
 
+/* Copies as many bytes for every count, which takes less than a copy of the right length. */
 static inline char *put_count(uint32_t count, char *text)
 {
-        if (count < 10) {
-                *text = (char)('0' + count);
+        if (count < 100) {
+                const unsigned tens = count / 10;
+                *text = (char)('0' + tens);
+                text += tens > 0;
+                *text = (char)('0' + count % 10);
                 return text + 1;
         }
-        char digits[COUNT_DIGITS], *p = digits + COUNT_DIGITS;
+        char digits[2 * COUNT_DIGITS] = { 0 }, *p = digits + COUNT_DIGITS;
         do {
                 *--p = (char)('0' + count % 10);
                 count /= 10;
         } while (count);
-        size_t n = (size_t)(digits + COUNT_DIGITS - p);
-        memcpy(text, p, n);
-        return text + n;
+        memcpy(text, p, COUNT_DIGITS);
+        return text + (digits + COUNT_DIGITS - p);
 }
 
 char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmers,
