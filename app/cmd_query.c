@@ -34,7 +34,7 @@ struct query_settings {
 };
 
 /* What a thread has formatted. */
-struct lines {
+struct query_lines {
         char *text; /* [query.text_nkmers lines] */
         size_t nkmers;
         char *end;
@@ -51,13 +51,13 @@ struct query {
         int nthreads, k;
         uint64_t memory_nbytes; /* for asking */
         size_t text_nkmers;
-        struct lines *lines; /* [nthreads] */
+        struct query_lines *lines; /* [nthreads] */
         struct text_out *out;
 };
 
 /* ---- lines ---- */
 
-static void begin_sequence(struct lines *lines, size_t sequence)
+static void begin_sequence(struct query_lines *lines, size_t sequence)
 {
         lines->sequence = sequence;
         lines->stretch = 0;
@@ -66,7 +66,7 @@ static void begin_sequence(struct lines *lines, size_t sequence)
 }
 
 /* Format what is left of a sequence. False if the text is full before its end. */
-static bool put_sequence(const struct query *q, struct lines *lines, const char *bases,
+static bool put_sequence(const struct query *q, struct query_lines *lines, const char *bases,
                          const struct kc_ask_answer *answer)
 {
         if (lines->counts == NULL)
@@ -89,7 +89,7 @@ static bool put_sequence(const struct query *q, struct lines *lines, const char 
         return true;
 }
 
-static void write_lines(const struct query *q, struct lines *lines)
+static void write_lines(const struct query *q, struct query_lines *lines)
 {
         text_out_write(q->out, lines->text, (size_t)(lines->end - lines->text));
         lines->end = lines->text;
@@ -113,7 +113,7 @@ static bool is_repeated(const struct kc_seq_record *record)
 }
 
 /* Format records until the text is full; false at the end of the block. */
-static bool put_records(const struct query *q, struct lines *lines, const struct asked *block)
+static bool put_records(const struct query *q, struct query_lines *lines, const struct asked *block)
 {
         const struct kc_record_batch *batch = block->batch;
         while (lines->sequence < batch->n) {
@@ -126,7 +126,7 @@ static bool put_records(const struct query *q, struct lines *lines, const struct
         return false;
 }
 
-static void tally(const struct query *q, struct lines *lines, const struct asked *block)
+static void tally(const struct query *q, struct query_lines *lines, const struct asked *block)
 {
         const struct kc_record_batch *batch = block->batch;
         for (size_t i = 0; i < batch->n; i++) {
@@ -146,7 +146,7 @@ static enum kc_status format_block(void *ctx, int worker, const struct asked *bl
                                    struct kc_error *err)
 {
         const struct query *q = ctx;
-        struct lines *lines = &q->lines[worker];
+        struct query_lines *lines = &q->lines[worker];
         (void)err;
         tally(q, lines, block);
         begin_sequence(lines, 0);
@@ -158,7 +158,7 @@ static enum kc_status write_block(void *ctx, int worker, const struct asked *blo
                                   struct kc_error *err)
 {
         const struct query *q = ctx;
-        struct lines *lines = &q->lines[worker];
+        struct query_lines *lines = &q->lines[worker];
         write_lines(q, lines);
         while (put_records(q, lines, block))
                 write_lines(q, lines);
@@ -220,7 +220,7 @@ static enum kc_status print_answers(const struct query *q, const struct kc_asker
                                     const struct kc_ask_sequence *sequences, size_t n,
                                     struct kc_error *err)
 {
-        struct lines *lines = &q->lines[0];
+        struct query_lines *lines = &q->lines[0];
         struct kc_ask_answer *answers = malloc(n * sizeof *answers);
         enum kc_status status;
         if (answers == NULL)
@@ -310,7 +310,7 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         KC_TRY(plan_memory(q, s->memory_nbytes, err));
         q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);
         for (int i = 0; q->lines != NULL && i < q->nthreads; i++) {
-                struct lines *lines = &q->lines[i];
+                struct query_lines *lines = &q->lines[i];
                 lines->text = malloc(q->text_nkmers * kc_kmer_text_line_nbytes(q->k));
                 if (lines->text == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory for queries");

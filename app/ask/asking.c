@@ -32,7 +32,7 @@ static uint64_t kmer_nbytes(int k)
         return 8 * (uint64_t)kc_kmer_nwords(k) + 2;
 }
 
-struct worker {
+struct asking_worker {
         struct asking_block *first, **end; /* added in this round */
         struct kc_ask_sequence *sequences; /* [cap] */
         struct kc_ask_answer *answers;     /* [cap] */
@@ -46,9 +46,9 @@ struct asking {
         struct asking_blocks blocks;
         struct kc_asker asker; /* close is NULL: not open yet */
         int nthreads;
-        struct worker *workers; /* [nthreads] */
-        struct kc_turn turn;    /* to write: numbered as the blocks */
-        atomic_bool full;       /* in this round */
+        struct asking_worker *workers; /* [nthreads] */
+        struct kc_turn turn;           /* to write: numbered as the blocks */
+        atomic_bool full;              /* in this round */
         atomic_bool ended, failed;
 };
 
@@ -67,7 +67,7 @@ static enum kc_status check_canceled(const struct asking *a, struct kc_error *er
 
 /* ---- adding ---- */
 
-static enum kc_status reserve(struct worker *w, size_t n, struct kc_error *err)
+static enum kc_status reserve(struct asking_worker *w, size_t n, struct kc_error *err)
 {
         if (n <= w->cap)
                 return KC_OK;
@@ -83,7 +83,7 @@ static enum kc_status reserve(struct worker *w, size_t n, struct kc_error *err)
 static enum kc_status add_block(struct asking *a, int worker, const struct asking_block *block,
                                 struct kc_error *err)
 {
-        struct worker *w = &a->workers[worker];
+        struct asking_worker *w = &a->workers[worker];
         const size_t n = asking_block_nsequences(block);
         bool full = false;
         enum kc_status status;
@@ -106,7 +106,7 @@ out:
 static enum kc_status read_block(struct asking *a, int worker, struct asking_block **block,
                                  struct kc_error *err)
 {
-        struct worker *w = &a->workers[worker];
+        struct asking_worker *w = &a->workers[worker];
         bool ended = false;
         enum kc_status status;
         KC_TRY(check_canceled(a, err));
@@ -157,7 +157,7 @@ static enum kc_status consume(struct asking *a, int worker, const struct asking_
                               struct kc_error *err)
 {
         const struct asking_consumer *consumer = a->consumer;
-        struct worker *w = &a->workers[worker];
+        struct asking_worker *w = &a->workers[worker];
         const size_t n = asking_block_nsequences(block);
         enum kc_status status;
         KC_TRY(check_canceled(a, err));
@@ -174,7 +174,7 @@ out:
         return status;
 }
 
-static void release_first(struct asking *a, struct worker *w)
+static void release_first(struct asking *a, struct asking_worker *w)
 {
         struct asking_block *block = w->first;
         w->first = block->next;
@@ -184,7 +184,7 @@ static void release_first(struct asking *a, struct worker *w)
 static enum kc_status consume_blocks(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
-        struct worker *w = &a->workers[worker];
+        struct asking_worker *w = &a->workers[worker];
         enum kc_status status = KC_OK;
         while (w->first != NULL) {
                 KC_TRY(consume(a, worker, w->first, err));
@@ -304,7 +304,7 @@ out:
 static void close_asking(struct asking *a)
 {
         for (int i = 0; a->workers != NULL && i < a->nthreads; i++) {
-                struct worker *w = &a->workers[i];
+                struct asking_worker *w = &a->workers[i];
                 while (w->first != NULL)
                         release_first(a, w);
                 free(w->sequences);

@@ -22,7 +22,7 @@ struct looked_up {
 };
 
 /* A thread's. */
-struct lookups {
+struct thread_lookups {
         struct kc_lookup *lookup;
         struct looked_up *first, **end; /* added and not yet taken */
         struct looked_up *taken;
@@ -39,8 +39,8 @@ struct lookup_asker {
         int k;
         size_t nwords;
         bool stranded;
-        atomic_uint_fast64_t nbytes; /* of answers that are held */
-        struct lookups *threads;     /* [setup.nthreads] */
+        atomic_uint_fast64_t nbytes;    /* of answers that are held */
+        struct thread_lookups *threads; /* [setup.nthreads] */
 };
 
 static enum kc_status no_memory(struct kc_error *err)
@@ -50,7 +50,7 @@ static enum kc_status no_memory(struct kc_error *err)
 
 /* ---- k-mers of a block ---- */
 
-static enum kc_status reserve_kmers(struct lookups *l, size_t nwords, size_t n,
+static enum kc_status reserve_kmers(struct thread_lookups *l, size_t nwords, size_t n,
                                     struct kc_error *err)
 {
         if (n <= l->cap)
@@ -64,7 +64,7 @@ static enum kc_status reserve_kmers(struct lookups *l, size_t nwords, size_t n,
 }
 
 /* Count the window that begins at this base as the next one of the sequence's. */
-static enum kc_status extend_stretch(struct lookups *l, struct looked_up_sequence *sequence,
+static enum kc_status extend_stretch(struct thread_lookups *l, struct looked_up_sequence *sequence,
                                      uint32_t begin, struct kc_error *err)
 {
         if (sequence->nstretches > 0) {
@@ -87,7 +87,7 @@ static enum kc_status extend_stretch(struct lookups *l, struct looked_up_sequenc
         return KC_OK;
 }
 
-static enum kc_status take_apart(const struct lookup_asker *a, struct lookups *l,
+static enum kc_status take_apart(const struct lookup_asker *a, struct thread_lookups *l,
                                  const struct kc_ask_sequence *given,
                                  struct looked_up_sequence *sequence, struct kc_error *err)
 {
@@ -130,8 +130,8 @@ static int compare_kmers(const void *a, const void *b, void *ctx)
                                c->kmers + *(const uint32_t *)b * c->nwords, (int)c->nwords);
 }
 
-static enum kc_status look_up(const struct lookup_asker *a, struct lookups *l, uint32_t *counts,
-                              struct kc_error *err)
+static enum kc_status look_up(const struct lookup_asker *a, struct thread_lookups *l,
+                              uint32_t *counts, struct kc_error *err)
 {
         struct comparison comparison = { .kmers = l->kmers, .nwords = a->nwords };
         enum kc_status status = KC_OK;
@@ -174,7 +174,7 @@ static struct looked_up *make_block(size_t nsequences)
 }
 
 /* The thread's scratch becomes the block's. */
-static enum kc_status fill_block(const struct lookup_asker *a, struct lookups *l,
+static enum kc_status fill_block(const struct lookup_asker *a, struct thread_lookups *l,
                                  struct looked_up *block, struct kc_error *err)
 {
         const size_t stretches_nbytes = l->nstretches * sizeof *l->stretches;
@@ -193,7 +193,7 @@ static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *s
                           bool *full, struct kc_error *err)
 {
         struct lookup_asker *a = ctx;
-        struct lookups *l = &a->threads[thread];
+        struct thread_lookups *l = &a->threads[thread];
         struct looked_up *block = make_block(n);
         size_t most = 0;
         enum kc_status status;
@@ -229,7 +229,7 @@ static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers,
                            struct kc_error *err)
 {
         struct lookup_asker *a = ctx;
-        struct lookups *l = &a->threads[thread];
+        struct thread_lookups *l = &a->threads[thread];
         struct looked_up *block = l->first;
         (void)err;
         free_looked_up(l->taken);
@@ -255,7 +255,7 @@ static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers,
 
 /* ---- opening and closing ---- */
 
-static void close_thread(struct lookups *l)
+static void close_thread(struct thread_lookups *l)
 {
         while (l->first != NULL) {
                 struct looked_up *next = l->first->next;
