@@ -22,13 +22,19 @@ struct kc_reader_bound {
         unsigned factor;
 };
 
+/* What of the reads is taken; all zeros: everything. */
+struct kc_selection {
+        uint32_t nskip; /* letters at the beginning of each read, as sequenced, are left out */
+};
+
 struct kc_reader_options {
         int k;     /* the smallest k: segments shorter than it are dropped */
         int max_k; /* the largest: pieces of one sequence share max_k-1 bases; 0: there is only k */
-        int min_quality;    /* bases of lower Phred quality (offset 33) end a segment; 0: none do */
-        bool empty;         /* inputs of 0 bytes are accepted */
-        int nworkers;       /* threads that will call next() */
-        struct kc_job *job; /* cancel is honoured; done/total count input bytes; may be NULL */
+        int min_quality; /* bases of lower Phred quality (offset 33) end a segment; 0: none do */
+        struct kc_selection selection;
+        bool empty;             /* inputs of 0 bytes are accepted */
+        int nworkers;           /* threads that will call next() */
+        struct kc_job *job;     /* cancel is honoured; done/total count input bytes; may be NULL */
         uint64_t memory_nbytes; /* limit on the reader's memory, at least about 6 MiB a worker; 0:
                                    as much as is useful */
         struct kc_reader_bound bound; /* for kc_error.needed_nbytes */
@@ -46,9 +52,10 @@ struct kc_reader_options {
 struct kc_reader_totals {
         uint64_t nfiles;
         uint64_t nreads;
-        uint64_t nbases;                /* all letters of all sequences, skipped ones included */
+        uint64_t nbases;                /* all letters of all sequences, but those left out */
         uint64_t nskipped;              /* letters outside ACGTUacgtu */
         uint64_t nlow_quality;          /* bases under min_quality */
+        uint64_t nleft_out;             /* letters that the selection leaves out */
         uint64_t input_nbytes;          /* bytes read from files, before inflating */
         uint64_t text_nbytes;           /* bytes after inflating */
         uint64_t inflated_nbytes;       /* of these, bytes that the reader inflated */

@@ -16,7 +16,7 @@ enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 4 };
 struct count_settings {
         struct writing_settings common;
         struct option_numbers ks;
-        uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
+        uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality, nskip,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
         const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, canonical, force, reader_only, gather;
@@ -87,6 +87,11 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "scores (offset 33 in FASTQ). For fewer messages, use --quiet.", \
                        .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
                        .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
+                OPTION(NUMBER, "skip", COUNT_FIELD(nskip), \
+                       "Leave out the first N bases of each read, such as those of a UMI or a " \
+                       "primer. An alignment is taken as it was sequenced, so its last bases are " \
+                       "left out if it is reversed. The host reads, whatever --reader is.", \
+                       .argument = "N", .max = UINT32_MAX, .preset = "0", .group = OPTION_SHARED), \
                 OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
                        "Skip files of 0 bytes, with a warning for each. Default: they are " \
                        "errors, because a download or a program may have failed.", \

@@ -62,7 +62,7 @@ static void warn_of_nothing(const struct count *count)
 {
         const struct kc_reader_totals read = count_read_totals(count);
         const char *const *names;
-        if (read.nbases == 0) {
+        if (read.nbases + read.nleft_out == 0) {
                 if (kc_reader_names(count->reader, &names) > 1)
                         message_print(WRITING_EMPTY "no input holds a sequence\n");
                 return;

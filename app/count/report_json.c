@@ -90,6 +90,7 @@ static void put_settings(struct json *json, const struct count *c, const struct 
                    KC_INPUT_NO_END_BLOCK);
         json_number(json, "runs", o->written.info.nruns);
         json_number(json, "min_quality", c->settings->min_quality);
+        json_number(json, "skip", c->settings->nskip);
         json_number(json, "memory_bound_bytes", c->memory_nbytes);
 }
 
@@ -100,6 +101,7 @@ static void put_read(struct json *json, const struct kc_reader_totals *read)
         json_number(json, "bases", read->nbases);
         json_number(json, "skipped_letters", read->nskipped);
         json_number(json, "low_quality_bases", read->nlow_quality);
+        json_number(json, "left_out_bases", read->nleft_out);
         json_number(json, "input_bytes", read->input_nbytes);
         json_number(json, "text_bytes", read->text_nbytes);
         json_number(json, "host_text_bytes", host_nbytes);

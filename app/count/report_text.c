@@ -19,6 +19,8 @@ static void put_read(struct text_out *out, const struct count *c)
                 snprintf(note, sizeof note, "%s skipped (not A, C, G, T)",
                          format_number(read.nskipped, number));
         writing_put_noted(out, "bases", read.nbases, note);
+        if (read.nleft_out > 0)
+                writing_put_number(out, "  left out", read.nleft_out);
         if (min_quality == 0)
                 return;
         snprintf(label, sizeof label, "  under quality %d", min_quality);

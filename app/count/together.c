@@ -221,6 +221,7 @@ struct kc_reader_totals count_read_totals(const struct count *count)
                 sum.nbases += read->nbases;
                 sum.nskipped += read->nskipped;
                 sum.nlow_quality += read->nlow_quality;
+                sum.nleft_out += read->nleft_out;
                 sum.input_nbytes += read->input_nbytes;
                 sum.text_nbytes += read->text_nbytes;
                 sum.inflated_nbytes += read->inflated_nbytes;

@@ -59,7 +59,7 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->start = chunk->text = chunk->end = chunk->front;
         chunk->nrecords = chunk->next = 0;
         chunk->copied = chunk->copy = 0;
-        chunk->nreads = chunk->nblanks = chunk->nlow_quality = 0;
+        chunk->nreads = chunk->nblanks = chunk->nleft_out = chunk->nlow_quality = 0;
         chunk->last = false;
         chunk->input_nbytes = 0;
         chunk->packed_nbytes = 0;

@@ -68,6 +68,7 @@ struct kc_chunk {
         size_t next; /* record to pack next */
         uint64_t nreads;
         uint64_t nblanks;    /* letters that are in no record: blanks within a FASTA sequence */
+        uint64_t nleft_out;  /* letters that are not wanted, and are in no record */
         size_t copied, copy; /* text from `copied` on is as read from `copy` on, if that is not 0 */
         uint64_t nlow_quality; /* bases that are KC_CHUNK_LOW_QUALITY in the buffer already */
 

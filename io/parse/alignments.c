@@ -3,6 +3,7 @@
 #include "io/input/bgzf_header.h"
 #include "io/input/damage.h"
 #include "io/parse/cram.h"
+#include "io/parse/select.h"
 #include "kmer/remedy.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct kc_alignments {
         uint64_t size;         /* of the file; 0 if unknown */
         uint64_t reported;     /* input bytes reported so far */
         enum kc_alignment_fields fields;
+        struct kc_selection selection;
         bool ended;
         size_t chunk_nbytes;
         pthread_mutex_t lock;
@@ -218,7 +220,8 @@ out:
 }
 
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
-                                  enum kc_alignment_fields fields, int nthreads,
+                                  enum kc_alignment_fields fields,
+                                  const struct kc_selection *selection, int nthreads,
                                   size_t chunk_nbytes, struct kc_error *err)
 {
         struct kc_alignments *a = calloc(1, sizeof *a);
@@ -231,6 +234,7 @@ enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_i
                 a->input = *in;
                 a->size = in->regular ? in->size : 0;
                 a->fields = fields;
+                a->selection = *selection;
                 a->chunk_nbytes = chunk_nbytes;
                 pthread_mutex_init(&a->lock, NULL);
                 status = open_file(a, in, nthreads, err);
@@ -293,6 +297,7 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
                 chunk->end += n;
         }
         chunk->nreads++;
+        kc_chunk_skip(chunk, &record, 0, a->selection.nskip);
         KC_TRY(kc_chunk_add_record(chunk, record, err));
 out:
         return status;

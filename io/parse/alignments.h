@@ -8,6 +8,7 @@
 
 #include "io/input/chunk.h"
 #include "io/input/input.h"
+#include "io/reader.h"
 
 struct bam1_t;
 struct kc_alignments;
@@ -18,10 +19,12 @@ enum kc_alignment_fields { KC_FIELDS_BASES, KC_FIELDS_QUALITIES, KC_FIELDS_ALL }
 
 /*
  * Open an input, which moves into *alignments (also on failure). KC_EINPUT, KC_EIO, KC_ENOMEM.
- *   nthreads  that use it; htslib starts up to 4 of its own to decode CRAM, none for one
+ *   selection  for chunks
+ *   nthreads   that use it; htslib starts up to 4 of its own to decode CRAM, none for one
  */
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
-                                  enum kc_alignment_fields fields, int nthreads,
+                                  enum kc_alignment_fields fields,
+                                  const struct kc_selection *selection, int nthreads,
                                   size_t chunk_nbytes, struct kc_error *err);
 
 /* Fill a cleared chunk with the next reads, already indexed. Otherwise as kc_source_fill. */

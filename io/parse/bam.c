@@ -1,6 +1,7 @@
 #include "io/parse/bam.h"
 
 #include "io/input/damage.h"
+#include "io/parse/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ struct bam_cut {
 };
 
 struct kc_bam *kc_bam_new(const char *name, const struct kc_kernels *kernels, int k,
-                          int min_quality, const struct kc_limits *limits)
+                          int min_quality, const struct kc_selection *selection,
+                          const struct kc_limits *limits)
 {
         struct kc_bam *bam = calloc(1, sizeof *bam);
         if (bam == NULL)
@@ -26,6 +28,7 @@ struct kc_bam *kc_bam_new(const char *name, const struct kc_kernels *kernels, in
         bam->piecewise.decoder = &bam->decoder;
         bam->piecewise.k = k;
         bam->piecewise.held = limits->held;
+        bam->piecewise.selection = *selection;
         kc_order_init(&bam->order);
         return bam;
 }
@@ -207,6 +210,7 @@ static enum kc_status add_read(const struct kc_bam *bam, struct kc_chunk *chunk,
         struct kc_record record = { .seq = (uint32_t)place,
                                     .nbases = r->nbases,
                                     .qual = KC_NO_QUALITY };
+        kc_chunk_skip(chunk, &record, 0, bam->piecewise.selection.nskip);
         return kc_chunk_add_record(chunk, record, err);
 }
 

@@ -49,7 +49,8 @@ struct kc_bam {
  * Returns NULL if there is no memory. Free it with kc_bam_free; NULL is fine.
  */
 struct kc_bam *kc_bam_new(const char *name, const struct kc_kernels *kernels, int k,
-                          int min_quality, const struct kc_limits *limits);
+                          int min_quality, const struct kc_selection *selection,
+                          const struct kc_limits *limits);
 void kc_bam_free(struct kc_bam *bam);
 
 /* As kc_text_parse. */

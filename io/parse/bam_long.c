@@ -1,4 +1,5 @@
 #include "io/parse/bam_long.h"
+#include "io/parse/select.h"
 
 #include <string.h>
 
@@ -54,9 +55,10 @@ static void set_context(struct kc_bam_long *l, const uint8_t *letters, size_t n)
         l->ncontext = (int)m;
 }
 
-/* Index n letters at `at`, with the context put before them. */
-static enum kc_status give(struct kc_bam_long *l, struct kc_chunk *chunk, size_t at, size_t n,
-                           struct kc_error *err)
+/* Index n letters at `at`, with the context put before them. from: the place of the first of them
+ * in the sequence as it is stored. */
+static enum kc_status give(struct kc_bam_long *l, struct kc_chunk *chunk, size_t at, uint64_t from,
+                           size_t n, struct kc_error *err)
 {
         size_t ncontext = (size_t)l->ncontext, begin = at - ncontext;
         uint8_t *letters = chunk->buffer + begin;
@@ -69,6 +71,9 @@ static enum kc_status give(struct kc_bam_long *l, struct kc_chunk *chunk, size_t
         set_context(l, letters, record.nbases);
         if (l->record.reverse)
                 kc_bam_reverse(letters, record.nbases);
+        kc_chunk_skip(chunk, &record,
+                      l->record.reverse ? l->record.nbases - (from + n) : from - ncontext,
+                      l->selection.nskip);
         return kc_chunk_add_record(chunk, record, err);
 }
 
@@ -84,7 +89,7 @@ static enum kc_status give_bases(struct kc_bam_long *l, struct kc_chunk *chunk,
         kc_bam_decode(l->decoder, l->record.reverse, chunk->buffer + part.at, 0, n, NULL,
                       chunk->buffer + at);
         chunk->end = at + n;
-        KC_TRY(give(l, chunk, at, n, err));
+        KC_TRY(give(l, chunk, at, first, n, err));
 out:
         return status;
 }
@@ -99,7 +104,7 @@ static enum kc_status give_with_qualities(struct kc_bam_long *l, struct kc_chunk
         chunk->nlow_quality +=
                 kc_bam_decode(l->decoder, l->record.reverse, l->sequence.data, (size_t)part.first,
                               part.n, l->has_qualities ? qual : NULL, qual);
-        return give(l, chunk, part.at, part.n, err);
+        return give(l, chunk, part.at, part.first, part.n, err);
 }
 
 static enum kc_status give_pieces(struct kc_bam_long *l, struct kc_chunk *chunk, size_t at,

@@ -12,6 +12,7 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/bam_record.h"
+#include "io/reader.h"
 #include "kmer/kmer.h"
 
 struct kc_bam_long {
@@ -19,6 +20,7 @@ struct kc_bam_long {
         const struct kc_bam_decoder *decoder;
         int k;
         struct kc_held_limit held; /* a byte holds two bases */
+        struct kc_selection selection;
 
         bool active; /* a record is being read */
         struct kc_bam_record record;

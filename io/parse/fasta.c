@@ -1,6 +1,7 @@
 #include "io/parse/fasta.h"
 
 #include "io/parse/line.h"
+#include "io/parse/select.h"
 #include "io/parse/sequence.h"
 
 #include <stdio.h>
@@ -76,6 +77,47 @@ static bool has_header(const struct kc_fasta_state *state, const uint8_t *text, 
         return memmem(text + begin, end - begin, "\n>", 2) != NULL;
 }
 
+/* Where the last header line of the text [begin, end) begins; end: it has none. */
+static size_t last_header(const struct kc_fasta_state *state, const uint8_t *text, size_t begin,
+                          size_t end)
+{
+        for (size_t to = end; to > begin;) {
+                const uint8_t *found = memrchr(text + begin, '>', to - begin);
+                if (found == NULL)
+                        break;
+                to = (size_t)(found - text);
+                if (to == begin ? state->place == KC_FASTA_LINE_START : text[to - 1] == '\n')
+                        return to;
+        }
+        return end;
+}
+
+/* Count the letters of the sequence that the text ends with, as far as that matters. */
+static void count_letters(struct kc_fasta_state *state, const struct kc_chunk *chunk)
+{
+        const uint8_t *text = chunk->buffer;
+        const uint64_t enough = (uint64_t)state->nskip + KC_MAX_K;
+        const size_t header = last_header(state, text, chunk->text, chunk->end);
+        enum kc_fasta_place place = state->place;
+        size_t at = chunk->text;
+        state->nletters += chunk->nblanks;
+        if (header < chunk->end) {
+                at = header;
+                place = KC_FASTA_LINE_START;
+                state->nletters = 0;
+        }
+        while (at < chunk->end && state->nletters < enough) {
+                const uint8_t *eol = memchr(text + at, '\n', chunk->end - at);
+                const size_t n = (eol != NULL ? (size_t)(eol - text) : chunk->end) - at;
+                if (place == KC_FASTA_LINE_START)
+                        place = place_of(text[at]);
+                if (place == KC_FASTA_SEQUENCE)
+                        state->nletters += eol != NULL ? kc_line_nletters(text + at, n) : n;
+                at += n + 1;
+                place = KC_FASTA_LINE_START;
+        }
+}
+
 void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk, size_t tail,
                       int k)
 {
@@ -88,6 +130,8 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
                 memcpy(b.letters + KC_MAX_K - b.have, state->context + state->ncontext - older,
                        (size_t)older);
         }
+        if (state->nskip > 0)
+                count_letters(state, chunk);
         if (!state->in_record)
                 state->in_record = has_header(state, chunk->buffer, chunk->text, chunk->end);
         if (tail == chunk->end)
@@ -105,14 +149,31 @@ struct scan {
         const struct kc_kernels *kernels;
         struct kc_record record; /* the one being built */
         bool in_record;
+        bool continued; /* the record began before the chunk... */
+        uint64_t first; /* ...and this is the place of its first letter in the sequence */
+        uint32_t nskip;
         struct kc_problem *problem;
 };
 
+/* Leave out what is not wanted of the record. If it began before the chunk, the chunk's nblanks
+ * come after the first letter that is not of its context. */
+static void skip(struct scan *s)
+{
+        const uint64_t after = s->first + s->record.ncontext + 1;
+        uint64_t nblanks = s->continued && s->nskip > after ? s->nskip - after : 0;
+        if (nblanks > s->chunk->nblanks)
+                nblanks = s->chunk->nblanks;
+        s->chunk->nblanks -= nblanks;
+        s->chunk->nleft_out += nblanks;
+        kc_chunk_skip(s->chunk, &s->record, s->first, s->nskip - (uint32_t)nblanks);
+}
+
 static enum kc_status close_record(struct scan *s, struct kc_error *err)
 {
+        if (s->nskip > 0)
+                skip(s);
         if (s->record.nbases <= s->record.ncontext)
                 return KC_OK;
-        s->record.qual = KC_NO_QUALITY;
         return kc_chunk_add_record(s->chunk, s->record, err);
 }
 
@@ -165,8 +226,10 @@ static enum kc_status take_header(struct scan *s, size_t line, size_t n, bool fr
         enum kc_status status = KC_OK;
         if (fresh) {
                 status = close_record(s, err);
-                s->record = (struct kc_record){ 0 };
+                s->record = (struct kc_record){ .qual = KC_NO_QUALITY };
                 s->in_record = true;
+                s->continued = false;
+                s->first = 0;
                 s->chunk->nreads++;
         }
         if (memchr(s->chunk->buffer + line, '\r', n) != NULL)
@@ -201,6 +264,10 @@ static void begin_scan(struct scan *s, const struct kc_fasta_state *state)
 {
         size_t n = (size_t)state->ncontext;
         s->in_record = state->in_record;
+        s->continued = true;
+        s->first = state->nletters - n;
+        s->nskip = state->nskip;
+        s->record.qual = KC_NO_QUALITY;
         s->record.seq = (uint32_t)(s->chunk->text - n);
         s->record.nbases = s->record.ncontext = (uint16_t)n;
         memcpy(s->chunk->buffer + s->record.seq, state->context, n);

@@ -1,5 +1,6 @@
 #include "io/parse/fastq_long.h"
 
+#include "io/parse/select.h"
 #include "io/parse/sequence.h"
 
 #include <inttypes.h>
@@ -80,6 +81,7 @@ static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
                                     .qual = KC_NO_QUALITY,
                                     .ncontext = (uint16_t)ncontext };
         set_context(l, seq, NULL, record.nbases);
+        kc_chunk_skip(p->chunk, &record, l->nbases - p->seq.n - ncontext, l->nskip);
         return kc_chunk_add_record(p->chunk, record, err);
 }
 
@@ -103,6 +105,7 @@ static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
                                     .qual = (uint32_t)qual_begin,
                                     .ncontext = (uint16_t)ncontext };
         set_context(l, seq, qual, record.nbases);
+        kc_chunk_skip(p->chunk, &record, l->nqual - n - ncontext, l->nskip);
         return kc_chunk_add_record(p->chunk, record, err);
 }
 

@@ -28,6 +28,7 @@ struct kc_fastq_long {
         const struct kc_kernels *kernels;
         int k;
         uint8_t min_quality;       /* as a letter; 0: qualities are not wanted */
+        uint32_t nskip;            /* see struct kc_selection */
         struct kc_held_limit held; /* a byte holds one base */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */

@@ -1,6 +1,7 @@
 #include "io/parse/fastq_text.h"
 
 #include "io/parse/fastq.h"
+#include "io/parse/select.h"
 
 #include <string.h>
 
@@ -87,8 +88,11 @@ enum kc_status kc_fastq_text_scan(const struct kc_fastq_text *text, struct kc_ch
                 return KC_OK;
         if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
                 return KC_OK;
-        return kc_fastq_scan(chunk, text->kernels, chunk->start, cut->whole, cut->whole_nlines,
-                             strict, err);
+        enum kc_status status = kc_fastq_scan(chunk, text->kernels, chunk->start, cut->whole,
+                                              cut->whole_nlines, strict, err);
+        if (status == KC_OK && *strict)
+                kc_chunk_skip_all(chunk, 0, text->piecewise.nskip);
+        return status;
 }
 
 /* ---- confirm ---- */
@@ -112,8 +116,10 @@ static enum kc_status parse_whole(struct kc_fastq_text *text, struct kc_chunk *c
 {
         enum kc_status status;
         struct kc_problem problem;
+        const size_t npieces = chunk->nrecords;
         size_t consumed;
         KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
+        kc_chunk_skip_all(chunk, npieces, text->piecewise.nskip);
         KC_TRY(kc_problem_report(&problem, text->name, text->checker, text->nreads, err));
         KC_TRY(keep(&text->held, chunk, consumed, err));
         text->retry_nbytes = 2 * text->held.nbytes;
@@ -147,7 +153,7 @@ static enum kc_status parse_general(struct kc_fastq_text *text, struct kc_chunk 
 {
         enum kc_status status = KC_OK;
         bool whole = text->piecewise.place == KC_LONG_NONE;
-        chunk->nrecords = chunk->nreads = 0;
+        chunk->nrecords = chunk->nreads = chunk->nleft_out = 0;
         if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
                 size_t nbytes = text->held.nbytes + (chunk->end - chunk->text);
                 chunk->start = chunk->text;

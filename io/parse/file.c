@@ -31,6 +31,7 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
                 text->fastq.piecewise.min_quality = kc_quality_letter(options->min_quality);
         text->fastq.record_max = limits->record_max;
         text->fastq.piecewise.held = limits->held;
+        text->fastq.piecewise.nskip = text->fasta.nskip = options->selection.nskip;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
@@ -50,7 +51,7 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         if (!found->bam)
                 return KC_OK;
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
-                               &limits);
+                               &options->selection, &limits);
         return file->bam != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for reading");
 }
 
@@ -153,7 +154,8 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         }
         return kc_alignments_open(&file->alignments, &in,
                                   options->min_quality > 0 ? KC_FIELDS_QUALITIES : KC_FIELDS_BASES,
-                                  options->nworkers, options->chunk_nbytes, err);
+                                  &options->selection, options->nworkers, options->chunk_nbytes,
+                                  err);
 }
 
 bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk)

@@ -22,6 +22,7 @@ struct kc_file_options {
         const struct kc_kernels *kernels;
         int k;
         int min_quality; /* 0: qualities are not wanted */
+        struct kc_selection selection;
         int nworkers;
         int ninflaters; /* workers that inflate one gzip stream together */
         size_t chunk_nbytes;

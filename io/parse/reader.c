@@ -43,8 +43,8 @@ struct worker {
         _Alignas(CACHE_LINE) struct kc_chunk chunk;
         struct kc_segmenter segmenter;
         /* The worker's totals; other threads may read them at any time. */
-        atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes,
-                inflated_nbytes;
+        atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, nleft_out, input_nbytes,
+                text_nbytes, inflated_nbytes;
 };
 
 struct kc_reader {
@@ -249,7 +249,7 @@ static void publish(struct worker *w)
 
 static bool has_bases(const struct kc_chunk *chunk)
 {
-        bool found = chunk->nblanks > 0;
+        bool found = chunk->nblanks > 0 || chunk->nleft_out > 0;
         for (size_t i = 0; i < chunk->nrecords && !found; i++)
                 found = chunk->records[i].nbases > chunk->records[i].ncontext;
         return found;
@@ -284,6 +284,7 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
                 count_input(reader, a, w);
                 status = kc_file_parse(&a->file, &w->chunk, err);
                 add_to(&w->nreads, w->chunk.nreads);
+                add_to(&w->nleft_out, w->chunk.nleft_out);
                 mark_input(reader, a, &w->chunk);
         }
         leave(reader, a);
@@ -437,7 +438,8 @@ static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_read
                         goto out;
                 }
         }
-        reader->stored.unfit |= options->nranks > 0; /* a device reads whole files */
+        /* a device reads whole files, and all of every read */
+        reader->stored.unfit |= options->nranks > 0 || options->selection.nskip > 0;
         reader->fingerprint = fingerprint_of(reader, sized);
         KC_TRY(take_pieces(reader, sized, options, err));
         if (!size_known)
@@ -488,6 +490,7 @@ static struct kc_file_options file_options_of(const struct kc_reader_options *op
                 .kernels = kc_kernels_best(),
                 .k = options->max_k > 0 ? options->max_k : options->k,
                 .min_quality = options->min_quality,
+                .selection = options->selection,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
                 .record_max = options->record_max,
@@ -580,6 +583,7 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
                 totals->nskipped += atomic_load_explicit(&w->nskipped, memory_order_relaxed);
                 totals->nlow_quality +=
                         atomic_load_explicit(&w->nlow_quality, memory_order_relaxed);
+                totals->nleft_out += atomic_load_explicit(&w->nleft_out, memory_order_relaxed);
                 totals->input_nbytes +=
                         atomic_load_explicit(&w->input_nbytes, memory_order_relaxed);
                 totals->text_nbytes += atomic_load_explicit(&w->text_nbytes, memory_order_relaxed);

@@ -240,7 +240,8 @@ static enum kc_status open_alignments(struct kc_records *records, struct kc_inpu
         const struct kc_records_options *options = &records->text.options;
         if (options->accepted & KC_RECORDS_ALIGNMENTS)
                 return kc_alignments_open(&records->alignments, in, KC_FIELDS_ALL,
-                                          options->nthreads, options->chunk_nbytes, err);
+                                          &(struct kc_selection){ 0 }, options->nthreads,
+                                          options->chunk_nbytes, err);
         kc_fail_filter(err, KC_REMEDY_FILTER, in->name, "samtools fasta FILE",
                        "%s is SAM, BAM or CRAM, which is not read here", in->name);
         kc_input_close(in);

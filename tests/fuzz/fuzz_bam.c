@@ -70,7 +70,8 @@ static struct result read_with(int fd, const struct setting *setting)
         struct kc_file file = { 0 };
         struct kc_input in = memory_input(fd);
         limits.record_max = setting->record_max;
-        file.bam = kc_bam_new("fuzz", kc_kernels_best(), setting->k, setting->min_quality, &limits);
+        file.bam = kc_bam_new("fuzz", kc_kernels_best(), setting->k, setting->min_quality,
+                              &(struct kc_selection){ 0 }, &limits);
         kc_text_init(&file.text, "fuzz", kc_kernels_best(), setting->k);
         REQUIRE(file.bam != NULL);
         REQUIRE(kc_source_open(&file.source, &in, KC_CONTAINER_PLAIN, setting->chunk_nbytes, 1,

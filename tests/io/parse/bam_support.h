@@ -140,20 +140,24 @@ static inline void expect_read(struct outcome *want, const bam1_t *b, const stru
         size_t n = (size_t)b->core.l_qseq;
         char *seq = malloc(n + 1), *qual = malloc(n + 1);
         bool has = n > 0 && bam_get_qual(b)[0] != 0xff;
+        const size_t skipped = skipped_of(setting, n);
         for (size_t i = 0; i < n; i++) {
                 size_t to = bam_is_rev(b) ? n - 1 - i : i;
                 char c = seq_nt16_str[bam_seqi(bam_get_seq(b), i)];
                 uint8_t q = bam_get_qual(b)[i];
                 seq[to] = bam_is_rev(b) ? complement(c) : c;
                 qual[to] = (char)(has && q < 94 ? q + 33 : 126);
-                if (!upper_base(c))
+                if (to < skipped)
+                        want->totals.nleft_out++;
+                else if (!upper_base(c))
                         want->totals.nskipped++;
                 else if (qual[to] - 33 < setting->min_quality)
                         want->totals.nlow_quality++;
         }
-        digest_sequence(&want->digest, seq, qual, n, setting->k, setting->min_quality);
+        digest_sequence(&want->digest, seq + skipped, qual + skipped, n - skipped, setting->k,
+                        setting->min_quality);
         want->totals.nreads++;
-        want->totals.nbases += n;
+        want->totals.nbases += n - skipped;
         free(seq);
         free(qual);
 }

@@ -112,6 +112,7 @@ struct outcome {
 struct setting {
         int k, min_quality, nworkers;
         int min_k, max_k; /* others that are counted together with k; 0: none */
+        struct kc_selection selection;
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
         size_t record_max, sequence_max, memory_nbytes;
@@ -201,6 +202,7 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                 .k = smallest_k(setting),
                 .max_k = setting->max_k,
                 .min_quality = setting->min_quality,
+                .selection = setting->selection,
                 .nworkers = setting->nworkers,
                 .chunk_nbytes = setting->chunk_nbytes,
                 .record_max = setting->record_max,
@@ -510,6 +512,12 @@ static inline struct buffer format_reads(const struct reads *reads, const struct
         return b;
 }
 
+/* How many letters at the beginning of a read of n are left out. */
+static inline size_t skipped_of(const struct setting *setting, size_t n)
+{
+        return setting->selection.nskip < n ? setting->selection.nskip : n;
+}
+
 /* The outcome that reading these must have. */
 static inline struct outcome expect_reads(const struct reads *reads, bool qualities,
                                           const struct setting *setting)
@@ -517,12 +525,14 @@ static inline struct outcome expect_reads(const struct reads *reads, bool qualit
         struct outcome want = { 0 };
         int min_quality = qualities ? setting->min_quality : 0;
         for (size_t r = 0; r < reads->n; r++) {
-                const char *seq = reads->seq[r], *qual = reads->qual[r];
-                size_t n = strlen(seq);
+                const size_t all = strlen(reads->seq[r]), skipped = skipped_of(setting, all);
+                const char *seq = reads->seq[r] + skipped, *qual = reads->qual[r] + skipped;
+                const size_t n = all - skipped;
                 digest_sequence(&want.digest, seq, min_quality > 0 ? qual : NULL, n, setting->k,
                                 min_quality);
                 want.totals.nreads++;
                 want.totals.nbases += n;
+                want.totals.nleft_out += skipped;
                 for (size_t i = 0; i < n; i++) {
                         if (!upper_base(seq[i]))
                                 want.totals.nskipped++;
@@ -542,6 +552,7 @@ static inline void assert_outcome(const struct outcome *got, const struct outcom
         assert_int_equal(got->totals.nbases, want->totals.nbases);
         assert_int_equal(got->totals.nskipped, want->totals.nskipped);
         assert_int_equal(got->totals.nlow_quality, want->totals.nlow_quality);
+        assert_int_equal(got->totals.nleft_out, want->totals.nleft_out);
         assert_int_equal(got->digest.nkmers, want->digest.nkmers);
         assert_int_equal(got->digest.sum, want->digest.sum);
 }

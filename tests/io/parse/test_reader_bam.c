@@ -12,8 +12,10 @@ static void check_bam(const struct buffer *raw, size_t max_block, uint64_t seed)
         static const size_t record_maxima[] = { 0, 1, 300, 5000 };
         struct buffer bam = pack_bam(raw, max_block, seed);
         for (int q = 0; q <= 20; q += 20) {
+                static const uint32_t skips[] = { 0, 0, 5, 1000, 99999 };
                 struct setting setting = { .k = 1 + (int)(next_random(&seed) % 40),
-                                           .min_quality = q };
+                                           .min_quality = q,
+                                           .selection.nskip = skips[next_random(&seed) % 5] };
                 struct outcome want = expect(raw, &setting);
                 assert_int_equal(want.status, KC_OK);
                 for (size_t i = 0; i < 12; i++) {

@@ -4,6 +4,7 @@
 
 static const size_t chunk_sizes[] = { 64, 100, 257, 4096, 0 };
 static const size_t record_maxima[] = { 0, 1, 90, 2000 }; /* longer records come in pieces */
+static const uint32_t skips[] = { 0, 0, 0, 1, 8, 60, 1500, UINT32_MAX };
 static const int ks[] = { 1, 2, 21, 31, 32, 33, 255 };
 
 static void check_text(const struct buffer *text, const struct reads *reads, bool qualities,
@@ -35,6 +36,7 @@ static void check_layout(const struct layout *layout, struct reads_shape shape, 
                                         .words_cap = next_random(&seed) & 1 ? 64 : 1000,
                                         .segments_cap = 1 + next_random(&seed) % 100,
                                         .record_max = record_maxima[next_random(&seed) % 4],
+                                        .selection.nskip = skips[next_random(&seed) % 8],
                                 };
                                 add_others(&setting, &seed);
                                 check_text(&packed, &reads, !layout->fasta, setting);
@@ -141,13 +143,19 @@ static void test_fasta_one_line(void **state)
         free_reads(&reads);
 }
 
+/* nskipped: letters of whole sequences that are no bases. */
 static struct outcome expect_sequences(const char *const *seqs, size_t nseqs, size_t nskipped,
-                                       int k)
+                                       const struct setting *setting)
 {
         struct outcome want = { .totals = { .nreads = nseqs, .nskipped = nskipped } };
         for (size_t i = 0; i < nseqs; i++) {
-                digest_sequence(&want.digest, seqs[i], NULL, strlen(seqs[i]), k, 0);
-                want.totals.nbases += strlen(seqs[i]);
+                const size_t all = strlen(seqs[i]), skipped = skipped_of(setting, all);
+                digest_sequence(&want.digest, seqs[i] + skipped, NULL, all - skipped, setting->k,
+                                0);
+                want.totals.nbases += all - skipped;
+                want.totals.nleft_out += skipped;
+                for (size_t j = 0; j < skipped; j++)
+                        want.totals.nskipped -= !upper_base(seqs[i][j]);
         }
         return want;
 }
@@ -157,8 +165,12 @@ static void check_oddity(const char *text, const char *const *seqs, size_t nseqs
 {
         for (size_t chunk = 1; chunk < 70; chunk++)
                 for (int t = 1; t <= 3; t += 2) {
-                        struct setting setting = { .k = 3, .nworkers = t, .chunk_nbytes = chunk };
-                        struct outcome want = expect_sequences(seqs, nseqs, nskipped, 3);
+                        static const uint32_t nskip[] = { 0, 2, 0, 6 };
+                        struct setting setting = { .k = 3,
+                                                   .nworkers = t,
+                                                   .chunk_nbytes = chunk,
+                                                   .selection.nskip = nskip[(chunk + t / 2) % 4] };
+                        struct outcome want = expect_sequences(seqs, nseqs, nskipped, &setting);
                         struct outcome got = read_text(text, &setting);
                         assert_outcome(&got, &want);
                 }
@@ -221,6 +233,7 @@ static void test_fastq_becomes_general(void **state)
                                 struct setting setting = { .k = 21,
                                                            .nworkers = t,
                                                            .min_quality = 10,
+                                                           .selection.nskip = chunk % 3 * 9,
                                                            .chunk_nbytes = chunk };
                                 struct outcome want = expect_reads(&first, true, &setting);
                                 struct outcome also = expect_reads(&second, true, &setting);
@@ -230,6 +243,7 @@ static void test_fastq_becomes_general(void **state)
                                 want.totals.nbases += also.totals.nbases;
                                 want.totals.nskipped += also.totals.nskipped;
                                 want.totals.nlow_quality += also.totals.nlow_quality;
+                                want.totals.nleft_out += also.totals.nleft_out;
                                 struct outcome got = read_bytes(&text, &setting);
                                 assert_outcome(&got, &want);
                         }
