@@ -1,6 +1,6 @@
 /*
  * kcount: the table of commands; prints the error of a command and chooses the exit code. (Only
- * app/store/dumping.c ends the process itself: by SIGPIPE, when nobody reads its output.)
+ * writing_run_text ends the process itself: by SIGPIPE, when nobody reads its output.)
  */
 #include "app/cli/advice.h"
 #include "app/cli/help.h"

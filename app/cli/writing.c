@@ -41,6 +41,28 @@ enum kc_status writing_run(struct writing *w, const struct writing_work *work, s
         return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
 }
 
+enum kc_status writing_run_text(struct writing *w, const struct writing_work *work,
+                                struct text_out *file, const char *path, bool replace,
+                                struct kc_error *err)
+{
+        /* text that went to a device or pipe stays there: do not say that nothing was written */
+        const bool makes_file = text_out_makes_file(path);
+        struct writing_work own = *work;
+        own.hidden |= !makes_file;
+        signals_install(makes_file ? w->job : NULL);
+        enum kc_status status = text_out_open(file, path, replace, err);
+        if (status != KC_OK)
+                return status;
+        status = writing_run(w, &own, err);
+        if (status == KC_OK)
+                status = text_out_close(file, err);
+        else
+                text_out_abort(file);
+        if (text_out_pipe_closed(file))
+                signals_die_by_pipe();
+        return status;
+}
+
 enum kc_status writing_commit(struct writing *w, const struct kc_store_origin *origin,
                               struct kc_error *err)
 {
@@ -49,13 +71,18 @@ enum kc_status writing_commit(struct writing *w, const struct kc_store_origin *o
         return kc_store_commit(writer, origin, &w->written, err);
 }
 
-static void put_object(const struct writing *w, const struct writing_report *report, size_t i,
-                       struct json *json)
+void writing_json_begin(struct json *json, const struct writing *w)
 {
         json_begin(json, NULL, '{');
         json_string(json, "version", KCOUNT_VERSION);
         json_string(json, "command", w->call->line);
         json_number(json, "threads", (uint64_t)w->nthreads);
+}
+
+static void put_object(const struct writing *w, const struct writing_report *report, size_t i,
+                       struct json *json)
+{
+        writing_json_begin(json, w);
         report->put_json(report->ctx, i, json);
         json_end(json, '}');
 }

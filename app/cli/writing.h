@@ -59,6 +59,17 @@ struct writing_work {
 enum kc_status writing_run(struct writing *writing, const struct writing_work *work,
                            struct kc_error *err);
 
+/*
+ * Do the work, which fills a text file; it appears when it is complete, and on failure nothing of
+ * it remains. A device or pipe is written in place, and ends the process if nobody reads it.
+ *   file     what the work writes to
+ *   replace  an existing file may be replaced
+ * Otherwise as writing_run and text_out_open.
+ */
+enum kc_status writing_run_text(struct writing *writing, const struct writing_work *work,
+                                struct text_out *file, const char *path, bool replace,
+                                struct kc_error *err);
+
 /* kc_store_commit of the writer, which is then NULL even if this fails. */
 enum kc_status writing_commit(struct writing *writing, const struct kc_store_origin *origin,
                               struct kc_error *err);
@@ -72,6 +83,10 @@ struct writing_report {
         size_t nobjects; /* several: an array of that many objects; 0 or 1: an object */
 };
 void writing_report(const struct writing *writing, const struct writing_report *report);
+
+/* Begin the JSON object of a command, with the fields that all have, for one that prints results
+ * while it works. */
+void writing_json_begin(struct json *json, const struct writing *writing);
 
 /* For message_print: no k-mer was kept, and why. The whole message names no options, because
  * kcount-kmc has others. */

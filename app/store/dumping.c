@@ -1,7 +1,6 @@
 #include "app/store/dumping.h"
 
 #include "app/cli/file_check.h"
-#include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/store/walking.h"
 
@@ -20,15 +19,16 @@ struct dumping {
         atomic_uint_fast64_t nkmers, sum; /* that the format's filter keeps */
 };
 
-static const char *path_of(const struct dumping_settings *s)
+const char *dumping_path(const struct dumping_settings *settings)
 {
-        return s->output != NULL && strcmp(s->output, "-") != 0 ? s->output : NULL;
+        const char *output = settings->output;
+        return output != NULL && strcmp(output, "-") != 0 ? output : NULL;
 }
 
 enum kc_status dumping_check(const struct dumping_settings *settings, const char *input,
                              struct kc_error *err)
 {
-        const char *path = path_of(settings);
+        const char *path = dumping_path(settings);
         enum kc_status status = KC_OK;
         if (path == NULL)
                 return KC_OK;
@@ -111,28 +111,15 @@ static void put_text(const void *ctx, struct text_out *out)
 static enum kc_status print_to_file(struct dumping *d, bool force, struct kc_error *err)
 {
         static const char *const label = "writing";
-        /* text that went to a device or pipe stays there: do not say that nothing was written */
-        const bool makes_file = text_out_makes_file(d->path);
         const struct writing_work work = { .ctx = d,
                                            .on_cpu = fill_file,
-                                           .progress = { &label, 1, PROGRESS_KMERS },
-                                           .hidden = !makes_file };
+                                           .progress = { &label, 1, PROGRESS_KMERS } };
         struct text_out file;
-        signals_install(makes_file ? d->writing.job : NULL);
-        enum kc_status status = text_out_open(&file, d->path, force, err);
-        if (status != KC_OK)
-                return status;
+        enum kc_status status;
         d->out = &file;
-        status = writing_run(&d->writing, &work, err);
-        if (status == KC_OK)
-                status = text_out_close(&file, err);
-        else
-                text_out_abort(&file);
-        if (text_out_pipe_closed(&file))
-                signals_die_by_pipe();
-        if (status == KC_OK)
-                writing_report(&d->writing,
-                               &(struct writing_report){ .ctx = d, .put_text = put_text });
+        KC_TRY(writing_run_text(&d->writing, &work, &file, d->path, force, err));
+        writing_report(&d->writing, &(struct writing_report){ .ctx = d, .put_text = put_text });
+out:
         return status;
 }
 
@@ -143,7 +130,7 @@ enum kc_status dumping_run(const struct invocation *call, const struct dumping_s
         struct dumping d = { .request = request,
                              .writing = writing_of(call, &settings->common),
                              .format = request->format,
-                             .path = path_of(settings),
+                             .path = dumping_path(settings),
                              .out = call->out };
         kc_store_get_info(request->store, &info);
         d.format.k = info.k;

@@ -21,6 +21,9 @@ struct dumping_settings {
                .letter = 'o', .argument = "FILE"), \
                 OPTION_FORCE((field) + offsetof(struct dumping_settings, force))
 
+/* The file to write; NULL: standard output. */
+const char *dumping_path(const struct dumping_settings *settings);
+
 /* What is to be printed. */
 struct dumping_request {
         struct kc_store *store;
