@@ -1,0 +1,46 @@
+/*
+ * How often each count occurs among the windows of a sequence: an exact histogram, however long
+ * the sequence is. It holds a counter for each small count, and entries for those that occur of the
+ * others.
+ */
+#ifndef APP_PROFILE_TALLY_H
+#define APP_PROFILE_TALLY_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TALLY_NSMALL = 4096 };
+
+/* Zero-initialise it, and free it with tally_free. */
+struct tally {
+        uint64_t n;      /* counts in all */
+        uint32_t nsmall; /* small[] is zero from here on */
+        uint64_t small[TALLY_NSMALL];
+        struct tally_entry {
+                uint32_t count;
+                uint64_t n;
+        } * large; /* [nlarge] of capacity, in any order; a count may have several */
+        size_t nlarge, capacity;
+};
+
+/* Add these counts, or those of another tally. KC_ENOMEM; the tally may then only be freed. */
+enum kc_status tally_add(struct tally *tally, const uint32_t *counts, size_t n,
+                         struct kc_error *err);
+enum kc_status tally_join(struct tally *tally, const struct tally *other, struct kc_error *err);
+
+/*
+ * Four times the first quartile, the median and the third quartile. There must be a count. As in R
+ * and NumPy by default, quartile q of the sorted counts x[0..n) is at place h = (n - 1) q / 4; if
+ * that lies between two of them, it divides their difference in the same proportion.
+ */
+enum { TALLY_NQUARTILES = 3 };
+void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES]);
+
+/* Empty it, but keep its memory. */
+void tally_clear(struct tally *tally);
+
+void tally_free(struct tally *tally);
+
+#endif

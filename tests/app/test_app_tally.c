@@ -1,0 +1,101 @@
+/* Quartiles from tallies, against those of sorted counts. */
+#include "app/profile/tally.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 3000, NPARTS = 3 };
+
+static int compare(const void *a, const void *b)
+{
+        const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+        return (x > y) - (x < y);
+}
+
+static uint64_t random_number(uint64_t *state)
+{
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        return *state >> 33;
+}
+
+/* Counts below `limit`; above 2^31 if limit is 0. */
+static void fill(uint32_t *counts, size_t n, uint64_t limit, uint64_t *state)
+{
+        for (size_t i = 0; i < n; i++)
+                counts[i] = limit > 0 ? (uint32_t)(random_number(state) % limit)
+                                      : UINT32_MAX - (uint32_t)random_number(state);
+}
+
+static void check_quartiles(struct tally *tally, uint32_t *counts, size_t n)
+{
+        uint64_t quarters[TALLY_NQUARTILES];
+        qsort(counts, n, sizeof *counts, compare);
+        tally_quartiles(tally, quarters);
+        for (size_t q = 1; q <= TALLY_NQUARTILES; q++) {
+                const size_t at = (n - 1) * q / 4, beyond = (n - 1) * q % 4;
+                const uint64_t next = beyond ? counts[at + 1] : 0;
+                assert_int_equal(quarters[q - 1], (4 - beyond) * counts[at] + beyond * next);
+        }
+}
+
+/* Added at once, and joined from parts that are used again. */
+static void check_tallies(uint32_t *counts, size_t n)
+{
+        struct tally *whole = calloc(1, sizeof *whole), *joined = calloc(1, sizeof *joined),
+                     *part = calloc(1, sizeof *part);
+        assert_true(whole && joined && part);
+        assert_int_equal(tally_add(whole, counts, n, NULL), KC_OK);
+        for (size_t i = 0; i < NPARTS; i++) {
+                const size_t begin = n * i / NPARTS, end = n * (i + 1) / NPARTS;
+                tally_clear(part);
+                assert_int_equal(tally_add(part, counts + begin, end - begin, NULL), KC_OK);
+                assert_int_equal(tally_join(joined, part, NULL), KC_OK);
+        }
+        assert_int_equal(joined->n, n);
+        check_quartiles(whole, counts, n);
+        check_quartiles(joined, counts, n);
+        tally_free(part);
+        tally_free(joined);
+        tally_free(whole);
+        free(part);
+        free(joined);
+        free(whole);
+}
+
+static void test_quartiles(void **state)
+{
+        (void)state;
+        static const uint64_t limits[] = { 1, 2, 40, TALLY_NSMALL, TALLY_NSMALL + 30, 100000, 0 };
+        static uint32_t counts[MOST];
+        uint64_t seed = 1;
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+                for (size_t n = 1; n <= MOST; n = n < 12 ? n + 1 : 3 * n) {
+                        fill(counts, n, limits[i], &seed);
+                        check_tallies(counts, n);
+                }
+}
+
+/* A few large counts that alternate do not take an entry each time. */
+static void test_memory(void **state)
+{
+        (void)state;
+        static const uint32_t counts[] = { 5000, UINT32_MAX, TALLY_NSMALL };
+        struct tally *tally = calloc(1, sizeof *tally);
+        assert_non_null(tally);
+        for (int i = 0; i < 100000; i++)
+                assert_int_equal(tally_add(tally, counts, 3, NULL), KC_OK);
+        assert_true(tally->capacity <= 1024);
+        tally_free(tally);
+        free(tally);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_quartiles),
+                                            cmocka_unit_test(test_memory) };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
