@@ -86,8 +86,7 @@ static const struct foreign_option foreign_options[] = {
         { "-N", .own = "output" },
         { "-bc", .advice = "trim the reads first; kcount counts whole reads" },
         { "-p", .advice = BY_ITSELF, .numbered = true }, /* also kmc's and Jellyfish's */
-        { "-p", .advice = "kcount writes no profiles; 'kcount query -f' prints the counts of all "
-                          "k-mers of given sequences" },
+        { "-p", .advice = "'kcount profile' prints the counts along given sequences" },
 
         /* jellyfish count */
         { "-s", " query ", .own = "file" },

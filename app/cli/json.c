@@ -72,6 +72,12 @@ void json_real(struct json *json, const char *key, double value)
         text_out_printf(json->out, "%.3f", value);
 }
 
+void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole)
+{
+        begin_member(json, key);
+        text_out_printf(json->out, "%.6f", (double)part / (double)whole);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
         begin_member(json, key);

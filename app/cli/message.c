@@ -73,6 +73,17 @@ char *message_format(const char *format, va_list args)
         return shown;
 }
 
+/* No byte beyond the last may be taken for a part of a character. */
+char *message_show(const char *bytes, size_t n, char *to)
+{
+        for (size_t i = 0; i < n;) {
+                char character[5] = { 0 };
+                memcpy(character, bytes + i, n - i < 4 ? n - i : 4);
+                i += (size_t)show(character, &to);
+        }
+        return to;
+}
+
 /* ---- standard error ---- */
 
 /* Guards `end` and what is written with it. The stream's own lock would do, but thread sanitizers

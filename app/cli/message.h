@@ -10,6 +10,7 @@
 #define APP_CLI_MESSAGE_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 /*
  * Format like vasprintf, but show as text what a terminal would obey: control characters,
@@ -19,6 +20,14 @@
  * The caller frees the text; NULL when out of memory.
  */
 char *message_format(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
+/* Write n bytes as an argument is shown, where there is room for message_shown_nbytes(n). Returns
+ * their end. */
+static inline size_t message_shown_nbytes(size_t n)
+{
+        return 4 * n + 1; /* "\xff", and a NUL after the last one */
+}
+char *message_show(const char *bytes, size_t n, char *to);
 
 /* Print a line on standard error. The format ends it. */
 void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));

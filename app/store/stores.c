@@ -70,17 +70,30 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
         return KC_OK;
 }
 
+/* Whether a bound on counts has dropped k-mers. */
+static bool is_filtered(const struct kc_store_info *info)
+{
+        return (info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0) &&
+               info->ndropped_distinct > 0;
+}
+
 bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
 {
-        const bool filtered =
-                info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0;
-        if (!filtered || info->ndropped_distinct == 0)
+        if (!is_filtered(info))
                 return false;
         message_print(
                 "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
                 "be too low\n",
                 path);
         return true;
+}
+
+void stores_warn_absent(const struct kc_store_info *info, const char *path)
+{
+        if (is_filtered(info))
+                message_print("kcount: warning: %s lacks k-mers that --min or --max dropped; they "
+                              "count as absent\n",
+                              path);
 }
 
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,

@@ -10,8 +10,9 @@ import shutil
 from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main, run
 
-COMMANDS = ("count", "hist", "dump", "query", "range", "info", "check", "merge", "union",
-            "intersect", "subtract", "add", "remove", "compact", "export", "import", "help")
+COMMANDS = ("count", "hist", "dump", "query", "profile", "range", "info", "check", "merge",
+            "union", "intersect", "subtract", "add", "remove", "compact", "export", "import",
+            "help")
 
 
 def test_manual_is_current():
@@ -30,8 +31,9 @@ def test_sections():
     expect(re.findall(r"^\.Ss kcount (\w+) ", page, re.M), list(COMMANDS), "commands")
     for option in ("min", "max", "threads", "device", "json", "quiet", "force", "gather",
                    "no\\-mpi"):
-        expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)), 1,
-               f"explanations of --{option}")
+        # profile explains its own --min and --max
+        expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)),
+               2 if option in ("min", "max") else 1, f"explanations of --{option}")
     for program in ("jellyfish", "kmc", "samtools"):
         expect(f".Xr {program} 1" in page, True, f"{program} in SEE ALSO")
 
@@ -45,6 +47,8 @@ def test_contract():
             "hist": "max-count genomescope jellyfish plot min max kmer stranded threads memory tmp "
                     "device table gpu-memory min-quality quiet no-progress",
             "dump": "fasta columns min max output threads", "query": "file threads memory",
+            "profile": "total positions format unique-min unique-max min max output threads memory "
+                       "json quiet no-progress force",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
             "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",

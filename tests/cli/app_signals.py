@@ -253,7 +253,8 @@ def test_dump_and_merge():
     source.write("big.fa", ">x\n" + "".join(random.Random(1).choices("ACGT", k=1000000)) + "\n")
     source.kcount("big.fa", "-k", 31, "-o", "db.kc")
     for command in (["dump", "db.kc", "-o", "out"], ["export", "db.kc", "--to", "tsv", "-o", "out"],
-                    ["merge", "db.kc", "-o", "out", "--device", "cpu"]):
+                    ["merge", "db.kc", "-o", "out", "--device", "cpu"],
+                    ["profile", "db.kc", source.path / "big.fa", "--positions", "-o", "out"]):
         send_each(all_signals(), *command, fed=False,
                   prepare=lambda s: os.symlink(source.path / "db.kc", s.path / "db.kc"))
 

@@ -5,6 +5,7 @@ printed there.
     cookbook.py KCOUNT SOURCE
 """
 import gzip
+import math
 import os
 import random
 import re
@@ -112,6 +113,25 @@ def test_imports():
         os.unlink(s.path / "sample.kc")
 
 
+def test_profile():
+    """The commands of docs/usage.md that look for parts of an assembly in reads, and its QV."""
+    s, usage = with_reads(), (SOURCE / "docs/usage.md").read_text()
+    right = "".join(random.Random(9).choices("ACGT", k=400))[:320]
+    s.write("assembly.fa", f">a one\n{right}\n>b\n{right[:100]}{'ACGT' * 10}{right[100:200]}\n")
+    for heading in ("### Which parts of an assembly are in the reads?",
+                    "### How accurate is an assembly? QV"):
+        lines = [line for line in section(heading, usage).split("\n") if line.startswith("    ")]
+        shell(s, "\n".join(lines) + " > printed")
+        os.unlink(s.path / "reads.kc")
+    expect(s.read("contigs.tsv").splitlines()[1].split("\t")[:5],
+           ["a", "320", "290", "290", "1.000000"], "the first contig")
+    expect(s.read("unsupported.bed"), "b\t71\t139\tabsent\n",
+           "what no read supports: the insertion's ends happen to be right")
+    windows, found = map(int, s.read("total.tsv").splitlines()[1].split("\t")[2:4])
+    wanted = -10 * math.log10(1 - (found / windows) ** (1 / 21))
+    expect(f"{float(s.read('printed')):.3f}", f"{wanted:.3f}", "QV")
+
+
 def test_comparison():
     """A .kc file has the names of its inputs; the comparison of docs/usage.md disregards them."""
     s = with_reads()
@@ -123,4 +143,5 @@ def test_comparison():
     shell(s, re.search(r"(?m)^    (cmp .*)$", text)[1])
 
 
-main([test_recipes, test_several_k, test_workflows, test_multiqc, test_imports, test_comparison])
+main([test_recipes, test_several_k, test_workflows, test_multiqc, test_imports, test_profile,
+      test_comparison])

@@ -263,6 +263,8 @@ CASES = [
          ("hist", "a.fa.gz", "human.bam", "@list.txt", "-k", 21, *QUIET), None),
     Case("hist of reads with little memory", more,
          ("hist", "many.fa", "-k", 31, "--engine-memory", "1M", *QUIET), None, most=20),
+    Case("profile", three_runs, ("profile", "db.kc", "c.fa"), None, most=20),
+    Case("profile -o", three_runs, ("profile", "db.kc", "c.fa", "-o", "c.tsv"), "c.tsv", most=20),
     Case("query -f", three_runs, ("query", "db.kc", "-f", "c.fa"), None, most=20),
     Case("check", three_runs, ("check", "db.kc", "-t", 1), None),
 ]

@@ -23,9 +23,10 @@ def sections():
     """{heading: {field: (type, when it is absent)}}"""
     found = {}
     for part in re.split(r"(?m)^## ", PAGE)[1:]:
-        rows = re.findall(r"(?m)^\| `([\w.]+)` \| ([\w ]+) \|[^|]*\| ([^|]+) \| [^|]+ \|$", part)
+        rows = re.findall(r"(?m)^\| (`[\w.`, ]+`) \| ([\w ]+) \|[^|]*\| ([^|]+) \| [^|]+ \|$", part)
         expect(len(rows), len(re.findall(r"(?m)^\| `", part)), "rows of docs/json.md in this form")
-        found[part.splitlines()[0]] = {name: (kind, absent) for name, kind, absent in rows}
+        found[part.splitlines()[0]] = {name: (kind, absent) for names, kind, absent in rows
+                                       for name in re.findall(r"`([\w.]+)`", names)}
     return found
 
 
@@ -98,6 +99,18 @@ def test_files():
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 
 
+def test_profile():
+    s = counted()
+    s.write("short.fa", ">short\nA\n")
+    standard, none, invalid = "no `-o`", "`--total` or `-o`", "no valid window"
+    both = f"{none}; {invalid}"
+    for files, options, gone in ((["a.fq"], [], [standard]),
+                                 (["a.fq"], ["--total"], [standard, none, both]),
+                                 (["a.fq"], ["-o", "a.tsv"], [none, both]),
+                                 (["short.fa"], [], [standard, invalid, both])):
+        check_printed("profile", printed(s, "profile", "a.kc", *files, *options), gone)
+
+
 def test_check():
     s = counted()
     sound, untidy = "`ok` is true", "exit code other than 3"
@@ -135,4 +148,4 @@ def test_source():
     expect(listed - written, set(), "fields in docs/json.md that app/ does not write")
 
 
-main([test_counting, test_files, test_check, test_devices, test_source])
+main([test_counting, test_files, test_profile, test_check, test_devices, test_source])

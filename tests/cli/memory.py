@@ -197,7 +197,9 @@ def test_other_commands(folder):
                 "--device", "cpu", "--min", "2", fails=fails)
     with open(folder / "list", "wb") as kmers:
         bounded(size, "dump", grown, "-t", "16", "--max", "1", stdout=kmers)
-    for command in (("hist",), ("query", "-f", folder / "list", "-m", size), ("check",)):
+    for command in (("hist",), ("query", "-f", folder / "list", "-m", size), ("check",),
+                    ("profile", folder / "0.fq", "-m", size),
+                    ("profile", folder / "0.fq", "-m", size, "--positions", "--format", "bed")):
         bounded(size, command[0], grown, *command[1:], "-t", "16")
     bounded(size, "remove", grown, "-f", folder / "list", *common)
     bounded(size, "compact", grown, *common, "--device", "cpu")

@@ -122,6 +122,24 @@ def compare_histograms():
             same_text(ours, run("jellyfish", "histo", folder / "theirs.jf"), f"{name} histo")
 
 
+def compare_positions():
+    """profile --positions has the counts that jellyfish query -s prints, in the same order."""
+    if sys.argv[2] != "jellyfish":
+        return
+    for name, k in (("phage.fq.gz", 21), ("worm.fa.gz", 31)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "reads").write_bytes(gzip.decompress((DATA / name).read_bytes()))
+            run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf",
+                folder / "reads")
+            run(KCOUNT, folder / "reads", "-k", k, "--quiet", "-o", folder / "ours.kc")
+            theirs = run("jellyfish", "query", "-s", folder / "reads", folder / "theirs.jf")
+            ours = run(KCOUNT, "profile", folder / "ours.kc", folder / "reads", "--positions")
+            same_text(b"\n".join(line.rsplit(b"\t", 1)[1] for line in ours.splitlines()),
+                      b"\n".join(line.rsplit(b" ", 1)[1] for line in theirs.splitlines()),
+                      f"positions of {name}")
+
+
 OPERATIONS = {"jellyfish": jellyfish_operations, "kmc": kmc_operations}
 
 
@@ -148,4 +166,4 @@ if __name__ == "__main__":
     if shutil.which(sys.argv[2]) is None:
         print(f"{sys.argv[2]} is not installed: skipped")
         sys.exit(SKIPPED)
-    main([compare_dumps, compare_histograms, compare_operations, compare])
+    main([compare_dumps, compare_histograms, compare_positions, compare_operations, compare])
