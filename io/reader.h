@@ -25,7 +25,16 @@ struct kc_reader_bound {
 /* What of the reads is taken; all zeros: everything. */
 struct kc_selection {
         uint32_t nskip; /* letters at the beginning of each read, as sequenced, are left out */
+        /* Of alignments: those that have all of these SAM flags, and those that have none. */
+        uint16_t required, excluded;
 };
+
+/* The SAM flags of secondary and supplementary alignments, which are never taken: other records
+ * have their reads, too. */
+enum { KC_FLAGS_REPEATED = 0x900 };
+
+/* Parse a decimal, octal or hexadecimal number, or names as in DUP,QCFAIL. False: it is neither. */
+bool kc_reader_parse_flags(const char *text, uint16_t *flags);
 
 struct kc_reader_options {
         int k;     /* the smallest k: segments shorter than it are dropped */
@@ -55,11 +64,12 @@ struct kc_reader_totals {
         uint64_t nbases;                /* all letters of all sequences, but those left out */
         uint64_t nskipped;              /* letters outside ACGTUacgtu */
         uint64_t nlow_quality;          /* bases under min_quality */
-        uint64_t nleft_out;             /* letters that the selection leaves out */
+        uint64_t nleft_out;             /* letters of reads that the selection leaves out */
         uint64_t input_nbytes;          /* bytes read from files, before inflating */
         uint64_t text_nbytes;           /* bytes after inflating */
         uint64_t inflated_nbytes;       /* of these, bytes that the reader inflated */
         bool any_qualities;             /* some input was not FASTA, which has none */
+        bool any_flags;                 /* some input was SAM, BAM or CRAM */
         struct kc_stored_totals stored; /* what an engine read of the stored inputs; all totals
                                            above but inflated_nbytes include it */
 };

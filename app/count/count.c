@@ -96,7 +96,8 @@ out:
 static enum kc_status resolve(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        enum kc_status status = KC_OK;
+        enum kc_status status;
+        KC_TRY(count_select(count, err));
         count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes
                                                 : memory_default_nbytes(ranks_local(count->ranks));
         if (!count->adds) {

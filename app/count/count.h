@@ -18,7 +18,8 @@ struct count_settings {
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality, nskip,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
-        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
+        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace, *require_flags,
+                *exclude_flags;
         bool stranded, canonical, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
@@ -88,10 +89,21 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
                        .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
                 OPTION(NUMBER, "skip", COUNT_FIELD(nskip), \
-                       "Leave out the first N bases of each read, such as those of a UMI or a " \
-                       "primer. An alignment is taken as it was sequenced, so its last bases are " \
+                       "Leave out the first N bases of each read. They may be a UMI or a primer. " \
+                       "An alignment is taken as it was sequenced, so its last bases are " \
                        "left out if it is reversed. The host reads, whatever --reader is.", \
                        .argument = "N", .max = UINT32_MAX, .preset = "0", .group = OPTION_SHARED), \
+                OPTION(TEXT, "require-flags", COUNT_FIELD(require_flags), \
+                       "Of SAM, BAM and CRAM: count only alignments that have all of these " \
+                       "flags, a number or names as in PAIRED,READ1. As 'samtools view -f', but " \
+                       "secondary and supplementary alignments are never counted. The host " \
+                       "reads, whatever --reader is.", \
+                       .argument = "FLAGS", .group = OPTION_COMMON), \
+                OPTION(TEXT, "exclude-flags", COUNT_FIELD(exclude_flags), \
+                       "Of SAM, BAM and CRAM: count no alignment that has any of these flags, " \
+                       "a number or names as in DUP,QCFAIL. As 'samtools view -F'. The host " \
+                       "reads, whatever --reader is.", \
+                       .argument = "FLAGS", .group = OPTION_COMMON), \
                 OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
                        "Skip files of 0 bytes, with a warning for each. Default: they are " \
                        "errors, because a download or a program may have failed.", \

@@ -53,6 +53,7 @@ struct count {
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
         bool stranded;
+        struct kc_selection selection;
         enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
@@ -67,6 +68,11 @@ struct count {
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
         struct writing_settings silent; /* of a rank that does not report */
 };
+
+/* ---- app/count/selection.c ---- */
+
+/* Find out from the settings what of the reads is counted. KC_EUSAGE. */
+enum kc_status count_select(struct count *count, struct kc_error *err);
 
 /* ---- app/count/inputs.c: inputs ---- */
 

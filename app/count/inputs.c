@@ -105,17 +105,15 @@ static struct kc_reader_options reading_of(const struct count *count)
                 min_k = k < min_k ? k : min_k;
                 max_k = k > max_k ? k : max_k;
         }
-        struct kc_reader_options reading = {
-                .k = min_k,
-                .max_k = max_k,
-                .min_quality = (int)count->settings->min_quality,
-                .selection = { .nskip = (uint32_t)count->settings->nskip },
-                .empty = count->settings->skip_empty,
-                .nworkers = count->writing.nthreads,
-                .memory_nbytes = count->plan.reader_nbytes,
-                .bound = count->plan.reader_bound,
-                .job = count->writing.job
-        };
+        struct kc_reader_options reading = { .k = min_k,
+                                             .max_k = max_k,
+                                             .min_quality = (int)count->settings->min_quality,
+                                             .selection = count->selection,
+                                             .empty = count->settings->skip_empty,
+                                             .nworkers = count->writing.nthreads,
+                                             .memory_nbytes = count->plan.reader_nbytes,
+                                             .bound = count->plan.reader_bound,
+                                             .job = count->writing.job };
         if (count->ranks != NULL) {
                 reading.rank = count->ranks->exchange.rank;
                 reading.nranks = ranks_count(count->ranks);

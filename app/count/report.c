@@ -69,6 +69,9 @@ static void warn_of_nothing(const struct count *count)
         }
         if (count->settings->min_quality > 0 && !read.any_qualities)
                 message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
+        if ((count->selection.required | count->selection.excluded) != 0 && !read.any_flags)
+                message_print("kcount: warning: --require-flags and --exclude-flags have no "
+                              "effect: no input is SAM, BAM or CRAM\n");
         for (int i = 0; i < count->noutputs; i++)
                 warn_of_k(count, &count->outputs[i]);
 }

@@ -226,6 +226,7 @@ struct kc_reader_totals count_read_totals(const struct count *count)
                 sum.text_nbytes += read->text_nbytes;
                 sum.inflated_nbytes += read->inflated_nbytes;
                 sum.any_qualities |= read->any_qualities;
+                sum.any_flags |= read->any_flags;
         }
         return sum;
 }

@@ -305,7 +305,20 @@ out:
 
 bool kc_alignment_is_primary(const struct bam1_t *record)
 {
-        return (record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0;
+        return (record->core.flag & KC_FLAGS_REPEATED) == 0;
+}
+
+/* htslib would accept a number with anything after it. */
+bool kc_reader_parse_flags(const char *text, uint16_t *flags)
+{
+        char *end;
+        long number = strtol(text, &end, 0);
+        if (end == text)
+                number = bam_str2flag(text);
+        else if (*end != '\0')
+                return false;
+        *flags = (uint16_t)number;
+        return *text != '\0' && number >= 0 && number <= UINT16_MAX;
 }
 
 /* Bytes of the input that htslib has consumed: not a->size, because the file may have grown since
@@ -345,8 +358,11 @@ static enum kc_status take(struct kc_alignments *a, struct kc_chunk *chunk, stru
                 bool found;
                 KC_TRY(kc_alignments_next(a, a->record, &found, err));
                 chunk->last = !found;
-                if (found && kc_alignment_is_primary(a->record))
+                if (found && kc_takes_flags(&a->selection, a->record->core.flag))
                         KC_TRY(add_read(a, chunk, err));
+                else if (found)
+                        kc_chunk_leave_out(chunk, a->record->core.flag,
+                                           (uint64_t)a->record->core.l_qseq);
         }
         count_input(a, chunk);
 out:

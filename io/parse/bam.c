@@ -226,8 +226,10 @@ static enum kc_status scan(const struct kc_bam *bam, struct kc_chunk *chunk,
                 kc_bam_record_parse(chunk->buffer + at, cut->nrefs, &record, &problem);
                 if (problem.what[0] != 0)
                         return report(bam, number, &problem, true, err);
-                if (record.primary)
+                if (kc_takes_flags(&bam->piecewise.selection, record.flags))
                         KC_TRY(add_read(bam, chunk, at, &record, err));
+                else
+                        kc_chunk_leave_out(chunk, record.flags, record.nbases);
         }
         status = report_cut(bam, cut, number, err);
 out:

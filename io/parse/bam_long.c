@@ -24,12 +24,12 @@ void kc_bam_long_begin(struct kc_bam_long *l, const struct kc_bam_record *record
                        struct kc_problem *problem)
 {
         l->active = true;
+        l->taken = kc_takes_flags(&l->selection, record->flags);
         l->record = *record;
         l->at = 0;
         l->ncontext = 0;
         l->sequence.nbytes = 0;
-        if (wants_qualities(l) && record->primary &&
-            (record->nbases + UINT64_C(1)) / 2 > l->held.nbytes)
+        if (wants_qualities(l) && l->taken && (record->nbases + UINT64_C(1)) / 2 > l->held.nbytes)
                 kc_problem_set_held(problem, &l->held, record->nbases, 2);
 }
 
@@ -131,12 +131,15 @@ enum kc_status kc_bam_long_read(struct kc_bam_long *l, struct kc_chunk *chunk, s
         size_t n = left < end - at ? (size_t)left : end - at;
         enum kc_status status = KC_OK;
         *next = at + n;
-        if (l->record.primary)
+        if (l->taken)
                 KC_TRY(give_pieces(l, chunk, at, n, err));
         l->at += n;
         l->active = l->at < l->record.nbytes;
-        if (!l->active)
-                chunk->nreads += l->record.primary;
+        if (l->active)
+                goto out;
+        chunk->nreads += l->taken;
+        if (!l->taken)
+                kc_chunk_leave_out(chunk, l->record.flags, l->record.nbases);
 out:
         return status;
 }

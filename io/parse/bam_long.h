@@ -22,7 +22,8 @@ struct kc_bam_long {
         struct kc_held_limit held; /* a byte holds two bases */
         struct kc_selection selection;
 
-        bool active; /* a record is being read */
+        bool active; /* a record is being read... */
+        bool taken;  /* ...and its bases are wanted */
         struct kc_bam_record record;
         uint64_t at;              /* bytes of it read so far */
         bool has_qualities;       /* valid once the first one has been seen */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { UNMAPPED = 0x4, REVERSE = 0x10, SECONDARY = 0x100, SUPPLEMENTARY = 0x800 };
+enum { UNMAPPED = 0x4, REVERSE = 0x10 };
 
 uint64_t kc_bam_record_nbytes(const uint8_t *bytes)
 {
@@ -82,13 +82,13 @@ static void check_cigar(const uint8_t *bytes, const struct kc_bam_record *r,
 void kc_bam_record_parse(const uint8_t *bytes, uint32_t nrefs, struct kc_bam_record *record,
                          struct kc_problem *problem)
 {
-        uint32_t flag = kc_bam_u16(bytes + 18);
+        uint32_t flags = kc_bam_u16(bytes + 18);
         struct kc_bam_record r = {
                 .nbytes = kc_bam_record_nbytes(bytes),
                 .nbases = kc_bam_u32(bytes + 20),
                 .bases = kc_bam_record_nhead(bytes),
-                .primary = (flag & (SECONDARY | SUPPLEMENTARY)) == 0,
-                .reverse = (flag & REVERSE) != 0,
+                .flags = (uint16_t)flags,
+                .reverse = (flags & REVERSE) != 0,
         };
         r.qual = r.bases + (UINT64_C(1) + r.nbases) / 2;
         problem->what[0] = 0;

@@ -29,8 +29,8 @@ struct kc_bam_record {
         uint64_t nbytes;      /* of the record, with block_size */
         uint32_t nbases;      /* l_seq */
         uint64_t bases, qual; /* where they begin within the record */
-        bool primary;         /* neither a secondary nor a supplementary alignment */
-        bool reverse;         /* the bases are the read's reverse complement */
+        uint16_t flags;
+        bool reverse; /* the bases are the read's reverse complement */
 };
 
 static inline uint32_t kc_bam_u16(const uint8_t *bytes)

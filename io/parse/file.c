@@ -178,7 +178,12 @@ bool kc_file_inflates(const struct kc_file *file)
 
 bool kc_file_has_qualities(const struct kc_file *file)
 {
-        return file->alignments != NULL || file->bam != NULL || file->text.format == KC_TEXT_FASTQ;
+        return kc_file_has_flags(file) || file->text.format == KC_TEXT_FASTQ;
+}
+
+bool kc_file_has_flags(const struct kc_file *file)
+{
+        return file->alignments != NULL || file->bam != NULL;
 }
 
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)

@@ -53,6 +53,9 @@ bool kc_file_inflates(const struct kc_file *file);
 /* Whether the file's format has qualities; false until some of its text has been parsed. */
 bool kc_file_has_qualities(const struct kc_file *file);
 
+/* Whether the file holds alignments, which have flags. */
+bool kc_file_has_flags(const struct kc_file *file);
+
 /* See kc_text_parse. */
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err);
 

@@ -58,7 +58,7 @@ struct kc_reader {
         struct kc_stored stored;
         struct kc_job *job;
         uint64_t expected_nbases, fingerprint;
-        atomic_bool any_qualities; /* in the files that are closed */
+        atomic_bool any_qualities, any_flags; /* in the files that are closed */
         int nworkers;
         struct worker *workers;
 
@@ -114,6 +114,8 @@ static void leave(struct kc_reader *reader, struct active *a)
         pthread_mutex_unlock(&reader->lock);
         if (last && kc_file_has_qualities(&a->file))
                 atomic_store(&reader->any_qualities, true);
+        if (last && kc_file_has_flags(&a->file))
+                atomic_store(&reader->any_flags, true);
         if (last)
                 free_active(a);
 }
@@ -422,6 +424,12 @@ static uint64_t fingerprint_of(const struct kc_reader *reader, const struct kc_s
         return hash;
 }
 
+/* A device reads whole files, and all of every read. */
+static bool selects(const struct kc_selection *selection)
+{
+        return selection->nskip > 0 || selection->required != 0 || selection->excluded != 0;
+}
+
 static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_reader_options *options,
                                   struct kc_error *err)
 {
@@ -438,8 +446,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_read
                         goto out;
                 }
         }
-        /* a device reads whole files, and all of every read */
-        reader->stored.unfit |= options->nranks > 0 || options->selection.nskip > 0;
+        reader->stored.unfit |= options->nranks > 0 || selects(&options->selection);
         reader->fingerprint = fingerprint_of(reader, sized);
         KC_TRY(take_pieces(reader, sized, options, err));
         if (!size_known)
@@ -573,6 +580,7 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
                                              .input_nbytes = stored->input_nbytes,
                                              .text_nbytes = stored->text_nbytes,
                                              .any_qualities = atomic_load(&reader->any_qualities),
+                                             .any_flags = atomic_load(&reader->any_flags),
                                              .stored = *stored };
         if (stored->text_nbytes > 0) /* an engine has read the files */
                 totals->any_qualities |= kc_stored_has_qualities(&reader->stored);

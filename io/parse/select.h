@@ -7,6 +7,20 @@
 #include "io/input/chunk.h"
 #include "io/reader.h"
 
+/* Whether an alignment with these flags is taken. */
+static inline bool kc_takes_flags(const struct kc_selection *selection, unsigned flags)
+{
+        return (flags & (KC_FLAGS_REPEATED | selection->excluded)) == 0 &&
+               (flags & selection->required) == selection->required;
+}
+
+/* Note that an alignment of n letters is not taken; a repeated one has no letters of its own. */
+static inline void kc_chunk_leave_out(struct kc_chunk *chunk, unsigned flags, uint64_t n)
+{
+        if ((flags & KC_FLAGS_REPEATED) == 0)
+                chunk->nleft_out += n;
+}
+
 /*
  * Leave out those letters of a record that are among the first nskip of its read.
  *   first  the place in the read of the record's first letter, which may be one of its context

@@ -1,5 +1,6 @@
 """
-What of the reads is counted: --skip leaves out bases at the beginning of each read.
+What of the reads is counted: --skip leaves out bases at the beginning of each read, and
+--require-flags and --exclude-flags leave out alignments.
 
     app_selection.py KCOUNT SOURCE
 """
@@ -74,6 +75,96 @@ def test_alignments():
                 expect(got == want, True, f"--skip {skip} {quality} of {make}")
 
 
+def alignments_with_flags(seed):
+    """SAM with reads of all kinds of flags, and the same as (flags, bases as sequenced)."""
+    rng = random.Random(seed)
+    lines, reads = [b"@HD\tVN:1.6", b"@SQ\tSN:chr\tLN:100000"], []
+    for i, (bases, quality) in enumerate(random_reads(400, seed)):
+        flags = sum(rng.choice((0, 0, 1)) << bit for bit in range(12))
+        flags = flags if rng.random() < 0.7 else flags & 0x6ff
+        place = b"*\t0\t0\t*" if flags & 4 else b"chr\t9\t3\t%dM" % (len(bases) or 5)
+        lines.append(b"r%d\t%d\t%s\t*\t0\t0\t%s\t%s" % (i, flags, place, bases or b"*",
+                                                       quality or b"*"))
+        turned = bases.translate(bytes.maketrans(b"ACGT", b"TGCA"))[::-1]
+        reads.append((flags, turned if flags & 16 else bases))
+    return b"\n".join(lines) + b"\n", reads
+
+
+def forms(s, text):
+    """The same alignments in every format."""
+    yield text
+    if shutil.which("samtools"):
+        s.write("text.sam", text)
+        for make in (["-b"], ["-C", "--output-fmt-option", "no_ref=1"]):
+            yield subprocess.run(["samtools", "view", *make, s.path / "text.sam"], check=True,
+                                 stdout=subprocess.PIPE).stdout
+
+
+CHOICES = [
+    # options, required flags, excluded flags
+    ((), 0, 0),
+    (("--require-flags", "0"), 0, 0),
+    (("--require-flags", "2"), 2, 0),
+    (("--require-flags", "0x10"), 16, 0),
+    (("--exclude-flags", "02000"), 0, 1024),
+    (("--exclude-flags", "dup,QCFAIL"), 0, 0x600),
+    (("--require-flags", "PAIRED,READ1", "--exclude-flags", "UNMAP"), 0x41, 4),
+    (("--exclude-flags", "0xf00", "--require-flags", "1"), 1, 0xf00),
+    (("--exclude-flags", "65535"), 0, 0xffff),
+]
+
+
+def test_flags():
+    s = Session()
+    text, reads = alignments_with_flags(3)
+    for form in forms(s, text):
+        for options, required, excluded in CHOICES:
+            taken = [bases for flags, bases in reads if not flags & (0x900 | excluded)
+                     and flags & required == required]
+            left = sum(len(bases) for flags, bases in reads if not flags & 0x900) - sum(
+                len(bases) for bases in taken)
+            what = f"{options} of {form[:4]}"
+            for skip in 0, 7:
+                cut = fasta([(bases[skip:], b"") for bases in taken]) or b">none\n"
+                want = counted(s, "reads", cut, "--stranded")
+                got = counted(s, "reads", form, *options, "--skip", skip, "--stranded", "-t", 3)
+                expect(got == want or not taken, True, what)
+            report = json.loads(s.kcount("reads", "-k", 21, "--json", "--force", "--quiet",
+                                         *options, *CPU))
+            expect([report[key] for key in ("reads", "bases", "left_out_bases", "require_flags",
+                                            "exclude_flags")],
+                   [len(taken), sum(map(len, taken)), left, required, excluded], what)
+
+
+def test_real_flags():
+    if shutil.which("samtools") is None:
+        return
+    s = Session()
+    human = SOURCE / "data/human.bam"
+    for choose in (["-f", "16"], ["-F", "0x10"], ["-f", "0x40", "-F", "DUP"]):
+        chosen = subprocess.run(["samtools", "view", "-b", *choose, human], check=True,
+                                stdout=subprocess.PIPE).stdout
+        want = counted(s, "reads", chosen)
+        options = [{"-f": "--require-flags", "-F": "--exclude-flags"}.get(word, word)
+                   for word in choose]
+        expect(counted(s, "reads", human.read_bytes(), *options) == want, True, f"{choose}")
+
+
+def test_flags_without_alignments():
+    s = Session()
+    said = ("kcount: warning: --require-flags and --exclude-flags have no effect: no input is SAM, "
+            "BAM or CRAM\n")
+    s.kcount("a.fq", "-k", 5, "--exclude-flags", "DUP", "--quiet", *CPU)
+    expect(s.said, said, "about FASTQ")
+    s.kcount("a.fq", SOURCE / "data/human.bam", "-k", 5, "--exclude-flags", 4, "--quiet", *CPU,
+             "-o", "both.kc")
+    expect(s.said, "", "about FASTQ and BAM")
+    s.write("sam", b"@HD\tVN:1.6\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGTACGT\t*\n")
+    s.kcount("sam", "-k", 5, "--exclude-flags", "UNMAP", "--quiet", *CPU,
+             message="no read has 5 usable bases in a row")
+    expect("holds no sequence" in s.said, False, "a warning that the input is empty")
+
+
 def test_commands():
     """add and hist of reads, and what is reported."""
     s = Session()
@@ -102,7 +193,15 @@ def test_usage():
         for command in (["count", "-k", 5], ["hist", "-k", 5]):
             s.kcount(*command, "a.fq", f"--skip={value}", code=2, message="--skip")
     s.kcount("a.fq", "-k", 5, "--skip", code=2, message="--skip")
+    for option in "--require-flags", "--exclude-flags":
+        for value in "", "x", "DUP,x", "-1", "65536", "4,8", "0x", "1.5", "99999999999999999999":
+            s.kcount("a.fq", "-k", 5, f"{option}={value}", code=2,
+                     message=f"{option}: '{value}' is neither a number up to 0xffff nor a list")
+    s.kcount("a.fq", "-k", 5, "--require-flags", "0x101", code=2, message="are never counted")
+    s.kcount("a.fq", "-k", 5, "--require-flags", 20, "--exclude-flags", "REVERSE", code=2,
+             message="have 0x10 in common")
     expect(s.names(), ["a.fq"], "what wrong usage leaves behind")
 
 
-main([test_text, test_alignments, test_commands, test_usage])
+main([test_text, test_alignments, test_flags, test_real_flags, test_flags_without_alignments,
+      test_commands, test_usage])

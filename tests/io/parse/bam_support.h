@@ -162,6 +162,12 @@ static inline void expect_read(struct outcome *want, const bam1_t *b, const stru
         free(qual);
 }
 
+static inline bool is_taken(const struct setting *setting, unsigned flags)
+{
+        const struct kc_selection *s = &setting->selection;
+        return (flags & s->required) == s->required && (flags & s->excluded) == 0;
+}
+
 /* What htslib reads from a regular file, with one thread. */
 static inline struct outcome expect(const struct buffer *bytes, const struct setting *setting)
 {
@@ -174,8 +180,12 @@ static inline struct outcome expect(const struct buffer *bytes, const struct set
         int code = header == NULL ? -2 : 0;
         while (code >= 0) {
                 code = sam_read1(in, header, record);
-                if (code >= 0 && (record->core.flag & 0x900) == 0)
+                if (code < 0 || (record->core.flag & 0x900) != 0)
+                        continue;
+                if (is_taken(setting, record->core.flag))
                         expect_read(&want, record, setting);
+                else
+                        want.totals.nleft_out += (uint64_t)record->core.l_qseq;
         }
         bool packed = in != NULL && in->is_bgzf && in->fp.bgzf->is_compressed;
         bool no_end = packed && in->fp.bgzf->no_eof_block;

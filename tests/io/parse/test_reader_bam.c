@@ -13,9 +13,14 @@ static void check_bam(const struct buffer *raw, size_t max_block, uint64_t seed)
         struct buffer bam = pack_bam(raw, max_block, seed);
         for (int q = 0; q <= 20; q += 20) {
                 static const uint32_t skips[] = { 0, 0, 5, 1000, 99999 };
-                struct setting setting = { .k = 1 + (int)(next_random(&seed) % 40),
-                                           .min_quality = q,
-                                           .selection.nskip = skips[next_random(&seed) % 5] };
+                static const uint16_t flags[] = { 0, 0, 0, 16, 4, 0x400, 0x44 };
+                struct setting setting = {
+                        .k = 1 + (int)(next_random(&seed) % 40),
+                        .min_quality = q,
+                        .selection = { .nskip = skips[next_random(&seed) % 5],
+                                       .required = flags[next_random(&seed) % 7],
+                                       .excluded = flags[next_random(&seed) % 7] },
+                };
                 struct outcome want = expect(raw, &setting);
                 assert_int_equal(want.status, KC_OK);
                 for (size_t i = 0; i < 12; i++) {
