@@ -39,7 +39,8 @@ ASKED = [("contig", spoilt(GENOME, 40)), ("reverse", model.canonical(GENOME, Tru
          ("short", "ACGT"), ("empty", ""), ("n", "N" * 50), ("exact", GENOME[:21]),
          ("repeats", "ACGGT" * 40),
          ("mixed", "ACGGT" * 9 + GENOME[:95]), ("a", "A" * 120), ("foreign", random_text(400)),
-         ("long", spoilt((GENOME + "A" * 70 + "ACGGT" * 50) * 20, 300)), ("last", GENOME[-40:])]
+         ("long", spoilt((GENOME + "A" * 70 + "ACGGT" * 50) * 20, 300)),
+         ("next", spoilt(GENOME * 20, 300)), ("last", GENOME[-40:])]
 
 
 def fasta(asked, width=10 ** 9):
@@ -193,7 +194,7 @@ def test_json():
 def test_output():
     s, _, wanted = session()
     call = ("profile", "reads.kc", "asked.fa", "-o", "out.tsv")
-    expect(s.kcount(*call, message="wrote out.tsv, 14 sequences\n"), "", "standard output")
+    expect(s.kcount(*call, message="wrote out.tsv, 15 sequences\n"), "", "standard output")
     same_text(s.read("out.tsv"), profiles.table(wanted), "-o")
     s.kcount(*call, code=1, message="out.tsv already exists")
     s.kcount(*call, "--force", "--quiet")
