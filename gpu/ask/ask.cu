@@ -60,7 +60,7 @@ template <class Key> struct engine {
         struct kc_ask_setup setup;
         int k;
         bool stranded;
-        struct kc_ask_table<Key> table;
+        struct kc_ask_map<Key> table;
         struct kc_ask_sizes caps;        /* of batches */
         struct asking_thread *threads;   /* [setup.nthreads] */
         uint64_t round;                  /* rounds that are answered */
@@ -228,8 +228,8 @@ static enum kc_status look_up(struct engine<Key> *e, struct asking_thread *t, st
         cudaStream_t stream = e->gpu.stream;
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, t->uploaded, 0)));
         KC_TRY(kc_ask_make_kmers(stream, &t->device, &t->sizes, e->k, e->stranded, e->kmers, err));
-        KC_TRY(kc_ask_table_find(&e->table, (const Key *)e->kmers, t->device.counts,
-                                 t->sizes.nwindows, err));
+        KC_TRY(kc_ask_map_find(&e->table, (const Key *)e->kmers, t->device.counts,
+                               t->sizes.nwindows, err));
         KC_TRY(kc_ask_summarize_parts(stream, &t->device, &t->sizes, &e->setup, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
@@ -494,7 +494,7 @@ template <class Key> static void close(void *ctx)
                 close_thread(e, &e->threads[i]);
         free(e->threads);
         kc_gpu_delete(&e->gpu, e->kmers, e->caps.nbases);
-        kc_ask_table_close(&e->table);
+        kc_ask_map_close(&e->table);
         kc_gpu_close(&e->gpu);
         pthread_mutex_destroy(&e->lock);
         free(e);

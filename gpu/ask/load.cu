@@ -20,7 +20,7 @@ namespace
 template <class Key> struct loader {
         struct kc_gpu *gpu;
         const struct kc_join_source *source;
-        struct kc_ask_table<Key> *table;
+        struct kc_ask_map<Key> *table;
         struct kc_gate gate;
         struct kc_join_feed<Key> *feed;
         struct kc_gpu_joiner<Key> joiner;
@@ -51,9 +51,9 @@ template <class Key>
 static enum kc_status open_table(struct loader<Key> *l, enum kc_gpu_map map, struct kc_error *err)
 {
         struct kc_error failure = {};
-        const struct kc_ask_table_options options = { map, l->source->k, l->source->npairs,
-                                                      l->max_blocks * KC_BLOCK_NKMERS };
-        const enum kc_status status = kc_ask_table_open(l->table, l->gpu, &options, &failure);
+        const struct kc_ask_map_options options = { map, l->source->k, l->source->npairs,
+                                                    l->max_blocks * KC_BLOCK_NKMERS };
+        const enum kc_status status = kc_ask_map_open(l->table, l->gpu, &options, &failure);
         if (status == KC_ENOMEM)
                 return kc_fail_reworded(err, &failure,
                                         "a table of %" PRIu64
@@ -70,7 +70,7 @@ static enum kc_status put_range(struct loader<Key> *l, const struct kc_join_rang
         struct kc_gpu_run<Key> run;
         KC_TRY(kc_gpu_joiner_join(&l->joiner, in, decode, &run, err));
         if (run.n > 0)
-                KC_TRY(kc_ask_table_put(l->table, run.kmers, run.counts, run.n, err));
+                KC_TRY(kc_ask_map_put(l->table, run.kmers, run.counts, run.n, err));
 out:
         kc_gpu_run_free(l->gpu, &run);
         return status;
@@ -106,7 +106,7 @@ template <class Key> static void stop(void *ctx)
 }
 
 template <class Key>
-enum kc_status kc_ask_load(struct kc_ask_table<Key> *table, struct kc_gpu *gpu,
+enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                            const struct kc_join_source *source, enum kc_gpu_map map, int nreaders,
                            struct kc_join_totals *totals, struct kc_error *err)
 {
@@ -132,7 +132,7 @@ out:
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_ask_load(struct kc_ask_table<Key> *, struct kc_gpu *, \
+        template enum kc_status kc_ask_load(struct kc_ask_map<Key> *, struct kc_gpu *, \
                                             const struct kc_join_source *, enum kc_gpu_map, int, \
                                             struct kc_join_totals *, struct kc_error *);
 KC_GPU_INTEGER_KEYS(INSTANTIATE)

@@ -1,4 +1,4 @@
-#include "gpu/ask/table.cuh"
+#include "gpu/ask/map.cuh"
 
 #include "gpu/maps/linear/map.cuh"
 #include "gpu/maps/lsm/map.cuh"
@@ -7,7 +7,7 @@
 
 template <class Key> struct kc_ask_map_functions {
         enum kc_status (*open)(void **map, struct kc_gpu *gpu,
-                               const struct kc_ask_table_options *options, struct kc_error *err);
+                               const struct kc_ask_map_options *options, struct kc_error *err);
         enum kc_status (*put)(void *map, Key *kmers, uint32_t *counts, size_t n,
                               struct kc_error *err);
         enum kc_status (*find)(const void *map, const Key *kmers, uint32_t *counts, size_t n,
@@ -34,7 +34,7 @@ template <class Layout> struct warpdrive {
         typedef typename Layout::key key;
 
         static enum kc_status open(void **out, struct kc_gpu *gpu,
-                                   const struct kc_ask_table_options *o, struct kc_error *err)
+                                   const struct kc_ask_map_options *o, struct kc_error *err)
         {
                 struct kc_wd_options options = {};
                 options.capacity = roomy((const map *)NULL, o->npairs);
@@ -67,7 +67,7 @@ struct slab {
         typedef struct kc_slab_map<kc_slab_pair64> map;
 
         static enum kc_status open(void **out, struct kc_gpu *gpu,
-                                   const struct kc_ask_table_options *o, struct kc_error *err)
+                                   const struct kc_ask_map_options *o, struct kc_error *err)
         {
                 struct kc_slab_options options = {};
                 options.nlists = kc_slab_nlists<kc_slab_pair64>(o->npairs, 0.6);
@@ -121,7 +121,7 @@ struct linear {
         }
 
         static enum kc_status open(void **out, struct kc_gpu *gpu,
-                                   const struct kc_ask_table_options *o, struct kc_error *err)
+                                   const struct kc_ask_map_options *o, struct kc_error *err)
         {
                 struct kc_linear_options options = {};
                 options.capacity = o->npairs + o->npairs / 4;
@@ -158,7 +158,7 @@ template <class Key> struct lsm {
         typedef struct kc_lsm_map<Key> map;
 
         static enum kc_status open(void **out, struct kc_gpu *gpu,
-                                   const struct kc_ask_table_options *o, struct kc_error *err)
+                                   const struct kc_ask_map_options *o, struct kc_error *err)
         {
                 struct kc_lsm_options options = {};
                 options.batch = o->most_at_once;
@@ -228,8 +228,8 @@ static const struct kc_ask_map_functions<kc_key128>
 }
 
 template <class Key>
-enum kc_status kc_ask_table_open(struct kc_ask_table<Key> *table, struct kc_gpu *gpu,
-                                 const struct kc_ask_table_options *options, struct kc_error *err)
+enum kc_status kc_ask_map_open(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
+                               const struct kc_ask_map_options *options, struct kc_error *err)
 {
         struct kc_error failure = {};
         *table = {};
@@ -243,7 +243,7 @@ enum kc_status kc_ask_table_open(struct kc_ask_table<Key> *table, struct kc_gpu 
         return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
 }
 
-template <class Key> void kc_ask_table_close(struct kc_ask_table<Key> *table)
+template <class Key> void kc_ask_map_close(struct kc_ask_map<Key> *table)
 {
         if (table->functions != NULL)
                 table->functions->close(table->map);
@@ -251,26 +251,26 @@ template <class Key> void kc_ask_table_close(struct kc_ask_table<Key> *table)
 }
 
 template <class Key>
-enum kc_status kc_ask_table_put(struct kc_ask_table<Key> *table, Key *kmers, uint32_t *counts,
-                                size_t n, struct kc_error *err)
+enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *table, Key *kmers, uint32_t *counts, size_t n,
+                              struct kc_error *err)
 {
         return table->functions->put(table->map, kmers, counts, n, err);
 }
 
 template <class Key>
-enum kc_status kc_ask_table_find(const struct kc_ask_table<Key> *table, const Key *kmers,
-                                 uint32_t *counts, size_t n, struct kc_error *err)
+enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, const Key *kmers,
+                               uint32_t *counts, size_t n, struct kc_error *err)
 {
         return table->functions->find(table->map, kmers, counts, n, err);
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_ask_table_open(struct kc_ask_table<Key> *, struct kc_gpu *, \
-                                                  const struct kc_ask_table_options *, \
-                                                  struct kc_error *); \
-        template void kc_ask_table_close(struct kc_ask_table<Key> *); \
-        template enum kc_status kc_ask_table_put(struct kc_ask_table<Key> *, Key *, uint32_t *, \
-                                                 size_t, struct kc_error *); \
-        template enum kc_status kc_ask_table_find(const struct kc_ask_table<Key> *, const Key *, \
-                                                  uint32_t *, size_t, struct kc_error *);
+        template enum kc_status kc_ask_map_open(struct kc_ask_map<Key> *, struct kc_gpu *, \
+                                                const struct kc_ask_map_options *, \
+                                                struct kc_error *); \
+        template void kc_ask_map_close(struct kc_ask_map<Key> *); \
+        template enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *, Key *, uint32_t *, \
+                                               size_t, struct kc_error *); \
+        template enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *, const Key *, \
+                                                uint32_t *, size_t, struct kc_error *);
 KC_GPU_INTEGER_KEYS(INSTANTIATE)

@@ -2,8 +2,8 @@
  * The table that is asked: one of the papers' maps (gpu/maps), behind functions that are the same
  * for all of them. k-mers are put once, each with its count, and then looked up.
  */
-#ifndef KC_GPU_ASK_TABLE_CUH
-#define KC_GPU_ASK_TABLE_CUH
+#ifndef KC_GPU_ASK_MAP_CUH
+#define KC_GPU_ASK_MAP_CUH
 
 #include "gpu/ask.h"
 #include "gpu/device/context.cuh"
@@ -12,12 +12,12 @@
 template <class Key> struct kc_ask_map_functions;
 
 /* A zeroed one is closed. */
-template <class Key> struct kc_ask_table {
+template <class Key> struct kc_ask_map {
         const struct kc_ask_map_functions<Key> *functions;
         void *map;
 };
 
-struct kc_ask_table_options {
+struct kc_ask_map_options {
         enum kc_gpu_map map;
         int k;
         uint64_t npairs;       /* the most that will be put */
@@ -29,17 +29,17 @@ struct kc_ask_table_options {
  * gpu->stream. KC_EUSAGE if there are too many for the map; KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
-enum kc_status kc_ask_table_open(struct kc_ask_table<Key> *table, struct kc_gpu *gpu,
-                                 const struct kc_ask_table_options *options, struct kc_error *err);
-template <class Key> void kc_ask_table_close(struct kc_ask_table<Key> *table);
+enum kc_status kc_ask_map_open(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
+                               const struct kc_ask_map_options *options, struct kc_error *err);
+template <class Key> void kc_ask_map_close(struct kc_ask_map<Key> *table);
 
 /*
  * Put n k-mers that the table does not have, each with its count, at least 1. The arrays are in
  * device memory, and may be changed. KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
-enum kc_status kc_ask_table_put(struct kc_ask_table<Key> *table, Key *kmers, uint32_t *counts,
-                                size_t n, struct kc_error *err);
+enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *table, Key *kmers, uint32_t *counts, size_t n,
+                              struct kc_error *err);
 
 /*
  * Look n k-mers up, at most 2^32 - 1. Returns before the work is done.
@@ -47,7 +47,7 @@ enum kc_status kc_ask_table_put(struct kc_ask_table<Key> *table, Key *kmers, uin
  * KC_EDEVICE.
  */
 template <class Key>
-enum kc_status kc_ask_table_find(const struct kc_ask_table<Key> *table, const Key *kmers,
-                                 uint32_t *counts, size_t n, struct kc_error *err);
+enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, const Key *kmers,
+                               uint32_t *counts, size_t n, struct kc_error *err);
 
 #endif
