@@ -6,6 +6,7 @@
 #include "app/ask/asking.h"
 #include "app/ask/lookup_asker.h"
 #include "app/cli/command.h"
+#include "app/cli/device.h"
 #include "app/cli/machine.h"
 #include "app/cli/memory.h"
 #include "app/cli/message.h"
@@ -28,8 +29,8 @@ enum {
 };
 
 struct query_settings {
-        uint64_t nthreads, memory_nbytes;
-        const char *file;
+        uint64_t nthreads, memory_nbytes, gpu_memory_nbytes;
+        const char *file, *device, *map;
         bool quiet;
 };
 
@@ -49,7 +50,9 @@ struct query {
         const struct invocation *call;
         struct kc_store *store;
         int nthreads, k;
-        uint64_t memory_nbytes; /* for asking */
+        uint64_t memory_nbytes;                  /* for asking */
+        const struct kc_gpu_ask_options *device; /* NULL: the CPU */
+        struct kc_gpu_ask_options device_options;
         size_t text_nkmers;
         struct query_lines *lines; /* [nthreads] */
         struct text_out *out;
@@ -175,6 +178,7 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 .memory_nbytes = q->memory_nbytes,
                 .max_count = UINT32_MAX,
                 .wants_counts = true,
+                .device = q->device,
         };
         const struct asking_consumer consumer = { q, format_block, write_block };
         uint64_t nrecords;
@@ -306,6 +310,9 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         KC_TRY(stores_open(&q->store, call->operands[0], err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
+        q->device_options.stranded = info.stranded;
+        q->device_options.memory_nbytes = s->gpu_memory_nbytes;
+        KC_TRY(device_choose_map(&q->device, &q->device_options, s->device, s->map, q->k, err));
         q->nthreads = machine_nthreads(s->nthreads);
         KC_TRY(plan_memory(q, s->memory_nbytes, err));
         q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);
@@ -377,6 +384,9 @@ static const struct option_spec query_options[] = {
                "Hard limit on memory, at least 256M; default: 3/4 of free memory. With little "
                "memory, the table is read several times, and fewer threads run than -t allows.",
                .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
+        OPTION_DEVICE(FIELD(device)),
+        OPTION_MAP(FIELD(map)),
+        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },
 };

@@ -10,6 +10,7 @@
 #include "app/ask/asking.h"
 
 #include "app/ask/blocks.h"
+#include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
 #include "base/job.h"
 #include "base/parallel.h"
@@ -249,6 +250,8 @@ static enum kc_status open_asker(struct asking *a, struct kc_store *store,
 {
         if (atomic_load(&a->ended))
                 return lookup_asker_open(&a->asker, store, setup, err);
+        if (a->options->device != NULL)
+                return device_asker_open(&a->asker, store, a->options->device, setup, err);
         const struct kc_ask_table table = kc_store_ask_table(store);
         return kc_cpu_ask_open(&a->asker, &table, setup, NULL, err);
 }

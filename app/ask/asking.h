@@ -5,6 +5,7 @@
 #ifndef APP_ASK_ASKING_H
 #define APP_ASK_ASKING_H
 
+#include "gpu/ask.h"
 #include "io/records.h"
 #include "io/store.h"
 #include "kmer/ask.h"
@@ -20,6 +21,8 @@ struct asking_options {
         uint64_t memory_nbytes;        /* for everything that is held */
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
+        const struct kc_gpu_ask_options *device; /* that answers, unless k-mers are few; NULL: the
+                                                    CPU does */
         struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
 };
 

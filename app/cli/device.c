@@ -42,7 +42,11 @@ static const struct table {
         { "hopscotch", KC_TABLE_HOPSCOTCH },
 };
 
-static const char *const doing[] = { [DEVICE_COUNTS] = "counting", [DEVICE_MERGES] = "merging" };
+static const char *const doing[] = {
+        [DEVICE_COUNTS] = "counting",
+        [DEVICE_MERGES] = "merging",
+        [DEVICE_ANSWERS] = "answering",
+};
 
 /* NULL if there is no table of this name. */
 static const struct table *find_table(const char *name)
@@ -131,6 +135,58 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
                 message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
                               KC_GPU_ENGINE_MAX_K, doing[work]);
         return KC_OK;
+}
+
+/* KC_GPU_NMAPS if there is no map of this name. */
+static enum kc_gpu_map find_map(const char *name)
+{
+        int map = 0;
+        while (map < KC_GPU_NMAPS && strcmp(name, kc_gpu_map_name((enum kc_gpu_map)map)) != 0)
+                map++;
+        return (enum kc_gpu_map)map;
+}
+
+static enum kc_status check_map(const char *name, const char *map, int k, struct kc_error *err)
+{
+        const enum kc_gpu_map found = find_map(map);
+        if (strcmp(name, "cpu") == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "--map chooses a map in the memory of a CUDA device; it cannot be "
+                               "used with --device cpu");
+        if (found == KC_GPU_NMAPS)
+                return kc_fail(err, KC_EUSAGE,
+                               "--map: '%s' is not one of warpdrive, slab, linear or lsm", map);
+        if (k > kc_gpu_map_max_k(found))
+                return kc_fail(err, KC_EUSAGE,
+                               "--map %s supports k up to %d, but the file has k = %d", map,
+                               kc_gpu_map_max_k(found), k);
+        return KC_OK;
+}
+
+enum kc_status device_choose_map(const struct kc_gpu_ask_options **device,
+                                 struct kc_gpu_ask_options *options, const char *name,
+                                 const char *map, int k, struct kc_error *err)
+{
+        const char *cuda = cuda_devices(name);
+        int indices[KC_GPU_MAX_DEVICES];
+        enum kc_status status;
+        *device = NULL;
+        KC_TRY(device_check(name, NULL, DEVICE_ANSWERS, err));
+        if (map != NULL)
+                KC_TRY(check_map(name, map, k, err));
+        if (cuda == NULL && map == NULL)
+                return KC_OK;
+        options->map = map != NULL ? find_map(map) : KC_GPU_MAP_WARPDRIVE;
+        if (k > kc_gpu_map_max_k(options->map)) {
+                message_print("kcount: CUDA devices answer for k up to %d: %s on the CPU\n",
+                              kc_gpu_map_max_k(options->map), doing[DEVICE_ANSWERS]);
+                return KC_OK;
+        }
+        read_indices(cuda != NULL ? cuda : "", indices);
+        options->device = indices[0];
+        *device = options;
+out:
+        return status;
 }
 
 enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,

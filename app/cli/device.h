@@ -5,12 +5,13 @@
 #define APP_CLI_DEVICE_H
 
 #include "app/cli/text_out.h"
+#include "gpu/ask.h"
 #include "gpu/gpu.h"
 
 #include <string.h>
 
 /* The kind of work: only counting can use several devices, and messages name it. */
-enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS };
 
 struct device_choice {
         enum device_work work;
@@ -61,6 +62,17 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
  */
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
+
+/*
+ * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If k is
+ * too large for a device, which the user asked for without a map, prints a line on stderr. Does not
+ * access a device. KC_EUSAGE, also for a map that does not hold this k.
+ *   map     NULL: not given
+ *   device  out: what to ask with; NULL: the CPU. Points to *options
+ */
+enum kc_status device_choose_map(const struct kc_gpu_ask_options **device,
+                                 struct kc_gpu_ask_options *options, const char *name,
+                                 const char *map, int k, struct kc_error *err);
 
 /* "cpu", "cuda:N" or "cuda:N,M,...". */
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);

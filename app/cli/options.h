@@ -137,15 +137,23 @@ extern const struct option_spec general_options[];
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field) \
         OPTION(TEXT, "device", field, \
-               "Where to count or merge: auto, cpu, cuda, or cuda:N for one of several devices. " \
-               "The output is the same. Several devices count together if they are listed, as in " \
-               "cuda:0,1; the first one reads and writes. auto counts on one CUDA device if " \
-               "there is one; it merges on a device if the files hold at least 14 million k-mers " \
-               "per thread; for remove, it means cpu. A k above 128 is always left to the CPU. " \
-               "With several processes (mpirun, srun), cuda gives each process on a machine a " \
-               "device of its own, and auto means cpu.", \
+               "Where to count, merge or look many k-mers up: auto, cpu, cuda, or cuda:N for one " \
+               "of several devices. The output is the same. Several devices count together if " \
+               "they are listed, as in cuda:0,1; the first one reads and writes. auto counts on " \
+               "one CUDA device if there is one; it merges on a device if the files hold at " \
+               "least 14 million k-mers per thread; for remove and query, it means cpu. A k " \
+               "above 128 is always left to the CPU; for query, one above 64. With several " \
+               "processes (mpirun, srun), cuda gives each process on a machine a device of its " \
+               "own, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
+#define OPTION_MAP(field) \
+        OPTION(TEXT, "map", field, \
+               "The map in a CUDA device's memory for look-ups: warpdrive or lsm, for k up to " \
+               "64, slab or linear, for k up to 32. The output is the same. " \
+               "Default: warpdrive.", \
+               .argument = "NAME", .words = "warpdrive slab linear lsm", .group = OPTION_DEVICES, \
+               .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_MEMORY(field) \
         OPTION(SIZE, "gpu-memory", field, \
                "Limit on the memory of each device, at least 256M. CUDA itself takes some more. " \

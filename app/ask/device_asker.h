@@ -1,0 +1,16 @@
+/*
+ * An asker (kmer/ask.h) that loads a .kc file into the memory of a device, and answers there.
+ */
+#ifndef APP_ASK_DEVICE_ASKER_H
+#define APP_ASK_DEVICE_ASKER_H
+
+#include "gpu/ask.h"
+#include "io/store.h"
+
+/* Open an asker for what the store holds now. Fails like kc_gpu_ask_open, or as kc_set_run if the
+ * file is damaged. */
+enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                 const struct kc_gpu_ask_options *options,
+                                 const struct kc_ask_setup *setup, struct kc_error *err);
+
+#endif
