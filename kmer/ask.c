@@ -1,5 +1,7 @@
 #include "kmer/ask.h"
 
+#include "base/simd.h"
+
 void kc_ask_summary_append(struct kc_ask_summary *s, const struct kc_ask_summary *next)
 {
         if (s->nlead == s->nwindows)
@@ -22,6 +24,7 @@ static size_t lead_of(const struct kc_ask_setup *setup, const uint32_t *counts, 
 }
 
 /* The windows of one stretch. The loop has no branch, so that it is vectorized. */
+KC_SIMD_CLONES
 static void add_stretch(struct kc_ask_summary *s, const struct kc_ask_setup *setup,
                         const uint32_t *counts, size_t n)
 {

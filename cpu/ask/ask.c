@@ -288,7 +288,7 @@ static enum kc_status add_thread(struct asker *a, int i, struct kc_error *err)
         if (t == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         a->threads[i] = t;
-        a->joiners[i].setup = &a->join;
+        a->joiners[i] = kc_ask_joiner(&a->join);
         a->lists[i] = &t->lists;
         KC_TRY(kc_ask_lists_init(&t->lists, &a->plan, &a->pool, &t->holder, err));
         t->tile_kmers = malloc(TILE * (size_t)a->plan.nwords * sizeof *t->tile_kmers);

@@ -1,31 +1,39 @@
 /*
- * A piece of the table, to be looked up in the cache: pairs in a hash table of buckets of eight.
- * A full bucket continues in the next one.
+ * A piece of the table, to be looked up in the cache: a directory of its k-mers where that suits
+ * them, otherwise buckets.
  */
 #ifndef KC_CPU_ASK_INDEX_H
 #define KC_CPU_ASK_INDEX_H
 
-#include "base/status.h"
+#include "cpu/ask/buckets.h"
+#include "cpu/ask/directory.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-enum { KC_ASK_BUCKET_NKMERS = 8 };
-
-/* Zero-initialise; free with kc_ask_index_free. */
+/* Zero-initialise and set nwords; free with kc_ask_index_free. */
 struct kc_ask_index {
         int nwords;
-        uint32_t nbuckets;
-        size_t cap;       /* buckets allocated */
-        uint64_t *kmers;  /* [nbuckets][nwords][8] */
-        uint32_t *counts; /* [nbuckets][8] 0: no k-mer here, nor after it in the bucket */
+        uint64_t *kmers; /* [cap * nwords] */
+        uint32_t *counts;
+        size_t n, cap;
+        bool has_directory;
+        struct kc_ask_directory directory;
+        struct kc_ask_buckets buckets;
 };
 
-/* Make the index of n < 2^31 pairs, with other counts than 0. KC_ENOMEM. */
-enum kc_status kc_ask_index_build(struct kc_ask_index *index, const uint64_t *kmers,
-                                  const uint32_t *counts, size_t n, int nwords,
-                                  struct kc_error *err);
 void kc_ask_index_free(struct kc_ask_index *index);
+
+/* Begin another piece. */
+static inline void kc_ask_index_clear(struct kc_ask_index *index)
+{
+        index->n = 0;
+}
+
+/* Add n pairs, ascending and above those before them. KC_ENOMEM. */
+enum kc_status kc_ask_index_add(struct kc_ask_index *index, const uint64_t *kmers,
+                                const uint32_t *counts, size_t n, struct kc_error *err);
+
+/* All have been added: k-mers in [from, to] can be looked up. KC_ENOMEM. */
+enum kc_status kc_ask_index_end(struct kc_ask_index *index, const uint64_t *from,
+                                const uint64_t *to, struct kc_error *err);
 
 /* The counts of n k-mers, 0 of those that are not there. */
 void kc_ask_index_find(const struct kc_ask_index *index, const uint64_t *kmers, size_t n,

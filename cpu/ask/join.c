@@ -9,30 +9,11 @@ void kc_ask_joiner_free(struct kc_ask_joiner *joiner)
 {
         if (joiner->walk != NULL)
                 joiner->setup->table->walk_close(joiner->walk);
-        free(joiner->kmers);
-        free(joiner->counts);
         free(joiner->answers);
         kc_ask_index_free(&joiner->index);
 }
 
 /* ---- the table's side ---- */
-
-static enum kc_status reserve(struct kc_ask_joiner *joiner, size_t n, struct kc_error *err)
-{
-        if (n <= joiner->cap)
-                return KC_OK;
-        const size_t nw = (size_t)joiner->setup->plan->nwords, cap = n + n / 2;
-        uint64_t *kmers = realloc(joiner->kmers, cap * nw * sizeof *kmers);
-        if (kmers != NULL)
-                joiner->kmers = kmers;
-        uint32_t *counts = realloc(joiner->counts, cap * sizeof *counts);
-        if (counts != NULL)
-                joiner->counts = counts;
-        if (kmers == NULL || counts == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for %zu k-mers of the table", cap);
-        joiner->cap = cap;
-        return KC_OK;
-}
 
 /* Decode the next piece of the range that the walk is in, and index it.
  *   at_end  out: there is no other piece after it */
@@ -40,10 +21,9 @@ static enum kc_status load_piece(struct kc_ask_joiner *joiner, bool *at_end, str
 {
         enum kc_status status = KC_OK;
         const struct kc_ask_table *table = joiner->setup->table;
-        const size_t nw = (size_t)joiner->setup->plan->nwords;
-        joiner->n = 0;
+        kc_ask_index_clear(&joiner->index);
         *at_end = false;
-        while (joiner->n < joiner->setup->piece_nkmers) {
+        while (joiner->index.n < joiner->setup->piece_nkmers) {
                 const uint64_t *kmers;
                 const uint32_t *counts;
                 size_t n;
@@ -52,13 +32,9 @@ static enum kc_status load_piece(struct kc_ask_joiner *joiner, bool *at_end, str
                         *at_end = true;
                         break;
                 }
-                KC_TRY(reserve(joiner, joiner->n + n, err));
-                memcpy(joiner->kmers + joiner->n * nw, kmers, n * nw * sizeof *kmers);
-                memcpy(joiner->counts + joiner->n, counts, n * sizeof *counts);
-                joiner->n += n;
+                KC_TRY(kc_ask_index_add(&joiner->index, kmers, counts, n, err));
         }
-        KC_TRY(kc_ask_index_build(&joiner->index, joiner->kmers, joiner->counts, joiner->n, (int)nw,
-                                  err));
+        KC_TRY(kc_ask_index_end(&joiner->index, joiner->from, joiner->to, err));
 out:
         return status;
 }
@@ -162,7 +138,7 @@ static void write_group(const struct kc_ask_joiner *joiner, size_t ngroup,
 
 /* The first piece has been loaded, and it is not the last one. */
 static enum kc_status join_pieces(struct kc_ask_joiner *joiner, struct chunk_place place,
-                                  const uint64_t *from, const uint64_t *to, struct kc_error *err)
+                                  struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const struct kc_ask_table *table = joiner->setup->table;
@@ -180,7 +156,7 @@ static enum kc_status join_pieces(struct kc_ask_joiner *joiner, struct chunk_pla
                 uint32_t n;
                 if (take_chunk(&rest, &n) == NULL)
                         break;
-                KC_TRY(table->walk_move(joiner->walk, from, to, err));
+                KC_TRY(table->walk_move(joiner->walk, joiner->from, joiner->to, err));
                 KC_TRY(load_piece(joiner, &at_end, err));
         }
 out:
@@ -203,7 +179,6 @@ enum kc_status kc_ask_join(struct kc_ask_joiner *joiner, const struct kc_ask_lis
         enum kc_status status = KC_OK;
         const struct kc_ask_join_setup *setup = joiner->setup;
         struct chunk_place place = { .lists = lists, .nlists = setup->nlists, .part = part };
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
         struct kc_ask_chunk *chunk;
         uint32_t n;
         bool at_end;
@@ -211,11 +186,11 @@ enum kc_status kc_ask_join(struct kc_ask_joiner *joiner, const struct kc_ask_lis
                 return KC_OK;
         if (joiner->walk == NULL)
                 KC_TRY(setup->table->walk_open(setup->table->ctx, &joiner->walk, err));
-        kc_ask_plan_range(setup->plan, part, from, to);
-        KC_TRY(setup->table->walk_move(joiner->walk, from, to, err));
+        kc_ask_plan_range(setup->plan, part, joiner->from, joiner->to);
+        KC_TRY(setup->table->walk_move(joiner->walk, joiner->from, joiner->to, err));
         KC_TRY(load_piece(joiner, &at_end, err));
         if (!at_end)
-                return join_pieces(joiner, place, from, to, err);
+                return join_pieces(joiner, place, err);
         while ((chunk = take_chunk(&place, &n)) != NULL)
                 answer_chunk(joiner, chunk, n);
 out:

@@ -16,18 +16,21 @@ struct kc_ask_join_setup {
         uint32_t piece_nkmers, group_nkmers;
 };
 
-/* What one thread needs for joining, kept from round to round. Zero-initialise; free with
- * kc_ask_joiner_free. */
+/* What one thread needs for joining, kept from round to round. Made with kc_ask_joiner, and freed
+ * with kc_ask_joiner_free. */
 struct kc_ask_joiner {
         const struct kc_ask_join_setup *setup;
         void *walk;
-        uint64_t *kmers; /* of the piece [cap * nwords] */
-        uint32_t *counts;
-        size_t n, cap;
-        struct kc_ask_index index;
-        uint32_t *answers; /* of the group [answers_cap] */
+        struct kc_ask_index index;                     /* of the piece */
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS]; /* the part */
+        uint32_t *answers;                             /* of the group [answers_cap] */
         size_t answers_cap;
 };
+
+static inline struct kc_ask_joiner kc_ask_joiner(const struct kc_ask_join_setup *setup)
+{
+        return (struct kc_ask_joiner){ .setup = setup, .index.nwords = setup->plan->nwords };
+}
 
 void kc_ask_joiner_free(struct kc_ask_joiner *joiner);
 

@@ -97,11 +97,22 @@ void kc_ask_roll(struct kc_ask_roller *roller, const uint8_t *codes, size_t n, u
                 roll(roller, roller->nwords, roller->stranded, codes, n, kmers);
 }
 
+ALWAYS_INLINE void begin(struct kc_ask_roller *roller, int nw, const uint8_t *codes)
+{
+        const uint64_t top_mask = kc_kmer_top_mask(roller->k);
+        const int top_shift = 2 * (roller->k - 1) % 64;
+        for (int i = 0; i < roller->k - 1; i++) {
+                append(roller->forward, nw, top_mask, codes[i]);
+                prepend(roller->reverse, nw, top_shift, codes[i] ^ 3);
+        }
+}
+
 void kc_ask_roll_begin(struct kc_ask_roller *roller, const uint8_t *codes)
 {
-        const int nw = roller->nwords;
-        for (int i = 0; i < roller->k - 1; i++) {
-                append(roller->forward, nw, kc_kmer_top_mask(roller->k), codes[i]);
-                prepend(roller->reverse, nw, 2 * (roller->k - 1) % 64, codes[i] ^ 3);
-        }
+        if (roller->nwords == 1)
+                begin(roller, 1, codes);
+        else if (roller->nwords == 2)
+                begin(roller, 2, codes);
+        else
+                begin(roller, roller->nwords, codes);
 }

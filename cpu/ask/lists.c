@@ -88,7 +88,7 @@ static enum kc_status grow(struct kc_ask_lists *lists, uint32_t part, struct kc_
 
 /* Put the list's line into its chunk. n: k-mers of the list before the line. */
 ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, uint32_t n, int nw,
-                                   struct kc_error *err)
+                                   const uint64_t *line, struct kc_error *err)
 {
         const size_t nbytes = KC_ASK_LINE_NKMERS * (size_t)nw * sizeof(uint64_t);
         if (n % lists->chunk_nkmers == 0) {
@@ -96,7 +96,7 @@ ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, ui
                 if (status != KC_OK)
                         return status;
         }
-        memcpy(lists->tail[part], (const uint8_t *)lists->lines + part * nbytes, nbytes);
+        memcpy(lists->tail[part], line, nbytes);
         lists->tail[part] += nbytes;
         return KC_OK;
 }
@@ -104,19 +104,20 @@ ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, ui
 ALWAYS_INLINE enum kc_status append(struct kc_ask_lists *lists, const uint64_t *kmers, size_t n,
                                     int nw, uint16_t *parts, struct kc_error *err)
 {
-        const struct kc_ask_plan *plan = lists->plan;
         const size_t nwords = (size_t)nw;
+        const uint16_t *prefixes = lists->plan->parts;
+        const int shift = lists->plan->shift;
+        uint64_t *lines = lists->lines;
+        uint32_t *ns = lists->n;
         for (size_t i = 0; i < n; i++)
-                parts[i] = plan->parts[kc_ask_prefix(kmers + i * nwords, nw, plan->shift)];
+                parts[i] = prefixes[kc_ask_prefix(kmers + i * nwords, nw, shift)];
         for (size_t i = 0; i < n; i++) {
-                const uint32_t part = parts[i], at = lists->n[part]++,
-                               in_line = at % KC_ASK_LINE_NKMERS;
-                uint64_t *to =
-                        lists->lines + (part * (size_t)KC_ASK_LINE_NKMERS + in_line) * nwords;
+                const uint32_t part = parts[i], at = ns[part]++, in_line = at % KC_ASK_LINE_NKMERS;
+                uint64_t *line = lines + part * (size_t)KC_ASK_LINE_NKMERS * nwords;
                 for (size_t w = 0; w < nwords; w++)
-                        to[w] = kmers[i * nwords + w];
+                        line[in_line * nwords + w] = kmers[i * nwords + w];
                 if (in_line == KC_ASK_LINE_NKMERS - 1) {
-                        enum kc_status status = flush(lists, part, at - in_line, nw, err);
+                        enum kc_status status = flush(lists, part, at - in_line, nw, line, err);
                         if (status != KC_OK)
                                 return status;
                 }
@@ -141,8 +142,9 @@ enum kc_status kc_ask_lists_seal(struct kc_ask_lists *lists, struct kc_error *er
         const int nw = lists->plan->nwords;
         for (uint32_t p = 0; p < lists->plan->nparts; p++) {
                 const uint32_t n = lists->n[p], in_line = n % KC_ASK_LINE_NKMERS;
+                const uint64_t *line = lists->lines + p * (size_t)KC_ASK_LINE_NKMERS * (size_t)nw;
                 if (in_line > 0)
-                        KC_TRY(flush(lists, p, n - in_line, nw, err));
+                        KC_TRY(flush(lists, p, n - in_line, nw, line, err));
         }
 out:
         return status;

@@ -1,6 +1,5 @@
 #include "cpu/ask/shape.h"
 
-#include "cpu/ask/index.h"
 #include "cpu/ask/lists.h"
 
 enum {

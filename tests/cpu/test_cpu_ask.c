@@ -357,6 +357,36 @@ static void test_unusual_tables(void **state)
         free_texts(&texts);
 }
 
+/* k-mers that share all but their last bases, so that a directory does not suit them. */
+static void test_clustered_table(void **state)
+{
+        (void)state;
+        enum { K = 31, NSIXES = 1 << 12 };
+        struct texts texts = { 0 };
+        struct pair_set s = make_set(K, true, NSIXES, 1);
+        uint64_t seed = 1;
+        for (size_t i = 0; i < s.n; i++) {
+                s.kmers[i] = i < 3 ? i : 2 * i;
+                s.counts[i] = random_count(&seed);
+        }
+        for (size_t i = 0; i < 300; i++) {
+                char text[K];
+                memset(text, 'A', sizeof text);
+                for (size_t j = K - 7; j < K; j++)
+                        text[j] = "ACGT"[next_random(&seed) % 4];
+                add_text(&texts, text, sizeof text);
+        }
+        const struct kc_ask_table table = table_of(&s);
+        const struct kc_ask_setup setup = { .nthreads = 2,
+                                            .memory_nbytes = 16 << 20,
+                                            .min_count = 1,
+                                            .max_count = UINT32_MAX,
+                                            .wants_counts = true };
+        ask(&s, &texts, &table, &setup, NULL, 50);
+        free_set(&s);
+        free_texts(&texts);
+}
+
 /* One run, several, and some with tombstones. */
 static void test_files(void **state)
 {
@@ -444,11 +474,9 @@ static void test_pieces(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_all_k),
-                cmocka_unit_test(test_rounds),
-                cmocka_unit_test(test_unusual_tables),
-                cmocka_unit_test(test_files),
-                cmocka_unit_test(test_failure_of_the_table),
+                cmocka_unit_test(test_all_k),          cmocka_unit_test(test_rounds),
+                cmocka_unit_test(test_unusual_tables), cmocka_unit_test(test_clustered_table),
+                cmocka_unit_test(test_files),          cmocka_unit_test(test_failure_of_the_table),
                 cmocka_unit_test(test_pieces),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
