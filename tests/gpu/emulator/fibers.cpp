@@ -38,12 +38,10 @@ enum {
 struct fiber {
         void **top; /* of its stack, while it is not running */
         bool made;
-        const void *stack; /* its lowest byte */
-        size_t stack_nbytes;
-        void *fake_stack; /* the sanitizer's */
 };
 
 static struct fiber fibers[MAX_THREADS], caller;
+static char *stacks; /* of all fibers, one behind the other */
 
 /* Save the top of the running stack in *from and continue where the stack `to` was left. The
  * floating-point control words are the same in all fibers. */
@@ -75,52 +73,67 @@ switch_stack:
         .size switch_stack, . - switch_stack
 )");
 
-/* Around a switch: report the new stack to the sanitizer, which reports the old one afterwards. */
+/* The sanitizer takes the stacks of all fibers for one, so it need not be told each time that one
+ * fiber continues after another, only when the first of a block begins and when the last one has
+ * ended. */
 #ifdef KC_REPORT_STACKS
-static struct fiber *left;
+struct stack_of_caller {
+        const void *lowest;
+        size_t nbytes;
+        void *fake_stack;
+};
 
-static void leave(struct fiber *from, const struct fiber *to)
+static void report_fibers(struct stack_of_caller *left)
 {
-        left = from;
-        __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_nbytes);
+        __sanitizer_start_switch_fiber(&left->fake_stack, stacks,
+                                       (size_t)MAX_THREADS * STACK_NBYTES);
+        __sanitizer_finish_switch_fiber(NULL, &left->lowest, &left->nbytes);
 }
 
-static void arrive(struct fiber *here)
+static void report_caller(const struct stack_of_caller *left)
 {
-        __sanitizer_finish_switch_fiber(here->fake_stack, &left->stack, &left->stack_nbytes);
+        __sanitizer_start_switch_fiber(NULL, left->lowest, left->nbytes);
+        __sanitizer_finish_switch_fiber(left->fake_stack, NULL, NULL);
 }
 #else
-static void leave(struct fiber *, const struct fiber *)
+struct stack_of_caller {
+};
+
+static void report_fibers(struct stack_of_caller *)
 {
 }
 
-static void arrive(struct fiber *)
+static void report_caller(const struct stack_of_caller *)
 {
 }
 #endif
 
-static void switch_fiber(struct fiber *from, struct fiber *to)
+static void switch_fiber(struct fiber *from, const struct fiber *to)
 {
-        leave(from, to);
         switch_stack(&from->top, to->top);
-        arrive(from);
 }
 
 static void enter(void); /* the first function on a fiber's stack */
 
-/* Below the stack is a guard page. Tops are at different page offsets, in different cache lines. */
+static void map_stacks(void)
+{
+        void *memory = mmap(NULL, (size_t)MAX_THREADS * STACK_NBYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+                fail("no memory for the stacks of threads");
+        stacks = (char *)memory;
+}
+
+/* At the low end of the stack is a guard page. Tops are at different page offsets, in different
+ * cache lines. */
 static void make_fiber(unsigned thread)
 {
         enum { NPRESERVED = 6 };
         struct fiber *fiber = &fibers[thread];
-        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        char *memory = (char *)mmap(NULL, STACK_NBYTES, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED || mprotect(memory, page, PROT_NONE) != 0)
+        char *lowest = stacks + (size_t)thread * STACK_NBYTES;
+        if (mprotect(lowest, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE) != 0)
                 fail("no memory for the stacks of threads");
-        fiber->stack = memory + page;
-        fiber->stack_nbytes = STACK_NBYTES - page - thread * 192 % 4096;
-        fiber->top = (void **)(memory + page + fiber->stack_nbytes);
+        fiber->top = (void **)(lowest + STACK_NBYTES - thread * 192 % 4096);
         *--fiber->top = NULL; /* where `enter` would return to: aligns the stack as after a call */
         *--fiber->top = (void *)enter;
         fiber->top -= NPRESERVED;
@@ -366,13 +379,13 @@ static void run_threads(unsigned thread)
 
 static void enter(void)
 {
-        arrive(&fibers[block.current]);
         run_threads(block.current);
 }
 
 static void run_block(void)
 {
         unsigned n = block.config->block.x;
+        struct stack_of_caller left;
         block_number++;
         block.nlive = n;
         block.any[0] = block.any[1] = false;
@@ -385,7 +398,9 @@ static void run_block(void)
         }
         block.current = take_ready(0);
         threadIdx.x = block.current;
+        report_fibers(&left);
         switch_fiber(&caller, &fibers[block.current]);
+        report_caller(&left);
 }
 
 void run_grid(const struct config &config, unsigned char *shared,
@@ -398,6 +413,8 @@ void run_grid(const struct config &config, unsigned char *shared,
         dynamic_shared = shared;
         if (getenv("KC_EMULATOR_SEED") != NULL)
                 seed = strtoull(getenv("KC_EMULATOR_SEED"), NULL, 10);
+        if (stacks == NULL)
+                map_stacks();
         for (unsigned i = 0; i < config.block.x; i++)
                 if (!fibers[i].made)
                         make_fiber(i);
