@@ -9,13 +9,21 @@ enum { NMEMBERS_MOST = 8 };
 
 static struct kc_error error, *err = &error;
 
-/* What a member holds at first: for each member a part of `n` bytes, which tells the two apart. */
+/* What member `from` holds at first for member `to`: `n` bytes, which tell both apart. */
+static void add_part(std::vector<uint8_t> *parts, int from, int to, size_t n)
+{
+        enum { NEQUAL = 251 };
+        for (size_t i = 0; i < n; i += NEQUAL)
+                parts->insert(parts->end(), n - i < NEQUAL ? n - i : NEQUAL,
+                              (uint8_t)(16 * from + to + i / NEQUAL));
+}
+
 static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
 {
         std::vector<uint8_t> parts;
+        parts.reserve(nmembers * n);
         for (int to = 0; to < nmembers; to++)
-                for (size_t i = 0; i < n; i++)
-                        parts.push_back((uint8_t)(16 * from + to + i / 251));
+                add_part(&parts, from, to, n);
         return parts;
 }
 
@@ -43,10 +51,9 @@ static void transpose(int nmembers, bool staged, size_t n)
         }
         for (int j = 0; j < nmembers; j++) {
                 std::vector<uint8_t> want, got;
-                for (int i = 0; i < nmembers; i++) {
-                        std::vector<uint8_t> parts = parts_of(i, nmembers, n);
-                        want.insert(want.end(), parts.begin() + j * n, parts.begin() + (j + 1) * n);
-                }
+                want.reserve(all);
+                for (int i = 0; i < nmembers; i++)
+                        add_part(&want, i, j, n);
                 expect_ok(kc_links_use(&links, j, err), err);
                 got = down(&links.gpus[j], targets[j], all, all);
                 assert_true(got == want);
