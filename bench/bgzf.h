@@ -1,21 +1,14 @@
 /*
- * BGZF for tools that write reads: text becomes blocks, and BGZF_END follows the last one.
+ * BGZF for tools that write reads: text becomes blocks, and KC_BGZF_LAST follows the last one.
  */
 #ifndef BENCH_BGZF_H
 #define BENCH_BGZF_H
 
-#include <libdeflate.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "io/compress/bgzf.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { BGZF_END_NBYTES = 28 };
-
-/* The empty block that marks the end of a file. */
-extern const uint8_t BGZF_END[BGZF_END_NBYTES];
 
 /* The room that bgzf_deflate needs for n bytes of text. */
 size_t bgzf_room_nbytes(size_t n);

@@ -406,7 +406,7 @@ static enum kc_status simulate(struct simulation *sim, struct kc_error *err)
         KC_TRY(make_walk(sim, err));
         KC_TRY(kc_parallel(sim->set.nthreads, read_worker, wake_writers, sim, err));
         if (sim->set.bgzf)
-                KC_TRY(write_all(sim, BGZF_END, BGZF_END_NBYTES, err));
+                KC_TRY(write_all(sim, KC_BGZF_LAST, KC_BGZF_LAST_NBYTES, err));
         if (close(sim->fd) != 0)
                 status = kc_fail(err, KC_EIO, "%s: %s", sim->set.output, strerror(errno));
 out:

@@ -31,8 +31,8 @@ static struct file *make_file(void)
         for (size_t i = 0; i < NTEXT; i++)
                 file->text[i] = "ACGT"[next_random(&rng) % 4];
         file->n = bgzf_deflate(compressor, file->text, NTEXT, file->bytes);
-        memcpy(file->bytes + file->n, BGZF_END, BGZF_END_NBYTES);
-        file->n += BGZF_END_NBYTES;
+        memcpy(file->bytes + file->n, KC_BGZF_LAST, KC_BGZF_LAST_NBYTES);
+        file->n += KC_BGZF_LAST_NBYTES;
         libdeflate_free_compressor(compressor);
         return file;
 }
@@ -170,7 +170,7 @@ static void test_too_long(void **state)
         file->bytes[file->n - 4] = 1;
         at = table.n = 0;
         assert_int_equal(kc_bgzf_find(&table, file->bytes, file->n, &at), KC_BGZF_TOO_LONG);
-        assert_int_equal(at, file->n - BGZF_END_NBYTES);
+        assert_int_equal(at, file->n - KC_BGZF_LAST_NBYTES);
         free(file);
 }
 
