@@ -1,6 +1,7 @@
 /*
  * kcount: the table of commands; prints the error of a command and chooses the exit code. (Only
- * writing_run_text ends the process itself: by SIGPIPE, when nobody reads its output.)
+ * writing_run_text and app/cmd_filter.c end the process themselves: by SIGPIPE, when nobody reads
+ * their output.)
  */
 #include "app/cli/advice.h"
 #include "app/cli/help.h"
@@ -25,25 +26,10 @@
 enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
-        &command_count,
-        &command_hist,
-        &command_dump,
-        &command_query,
-        &command_profile,
-        &command_range,
-        &command_info,
-        &command_check,
-        &command_merge,
-        &command_union,
-        &command_intersect,
-        &command_subtract,
-        &command_add,
-        &command_remove,
-        &command_compact,
-        &command_export,
-        &command_import,
-        &command_help,
-        NULL,
+        &command_count,   &command_hist,      &command_dump,     &command_query, &command_profile,
+        &command_filter,  &command_range,     &command_info,     &command_check, &command_merge,
+        &command_union,   &command_intersect, &command_subtract, &command_add,   &command_remove,
+        &command_compact, &command_export,    &command_import,   &command_help,  NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -18,6 +18,7 @@ extern const struct command command_dump;
 extern const struct command command_hist;
 extern const struct command command_query;
 extern const struct command command_profile;
+extern const struct command command_filter;
 extern const struct command command_range;
 extern const struct command command_export;
 extern const struct command command_info;

@@ -29,7 +29,8 @@ static enum value_kind option_kind(const struct option_spec *spec)
 {
         if (spec->words != NULL)
                 return VALUE_WORDS;
-        if (spec->type != OPTION_TEXT && spec->type != OPTION_OUTPUT)
+        if (spec->type != OPTION_TEXT && spec->type != OPTION_OUTPUT &&
+            spec->type != OPTION_OUTPUTS)
                 return VALUE_NONE;
         if (strcmp(spec->argument, "DIR") == 0)
                 return VALUE_FOLDER;
@@ -44,7 +45,8 @@ static enum value_kind operand_kind(const struct command *command)
 {
         if (strcmp(command->operands, "[COMMAND]") == 0)
                 return VALUE_COMMAND;
-        if (strstr(command->operands, "FILE...") == NULL && strstr(command->operands, "FILE.kc"))
+        if (strstr(command->operands, "FILE...") == NULL &&
+            strstr(command->operands, "READS") == NULL && strstr(command->operands, "FILE.kc"))
                 return VALUE_STORE;
         return VALUE_FILE;
 }

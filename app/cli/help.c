@@ -180,7 +180,7 @@ void help_overview(struct text_out *out)
                                               [COMMAND_CHANGES] = "Change",
                                               [COMMAND_CONVERTS] = "Convert" };
         enum command_group group = COMMAND_NONE;
-        text_out_puts(out, "kcount " KCOUNT_VERSION ": count k-mers\n\n"
+        text_out_puts(out, "kcount " KCOUNT_VERSION ": count k-mers\n"
                            "  kcount reads.fq.gz -k 31      count; writes reads.kc\n"
                            "  kcount hist reads.kc          then look at it\n\n");
         for (const struct command *const *c = command_table; *c; c++) {

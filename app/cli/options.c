@@ -163,6 +163,17 @@ out:
         return status;
 }
 
+static enum kc_status add_output(const struct option_spec *spec, const char *text,
+                                 struct option_outputs *outputs, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        if (outputs->n == sizeof outputs->names / sizeof *outputs->names)
+                return kc_fail(err, KC_EUSAGE, "%s is given more than twice",
+                               option_name(spec, name));
+        outputs->names[outputs->n++] = text;
+        return output_check_name(text, option_name(spec, name), err);
+}
+
 static enum kc_status set_field(const struct option_spec *spec, const char *text, void *settings,
                                 struct kc_error *err)
 {
@@ -181,6 +192,8 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
         case OPTION_OUTPUT:
                 *(const char **)field = text;
                 return output_check_name(text, option_name(spec, name), err);
+        case OPTION_OUTPUTS:
+                return add_output(spec, text, field, err);
         default:
                 *(const char **)field = text;
                 return KC_OK;

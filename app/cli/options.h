@@ -21,6 +21,7 @@ enum option_type {
         OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,    /* const char * */
         OPTION_OUTPUT,  /* const char *, the name of a file to write */
+        OPTION_OUTPUTS, /* struct option_outputs: the same, and it may be given twice */
         /* An error: the command has no such option, although users look for it here; `help` says
          * which commands do. */
         OPTION_ELSEWHERE,
@@ -50,6 +51,11 @@ struct option_numbers {
         size_t n;
         unsigned ntimes; /* how often the option was given */
         uint64_t values[OPTION_NUMBERS_MAX];
+};
+
+struct option_outputs {
+        size_t n;
+        const char *names[2];
 };
 
 struct invocation;

@@ -33,6 +33,9 @@ static const char *const compressions[] = { ".gz",   ".bgz", ".bgzf", ".gzip", "
                                             ".zstd", ".xz",  ".lzma", ".bz2",  ".lz4",
                                             ".lz",   ".lzo", ".Z",    ".zip",  NULL };
 
+static const char *const sequences[] = { ".fq",  ".fastq", ".fa",   ".fasta", ".fna", ".ffn",
+                                         ".fas", ".bam",   ".cram", ".sam",   NULL };
+
 /* Endings of a KMC database's two files. */
 static const char *const databases[] = { ".kmc_pre", ".kmc_suf", NULL };
 
@@ -58,9 +61,6 @@ size_t output_database_length(const char *path)
 
 char *output_name(const char *input)
 {
-        static const char *const sequences[] = { ".fq",   ".fastq", ".fa",  ".fasta",
-                                                 ".fna",  ".ffn",   ".fas", ".bam",
-                                                 ".cram", ".sam",   NULL };
         static const char *const lists[] = { ".txt", ".list", ".lst", ".fofn", NULL };
         bool is_list = input[0] == '@';
         const char *slash = strrchr(input, '/');
@@ -76,6 +76,23 @@ char *output_name(const char *input)
         }
         char *path;
         return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
+}
+
+const char *output_endings(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL ? slash + 1 : path;
+        size_t length = strlen(name);
+        if (is_descriptor(path))
+                return path + strlen(path);
+        length = strip(name, strip(name, length, compressions), sequences);
+        return name + length;
+}
+
+bool output_ends_with(const char *path, const char *const *endings)
+{
+        const size_t length = strlen(path);
+        return strip(path, length, endings) < length;
 }
 
 size_t output_stem_length(const char *path)

@@ -4,6 +4,7 @@
 #ifndef APP_CLI_OUTPUT_NAME_H
 #define APP_CLI_OUTPUT_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -19,6 +20,14 @@ char *output_name_imported(const char *input);
 
 /* The length of the path without the ending of a KMC database. */
 size_t output_database_length(const char *path);
+
+/* The endings of path that say what reads it holds and how they are compressed, such as .fq.gz; ""
+ * if it has none, or is the name of an open descriptor. */
+const char *output_endings(const char *path);
+
+/* Whether path has one of these endings, which end with NULL, in either case, and something before
+ * it. */
+bool output_ends_with(const char *path, const char *const *endings);
 
 /* The length of path without a final ".kc", in either case, unless nothing else is left. */
 size_t output_stem_length(const char *path);

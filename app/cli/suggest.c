@@ -97,7 +97,6 @@ static const struct synonym {
         { "join", "merge" },
         { "sum", "merge" },
         { "reduce", "merge --min" },
-        { "filter", "merge --min" },
         { "diff", "subtract" },
         { "sub", "subtract" },
         { "compare", "intersect' or 'subtract" },

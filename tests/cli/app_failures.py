@@ -298,7 +298,7 @@ def test_full_disk():
                  message="No space left on device")
         expect(os.listdir(folder), [], "a full disk after count")
         for call in (["dump", "big.kc"], ["range", "big.kc", "A", "T"],
-                     ["export", "big.kc", "--to", "tsv"]):
+                     ["export", "big.kc", "--to", "tsv"], ["filter", "big.kc", "big.fa"]):
             s.kcount(*call, "-o", folder + "/dump", code=1, message="No space left on device")
             expect(os.listdir(folder), [], f"a full disk after {call}")
     full_disk(work)

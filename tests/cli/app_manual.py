@@ -10,9 +10,9 @@ import shutil
 from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main, run
 
-COMMANDS = ("count", "hist", "dump", "query", "profile", "range", "info", "check", "merge",
-            "union", "intersect", "subtract", "add", "remove", "compact", "export", "import",
-            "help")
+COMMANDS = ("count", "hist", "dump", "query", "profile", "filter", "range", "info", "check",
+            "merge", "union", "intersect", "subtract", "add", "remove", "compact", "export",
+            "import", "help")
 
 
 def test_manual_is_current():
@@ -29,11 +29,13 @@ def test_sections():
            ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "COMMANDS", "COMMON OPTIONS", "K\\-MERS",
             "EXIT CODES", "FILES AND SIGNALS", "SEE ALSO"], "sections")
     expect(re.findall(r"^\.Ss kcount (\w+) ", page, re.M), list(COMMANDS), "commands")
-    for option in ("min", "max", "threads", "device", "json", "quiet", "force", "gather",
+    for option in ("threads", "device", "json", "quiet", "force", "gather",
                    "no\\-mpi"):
-        # profile explains its own --min and --max
-        expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)),
-               2 if option in ("min", "max") else 1, f"explanations of --{option}")
+        expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)), 1,
+               f"explanations of --{option}")
+    for option in ("min", "max"):  # filter and profile explain theirs
+        expect(len(re.findall(rf"^\.It .*Fl \\-{option}(?: |$)", page, re.M)), 3,
+               f"explanations of --{option}")
     for program in ("jellyfish", "kmc", "samtools"):
         expect(f".Xr {program} 1" in page, True, f"{program} in SEE ALSO")
 
@@ -49,6 +51,8 @@ def test_contract():
             "dump": "fasta columns min max output threads", "query": "file threads memory",
             "profile": "total positions format unique-min unique-max min max output threads memory "
                        "json quiet no-progress force",
+            "filter": "output at-least at-most min max denominator drop pairs interleaved trim "
+                      "rest names table count threads memory tmp json quiet no-progress force",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
             "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",

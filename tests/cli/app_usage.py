@@ -253,7 +253,7 @@ COMMANDS = {  # what is not a command: what is suggested
     "version": "--version",
     "MERGE": "merge", "sub": "subtract", "compare": "intersect' or 'subtract", "list": "info",
     "transform": "dump' or 'export", "simple": "intersect', 'union' or 'subtract",
-    "filter": "merge --min", "reduce": "merge --min", "plot": "hist --plot", "find": "query",
+    "filtre": "filter", "reduce": "merge --min", "plot": "hist --plot", "find": "query",
     "rm": "remove", "cat": "dump",
     "diff": "subtract", "lookup": "query", "distinct": "info", "nonsense": None, "x": None,
     "a" * 99: None,

@@ -143,5 +143,43 @@ def test_comparison():
     shell(s, re.search(r"(?m)^    (cmp .*)$", text)[1])
 
 
-main([test_recipes, test_several_k, test_workflows, test_multiqc, test_imports, test_profile,
-      test_comparison])
+def fastq_of_worm():
+    """Pieces of the worm's sequence as reads, and the first reads of the phage: FASTQ records."""
+    lines = gzip.decompress((SOURCE / "data/worm.fa.gz").read_bytes()).decode().splitlines()
+    bases = "".join(lines[1:201]).replace("N", "A")
+    worm = [f"@worm{i}\n{bases[i:i + 150]}\n+\n{'I' * 150}\n" for i in range(0, 9000, 90)]
+    text = gzip.decompress((SOURCE / "data/phage.fq.gz").read_bytes()).decode()
+    lines = text.splitlines(keepends=True)[:4 * 100]
+    return worm, ["".join(lines[i:i + 4]) for i in range(0, len(lines), 4)]
+
+
+def test_filter():
+    """Without the host's reads, those of one sequence, and those with rare k-mers."""
+    s = Session()
+    worm, phage = fastq_of_worm()
+    both = [read for pair in zip(worm, phage) for read in pair]
+    for name in "r_1.fq.gz", "r_2.fq.gz", "reads.fq.gz":
+        s.write(name, gzip.compress("".join(both).encode()))
+    s.write("x.bam", "".join(phage))
+    for name in "host.kc", "plastid.kc":
+        s.kcount(SOURCE / "data/worm.fa.gz", "-k", 31, "-o", name)
+    s.kcount("reads.fq.gz", "-k", 31)
+    page = (SOURCE / "docs/usage.md").read_text()
+    text = section("### Which reads have these k-mers? filter", page)
+    found = [line.strip() for line in text.split("\n") if line.startswith("    kcount ")]
+    expect(len(found), 4, "number of calls of filter")
+    for call in found:
+        shell(s, call)
+    for name, reads in (("clean_1.fq.gz", phage), ("clean_2.fq.gz", phage), ("plastid.fq.gz", worm),
+                        ("others.fq.gz", phage)):
+        same_text(gzip.decompress((s.path / name).read_bytes()).decode(), "".join(reads), name)
+    expect(len(s.read("reads.tsv").splitlines()), 201, "lines of reads.tsv")
+    expect(0 < len(s.read("rare.txt").splitlines()) < 201, True, "some names")
+    piped = " ".join(re.search(r"`(samtools fastq x.bam [^`]*)`", text)[1].split())
+    s.kcount("reads.fq.gz", "-k", 31, "-o", "db.kc")
+    shell(s, piped.replace("samtools fastq", "cat"))
+    expect((s.path / "out.fq.gz").stat().st_size > 1000, True, "reads through a pipe")
+
+
+main([test_filter, test_recipes, test_several_k, test_workflows, test_multiqc, test_imports,
+      test_profile, test_comparison])

@@ -266,6 +266,12 @@ CASES = [
     Case("profile", three_runs, ("profile", "db.kc", "c.fa"), None, most=20),
     Case("profile -o", three_runs, ("profile", "db.kc", "c.fa", "-o", "c.tsv"), "c.tsv", most=20),
     Case("query -f", three_runs, ("query", "db.kc", "-f", "c.fa"), None, most=20),
+    Case("filter", three_runs,
+         ("filter", "db.kc", "b.fa", "c.fa", "-o", "x", "--rest", "y", "--names", "names.zst", "-t",
+          1, "--quiet"), "x_1.fa", also=("x_2.fa", "y_1.fa", "y_2.fa", "names.zst"), most=20),
+    Case("filter --force", three_runs,
+         ("filter", "db.kc", "c.fa", "-o", "b.fa", "--table", "t.gz", "--force", "-t", 1,
+          "--quiet"), "b.fa", also=("t.gz",), most=20),
     Case("check", three_runs, ("check", "db.kc", "-t", 1), None),
 ]
 

@@ -96,6 +96,7 @@ def test_files():
     check_printed(combining, printed(s, "compact", "a.kc"))
     check_printed("remove", printed(s, "remove", "a.kc", "ACG"), ["`remove`"])
     check_printed("info", printed(s, "info", "a.kc"))
+    check_printed("filter", printed(s, "filter", "a.kc", "a.fq", "-o", "b.fq"))
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 
 

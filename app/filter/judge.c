@@ -1,0 +1,113 @@
+#include "app/filter/judge.h"
+
+#include "app/cli/size.h"
+
+#include <string.h>
+
+enum { NDECIMALS = 4 }; /* JUDGE_WHOLE has 100 x 10^4 */
+
+/* Percents with up to NDECIMALS decimals, in units of the last of these. */
+static bool parse_share(const char *text, size_t n, uint64_t *value)
+{
+        int ndecimals = 0;
+        size_t ndigits = 0;
+        bool dot = false;
+        *value = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (text[i] == '.' && !dot) {
+                        dot = true;
+                        continue;
+                }
+                if (text[i] < '0' || text[i] > '9' || ndecimals == NDECIMALS ||
+                    *value > JUDGE_WHOLE)
+                        return false;
+                *value = *value * 10 + (uint64_t)(text[i] - '0');
+                ndecimals += dot;
+                ndigits++;
+        }
+        for (; ndecimals < NDECIMALS; ndecimals++)
+                *value *= 10;
+        return ndigits > 0 && *value <= JUDGE_WHOLE;
+}
+
+bool judge_parse(const char *text, struct judge_bound *bound)
+{
+        const size_t n = strlen(text);
+        bound->is_share = n > 0 && text[n - 1] == '%';
+        return bound->is_share ? parse_share(text, n - 1, &bound->value)
+                               : parse_number(text, &bound->value);
+}
+
+bool judge_is_empty(const struct judge *judge)
+{
+        return judge->at_least.is_share == judge->at_most.is_share &&
+               judge->at_least.value > judge->at_most.value;
+}
+
+/* part x JUDGE_WHOLE <=> share x whole, without overflow. Returns -1, 0 or 1. */
+static int compare_share(uint64_t part, uint64_t share, uint64_t whole)
+{
+        const unsigned __int128 left = (unsigned __int128)part * JUDGE_WHOLE;
+        const unsigned __int128 right = (unsigned __int128)share * whole;
+        return left < right ? -1 : left > right;
+}
+
+/* The windows of all that the share makes, rounded down. */
+static uint64_t windows_of(uint64_t share, const struct kc_ask_summary *read)
+{
+        return (uint64_t)((unsigned __int128)share * read->nwindows / JUDGE_WHOLE);
+}
+
+/* Whether the windows in range are fewer than the bound, as many, or more: -1, 0 or 1. */
+static int compare_found(const struct judge *judge, const struct judge_bound *bound,
+                         const struct kc_ask_summary *read)
+{
+        uint64_t windows = bound->value;
+        if (bound->is_share && judge->denominator == JUDGE_VALID)
+                return compare_share(read->nfound, bound->value, read->nvalid);
+        if (bound->is_share)
+                windows = windows_of(bound->value, read);
+        return read->nfound < windows ? -1 : read->nfound > windows;
+}
+
+static bool passes(const struct judge *judge, const struct kc_ask_summary *read)
+{
+        return read->nvalid > 0 && compare_found(judge, &judge->at_least, read) >= 0 &&
+               compare_found(judge, &judge->at_most, read) <= 0;
+}
+
+bool judge_keeps(const struct judge *judge, const struct kc_ask_summary *read)
+{
+        return passes(judge, read) != judge->drops;
+}
+
+static bool pair_passes(const struct judge *judge, const struct kc_ask_summary *first,
+                        const struct kc_ask_summary *second)
+{
+        struct kc_ask_summary both = *first;
+        switch (judge->pairs) {
+        case JUDGE_BOTH:
+                return passes(judge, first) && passes(judge, second);
+        case JUDGE_POOLED:
+                kc_ask_summary_append(&both, second);
+                return passes(judge, &both);
+        default:
+                return passes(judge, first) || passes(judge, second);
+        }
+}
+
+bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *first,
+                      const struct kc_ask_summary *second)
+{
+        return pair_passes(judge, first, second) != judge->drops;
+}
+
+uint64_t judge_trim(struct kc_ask_summary *read, int k, uint64_t nbases)
+{
+        const uint64_t nlead = read->nlead;
+        const bool is_whole = nlead == read->nwindows;
+        read->nwindows = read->nvalid = read->nfound = nlead;
+        if (nlead == 0)
+                return 0;
+        return is_whole ? nbases : nlead + (uint64_t)k - 1;
+}

@@ -1,0 +1,26 @@
+#include "app/filter/mates.h"
+
+#include <string.h>
+
+size_t mates_word(const char *name, size_t n)
+{
+        size_t i = 0;
+        while (i < n && name[i] != ' ' && name[i] != '\t')
+                i++;
+        return i;
+}
+
+size_t mates_stem(const char *name, size_t n)
+{
+        n = mates_word(name, n);
+        if (n >= 2 && name[n - 2] == '/' && (name[n - 1] == '1' || name[n - 1] == '2'))
+                n -= 2;
+        return n;
+}
+
+bool mates_match(const char *a, size_t na, const char *b, size_t nb)
+{
+        na = mates_stem(a, na);
+        nb = mates_stem(b, nb);
+        return na == nb && memcmp(a, b, na) == 0;
+}

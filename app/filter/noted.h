@@ -1,0 +1,23 @@
+/*
+ * Lines of text in memory, which grows. After a failure nothing is appended, and the caller looks
+ * at the status once, at the end.
+ */
+#ifndef APP_FILTER_NOTED_H
+#define APP_FILTER_NOTED_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialise it, and free text. To begin again, set n to 0. */
+struct noted {
+        char *text;
+        size_t n, room;
+        enum kc_status status; /* KC_ENOMEM */
+};
+
+void noted_text(struct noted *noted, const char *text, size_t nbytes);
+void noted_number(struct noted *noted, uint64_t number);
+
+#endif

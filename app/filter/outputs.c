@@ -1,0 +1,179 @@
+#include "app/filter/outputs.h"
+
+#include "app/cli/file_check.h"
+#include "app/cli/output_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool outputs_compression(const char *path, enum kc_compression *compression)
+{
+        static const char *const bgzf[] = { ".gz", ".bgz", ".bgzf", ".gzip", NULL };
+        static const char *const zstd[] = { ".zst", ".zstd", NULL };
+        static const char *const others[] = { ".bz2", ".xz",  ".lzma", ".lz4",  ".lz",  ".lzo",
+                                              ".Z",   ".zip", ".bam",  ".cram", ".sam", NULL };
+        *compression = output_ends_with(path, bgzf)   ? KC_COMPRESSION_BGZF
+                       : output_ends_with(path, zstd) ? KC_COMPRESSION_ZSTD
+                                                      : KC_COMPRESSION_NONE;
+        return !output_ends_with(path, others);
+}
+
+size_t outputs_paths(const struct outputs_settings *settings, const char **to)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (settings->paths[i] != NULL)
+                        to[n++] = settings->paths[i];
+        return n;
+}
+
+static enum kc_status check_one(const char *path, bool force, struct kc_error *err)
+{
+        enum kc_compression compression;
+        if (!outputs_compression(path, &compression))
+                return kc_fail(err, KC_EUSAGE,
+                               "%s: filter writes plain text, .gz and .zst; other formats can be "
+                               "made by a pipe from standard output (-o -)",
+                               path);
+        return text_out_makes_file(path) ? output_check(path, true, force, err) : KC_OK;
+}
+
+enum kc_status outputs_check(const struct outputs_settings *settings, const char *const *inputs,
+                             size_t ninputs, struct kc_error *err)
+{
+        const char *paths[NOUTPUTS];
+        const size_t n = outputs_paths(settings, paths);
+        enum kc_status status;
+        KC_TRY(output_check_files(paths, n, inputs, ninputs, err));
+        for (size_t i = 0; i < n; i++)
+                KC_TRY(check_one(paths[i], settings->force, err));
+out:
+        return status;
+}
+
+/* ctx of a compressor: a struct text_out. */
+static enum kc_status write_file(void *ctx, const void *data, size_t nbytes, struct kc_error *err)
+{
+        struct text_out *file = ctx;
+        text_out_write(file, data, nbytes);
+        return text_out_status(file, err);
+}
+
+static enum kc_status open_file(struct output *output, const struct outputs_settings *settings,
+                                struct kc_error *err)
+{
+        if (strcmp(output->path, "-") == 0) {
+                output->file = settings->standard;
+                return KC_OK;
+        }
+        output->own = malloc(sizeof *output->own);
+        if (output->own == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        output->file = output->own;
+        return text_out_open(output->own, output->path, settings->force, err);
+}
+
+static enum kc_status open_one(struct output *output, const char *path,
+                               const struct outputs_settings *settings, struct kc_error *err)
+{
+        struct kc_compressor_options options = { .nthreads = settings->nthreads,
+                                                 .memory_nbytes = settings->memory_nbytes,
+                                                 .write = write_file };
+        enum kc_status status;
+        outputs_compression(path, &options.compression);
+        output->path = path;
+        KC_TRY(open_file(output, settings, err));
+        options.ctx = output->file;
+        KC_TRY(kc_compressor_open(&output->compressor, &options, err));
+out:
+        return status;
+}
+
+enum kc_status outputs_open(struct outputs *outputs, const struct outputs_settings *settings,
+                            struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        *outputs = (struct outputs){ .makes_files = true };
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (settings->paths[i] != NULL) {
+                        outputs->makes_files &= text_out_makes_file(settings->paths[i]);
+                        KC_TRY(open_one(&outputs->all[i], settings->paths[i], settings, err));
+                }
+out:
+        return status;
+}
+
+bool outputs_has(const struct outputs *outputs, unsigned number)
+{
+        return outputs->all[number].path != NULL;
+}
+
+enum kc_status outputs_put(struct outputs *outputs, unsigned number, int thread, const char *text,
+                           size_t nbytes, struct kc_error *err)
+{
+        struct output *output = &outputs->all[number];
+        if (output->path == NULL)
+                return KC_OK;
+        return kc_compressor_put(output->compressor, thread, text, nbytes, err);
+}
+
+enum kc_status outputs_help(struct outputs *outputs, int thread, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (outputs->all[i].path != NULL)
+                        KC_TRY(kc_compressor_help(outputs->all[i].compressor, thread, err));
+out:
+        return status;
+}
+
+/* Standard output stays open. */
+static enum kc_status finish_file(const struct output *output, struct kc_error *err)
+{
+        if (output->own != NULL)
+                return text_out_finish(output->own, err);
+        text_out_flush(output->file);
+        return text_out_status(output->file, err);
+}
+
+enum kc_status outputs_finish(struct outputs *outputs, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (outputs->all[i].path != NULL) {
+                        KC_TRY(kc_compressor_finish(outputs->all[i].compressor, err));
+                        KC_TRY(finish_file(&outputs->all[i], err));
+                }
+out:
+        return status;
+}
+
+enum kc_status outputs_commit(struct outputs *outputs, struct kc_error *err)
+{
+        struct kc_new_file *files[NOUTPUTS];
+        size_t n = 0;
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (outputs->all[i].own != NULL && outputs->all[i].own->is_new)
+                        files[n++] = &outputs->all[i].own->file;
+        return n > 0 ? kc_new_files_commit(files, n, err) : KC_OK;
+}
+
+bool outputs_pipe_closed(const struct outputs *outputs)
+{
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (outputs->all[i].file != NULL && text_out_pipe_closed(outputs->all[i].file))
+                        return true;
+        return false;
+}
+
+void outputs_close(struct outputs *outputs)
+{
+        for (size_t i = 0; i < NOUTPUTS; i++) {
+                struct output *output = &outputs->all[i];
+                kc_compressor_close(output->compressor);
+                if (output->own != NULL)
+                        text_out_abort(output->own);
+                free(output->own);
+                *output = (struct output){ 0 };
+        }
+}
