@@ -1,6 +1,7 @@
 /*
  * CUDA's runtime for devices whose memory is the host's: errors, memory, copies and launches.
  */
+#include "blocks.h"
 #include "devices.h"
 #include "scarcity.h"
 #include "streams.h"
@@ -10,7 +11,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <malloc.h>
 #include <map>
 #include <memory>
@@ -18,23 +18,10 @@
 #include <set>
 #include <vector>
 
+using emulator::give_back;
 using emulator::MAX_DEVICES;
 using emulator::note;
-
-enum { ALIGNMENT = 256 };
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, which are exact */
-#else
-enum { GUARD_NBYTES = 1024 }; /* before and after each allocation */
-#endif
-enum { GUARD = 0xb7 };
+using emulator::take;
 
 static const size_t USUAL_NBYTES = (size_t)3 << 30;
 
@@ -243,104 +230,6 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
         return cudaSuccess;
 }
 
-/* Keep what is freed: the next allocation else faults every one of its pages in again, because it
- * is poisoned, and that takes longer than most tests. */
-#ifdef __SANITIZE_ADDRESS__
-/* The sanitizer's malloc maps each large block anew, so these are kept here. Like the sanitizer,
- * wait with the next use of a block, so that accesses after it is freed are found. */
-enum : size_t { LARGE_NBYTES = 128 << 10, WAITING_NBYTES = 64 << 20, KEPT_NBYTES = 256 << 20 };
-
-struct kept_blocks {
-        std::deque<std::pair<void *, size_t>> blocks;
-        size_t nbytes;
-        std::mutex lock;
-};
-
-/* Never destroyed: at exit, the sanitizer would report the blocks as leaks. */
-static struct kept_blocks &kept = *new kept_blocks();
-
-static void *take_kept(size_t nbytes)
-{
-        std::lock_guard<std::mutex> held(kept.lock);
-        auto found = kept.blocks.begin();
-        while (found != kept.blocks.end() && found->second != nbytes)
-                ++found;
-        if (found == kept.blocks.end() || kept.nbytes < WAITING_NBYTES)
-                return NULL;
-        void *memory = found->first;
-        kept.blocks.erase(found);
-        kept.nbytes -= nbytes;
-        __asan_unpoison_memory_region(memory, nbytes);
-        return memory;
-}
-
-static void keep(void *memory, size_t nbytes)
-{
-        if (nbytes < LARGE_NBYTES)
-                return free(memory);
-        std::lock_guard<std::mutex> held(kept.lock);
-        __asan_poison_memory_region(memory, nbytes);
-        kept.blocks.emplace_back(memory, nbytes);
-        for (kept.nbytes += nbytes; kept.nbytes > KEPT_NBYTES; kept.blocks.pop_front()) {
-                kept.nbytes -= kept.blocks.front().second;
-                free(kept.blocks.front().first);
-        }
-}
-#else
-__attribute__((constructor)) static void keep_freed_memory(void)
-{
-        mallopt(M_MMAP_MAX, 0);
-        mallopt(M_TRIM_THRESHOLD, INT_MAX);
-}
-
-static void *take_kept(size_t)
-{
-        return NULL;
-}
-
-static void keep(void *memory, size_t)
-{
-        free(memory);
-}
-#endif
-
-static void *take(size_t nbytes)
-{
-        void *memory = take_kept(nbytes);
-        if (memory == NULL && posix_memalign(&memory, ALIGNMENT, nbytes + 2 * GUARD_NBYTES) != 0)
-                return NULL;
-        memset(memory, GUARD, GUARD_NBYTES);
-        memset((char *)memory + GUARD_NBYTES + nbytes, GUARD, GUARD_NBYTES);
-        return (char *)memory + GUARD_NBYTES;
-}
-
-static bool is_guard(const unsigned char *bytes)
-{
-        return GUARD_NBYTES == 0 ||
-               (bytes[0] == GUARD && memcmp(bytes, bytes + 1, GUARD_NBYTES - 1) == 0);
-}
-
-static void check_guards(const void *memory, size_t nbytes)
-{
-        const unsigned char *begin = (const unsigned char *)memory;
-        if (is_guard(begin - GUARD_NBYTES) && is_guard(begin + nbytes))
-                return;
-        for (int i = 0; i < GUARD_NBYTES; i++) {
-                if (begin[-1 - i] != GUARD)
-                        emulator::fail("byte %d before an allocation of %zu was written", i + 1,
-                                       nbytes);
-                if (begin[nbytes + (size_t)i] != GUARD)
-                        emulator::fail("byte %d behind an allocation of %zu was written", i,
-                                       nbytes);
-        }
-}
-
-static void give_back(void *memory, size_t nbytes)
-{
-        check_guards(memory, nbytes);
-        keep((char *)memory - GUARD_NBYTES, nbytes);
-}
-
 /* Like the driver, wait for memory that is still to be freed. */
 static bool make_room(int device, size_t nbytes)
 {
@@ -360,6 +249,7 @@ static cudaError_t allocate(void **memory, const struct range &range, cudaStream
 {
         const size_t nbytes = range.nbytes;
         size_t *taken_nbytes = &memory_of_devices.taken_nbytes[range.device];
+        bool is_poisoned;
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
@@ -368,14 +258,15 @@ static cudaError_t allocate(void **memory, const struct range &range, cudaStream
                 *taken_nbytes = free_of_device(range.device);
         }
         if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(range.device, nbytes) ||
-            (*memory = take(nbytes)) == NULL)
+            (*memory = take(nbytes, &is_poisoned)) == NULL)
                 return note(cudaErrorMemoryAllocation);
         std::unique_lock<std::mutex> held(memory_of_devices.lock);
         memory_of_devices.allocations[(uintptr_t)*memory] = range;
         memory_of_devices.used_nbytes[range.device] += nbytes;
         held.unlock();
         void *taken = *memory;
-        emulator::enqueue(stream, [=] { memset(taken, emulator::POISON, nbytes); });
+        if (!is_poisoned)
+                emulator::enqueue(stream, [=] { memset(taken, emulator::POISON, nbytes); });
         return cudaSuccess;
 }
 
@@ -453,10 +344,12 @@ long kc_emulator_npinned(void)
 
 cudaError_t cudaMallocHost(void **memory, size_t nbytes)
 {
-        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : take(nbytes);
+        bool is_poisoned;
+        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : take(nbytes, &is_poisoned);
         if (*memory == NULL)
                 return note(cudaErrorMemoryAllocation);
-        memset(*memory, emulator::POISON, nbytes);
+        if (!is_poisoned)
+                memset(*memory, emulator::POISON, nbytes);
         add_pinned(*memory, nbytes);
         return cudaSuccess;
 }
@@ -590,14 +483,16 @@ static bool is_valid(const struct emulator::config &c)
 
 static void run(const struct emulator::config &config, const std::function<void()> &thread)
 {
-        void *shared = take(config.shared_nbytes);
+        bool is_poisoned; /* run_grid does that for each block */
+        void *shared = take(config.shared_nbytes, &is_poisoned);
         if (shared == NULL)
                 emulator::fail("no memory for a block's shared memory");
         run_grid(config, (unsigned char *)shared, thread);
         give_back(shared, config.shared_nbytes);
         std::lock_guard<std::mutex> held(memory_of_devices.lock);
         for (const auto &allocation : memory_of_devices.allocations)
-                check_guards((const void *)allocation.first, allocation.second.nbytes);
+                emulator::check_surroundings((const void *)allocation.first,
+                                             allocation.second.nbytes);
 }
 
 void emulator::check_words(const struct config &config, const void *argument, size_t nbytes)
