@@ -68,3 +68,14 @@ string(REGEX REPLACE "([0-9])(;|$)" ".\\1\\2" capabilities "${capabilities}")
 string(REPLACE ";" ", " capabilities "${capabilities}")
 message(STATUS "kcount: CUDA ${CMAKE_CUDA_COMPILER_VERSION}: ${found}building for compute capability \
 ${capabilities}; others: docs/install.md")
+
+# Called in a folder of tests or benchmarks, for its targets: what is installed is never built so.
+# nvcc optimizes for the device whatever -O says, which is for the host's code.
+macro(kcount_compile_quickly)
+  if(KCOUNT_QUICK_TESTS)
+    string(REGEX REPLACE "-O[23]" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+      add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+    endif()
+  endif()
+endmacro()
