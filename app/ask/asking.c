@@ -256,6 +256,17 @@ static enum kc_status open_asker(struct asking *a, struct kc_store *store,
         return kc_cpu_ask_open(&a->asker, &table, setup, NULL, err);
 }
 
+/* The last bytes that were read may have come with no record. */
+static void complete_job(const struct asking *a)
+{
+        struct kc_job *job = a->options->job;
+        if (job == NULL)
+                return;
+        const uint64_t done = atomic_load(&job->done), total = a->blocks.input_nbytes;
+        if (done < total)
+                kc_job_advance(job, total - done);
+}
+
 static enum kc_status ask(struct asking *a, struct kc_store *store,
                           const struct kc_store_info *info, struct kc_error *err)
 {
@@ -273,6 +284,7 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         KC_TRY(open_asker(a, store, &setup, err));
         const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
         KC_TRY(run_rounds(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
+        complete_job(a);
 out:
         return status;
 }
