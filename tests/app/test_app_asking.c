@@ -271,9 +271,9 @@ static void test_many_records(void **state)
 static void test_pieces(void **state)
 {
         (void)state;
-        check_records(5, 1500000, true, 6);
-        check_records(40, 90000, true, 7);
-        check_records(40, 90000, false, 8);
+        check_records(5, 300000, true, 6);
+        check_records(20, 60000, true, 7);
+        check_records(20, 60000, false, 8);
 }
 
 static void test_pairs(void **state)
