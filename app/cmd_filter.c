@@ -2,6 +2,7 @@
  * kcount filter: keep the reads whose k-mers have counts in a range.
  */
 #include "app/cli/command.h"
+#include "app/cli/device.h"
 #include "app/cli/file_check.h"
 #include "app/cli/memory.h"
 #include "app/cli/misplaced.h"
@@ -30,6 +31,7 @@ struct filter_settings {
         const char *at_least, *at_most, *denominator, *pairs;
         uint64_t min_count, max_count, memory_nbytes;
         bool drop, interleaved, trim, count, force;
+        struct device_asks asks;
 };
 
 struct filter {
@@ -45,6 +47,8 @@ struct filter {
         struct outputs outputs;
         struct filtering filtering;
         uint64_t asking_nbytes; /* memory for that */
+        struct kc_gpu_ask_options device_options;
+        const struct kc_gpu_ask_options *device; /* that answers; NULL: the CPU */
 };
 
 /* ---- the rules ---- */
@@ -194,6 +198,7 @@ static enum kc_status ask(void *ctx, struct kc_error *err)
                                                 .memory_nbytes = f->asking_nbytes,
                                                 .min_count = (uint32_t)s->min_count,
                                                 .max_count = (uint32_t)s->max_count,
+                                                .device = f->device,
                                                 .job = f->writing.job };
         const struct asking_consumer consumer = filtering_consumer(&f->filtering);
         enum kc_status status;
@@ -227,6 +232,8 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         KC_TRY(stores_open(&f->store, path, err));
         kc_store_get_info(f->store, &info);
         stores_warn_absent(&info, path);
+        KC_TRY(device_choose_map(&f->settings->asks, info.k, info.stranded, &f->device_options,
+                                 &f->device, err));
         KC_TRY(open_filtering(f, &info, err));
         KC_TRY(outputs_open(&f->outputs, &f->wanted, err));
 out:
@@ -395,6 +402,7 @@ static const struct option_spec filter_options[] = {
                "Print the numbers of reads that are kept and of all. Then -o may be left out."),
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MEMORY(FIELD(memory_nbytes)),
+        OPTIONS_ASK(FIELD(asks)),
         OPTION_TMP(FIELD(tmp)),
         OPTION_FORCE(FIELD(force)),
         WRITING_OPTIONS(FIELD(common)),

@@ -2,6 +2,7 @@
  * kcount profile: print the counts along sequences, a line for each of them or for each position.
  */
 #include "app/cli/command.h"
+#include "app/cli/device.h"
 #include "app/cli/file_check.h"
 #include "app/cli/memory.h"
 #include "app/cli/misplaced.h"
@@ -21,6 +22,7 @@ struct profile_settings {
         uint64_t memory_nbytes, min_count, max_count, unique_min, unique_max;
         bool total, positions;
         const char *format;
+        struct device_asks asks;
 };
 
 struct profile_command {
@@ -30,6 +32,7 @@ struct profile_command {
         struct kc_store_info info;
         struct writing writing;
         struct profile_request request;
+        struct kc_gpu_ask_options device_options;
         struct profile_total total;
         struct text_out *out;
         struct json json;
@@ -151,6 +154,8 @@ static enum kc_status open_all(struct profile_command *p, const struct invocatio
         KC_TRY(stores_open(&p->request.store, p->database, err));
         kc_store_get_info(p->request.store, &p->info);
         stores_warn_absent(&p->info, p->database);
+        KC_TRY(device_choose_map(&p->settings->asks, p->info.k, p->info.stranded,
+                                 &p->device_options, &p->request.device, err));
 out:
         return status;
 }
@@ -354,6 +359,7 @@ static const struct option_spec profile_options[] = {
         DUMPING_OPTIONS(FIELD(common)),
         OPTION_THREADS(FIELD(common.common.nthreads)),
         OPTION_MEMORY(FIELD(memory_nbytes)),
+        OPTIONS_ASK(FIELD(asks)),
         WRITING_OPTIONS(FIELD(common.common)),
         { 0 },
 };

@@ -29,8 +29,9 @@ enum {
 };
 
 struct query_settings {
-        uint64_t nthreads, memory_nbytes, gpu_memory_nbytes;
-        const char *file, *device, *map;
+        uint64_t nthreads, memory_nbytes;
+        const char *file;
+        struct device_asks asks;
         bool quiet;
 };
 
@@ -310,9 +311,8 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         KC_TRY(stores_open(&q->store, call->operands[0], err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
-        q->device_options.stranded = info.stranded;
-        q->device_options.memory_nbytes = s->gpu_memory_nbytes;
-        KC_TRY(device_choose_map(&q->device, &q->device_options, s->device, s->map, q->k, err));
+        KC_TRY(device_choose_map(&s->asks, q->k, info.stranded, &q->device_options, &q->device,
+                                 err));
         q->nthreads = machine_nthreads(s->nthreads);
         KC_TRY(plan_memory(q, s->memory_nbytes, err));
         q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);
@@ -384,9 +384,7 @@ static const struct option_spec query_options[] = {
                "Hard limit on memory, at least 256M; default: 3/4 of free memory. With little "
                "memory, the table is read several times, and fewer threads run than -t allows.",
                .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
-        OPTION_DEVICE(FIELD(device)),
-        OPTION_MAP(FIELD(map)),
-        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
+        OPTIONS_ASK(FIELD(asks)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },
 };

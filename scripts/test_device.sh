@@ -114,7 +114,7 @@ case $mode in
         for name in threads lsm app_signals; do
                 test_one "${name}_cuda" python3 "$tests/$name.py" "$kcount" . cuda
         done
-        for name in app_devices app_reader app_query_device; do
+        for name in app_devices app_reader app_ask_device; do
                 test_one "$name" python3 "$tests/$name.py" "$kcount" .
         done
         if ldd "$kcount" | grep -q libmpi && mpirun=$(command -v mpirun); then

@@ -163,11 +163,11 @@ static enum kc_status check_map(const char *name, const char *map, int k, struct
         return KC_OK;
 }
 
-enum kc_status device_choose_map(const struct kc_gpu_ask_options **device,
-                                 struct kc_gpu_ask_options *options, const char *name,
-                                 const char *map, int k, struct kc_error *err)
+enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,
+                                 struct kc_gpu_ask_options *options,
+                                 const struct kc_gpu_ask_options **device, struct kc_error *err)
 {
-        const char *cuda = cuda_devices(name);
+        const char *name = asks->device, *map = asks->map, *cuda = cuda_devices(name);
         int indices[KC_GPU_MAX_DEVICES];
         enum kc_status status;
         *device = NULL;
@@ -184,6 +184,8 @@ enum kc_status device_choose_map(const struct kc_gpu_ask_options **device,
         }
         read_indices(cuda != NULL ? cuda : "", indices);
         options->device = indices[0];
+        options->stranded = stranded;
+        options->memory_nbytes = asks->gpu_memory_nbytes;
         *device = options;
 out:
         return status;

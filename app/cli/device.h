@@ -63,16 +63,21 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
 
+/* What the user chose of where k-mers are looked up. */
+struct device_asks {
+        const char *device, *map; /* map NULL: not given */
+        uint64_t gpu_memory_nbytes;
+};
+
 /*
  * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If k is
  * too large for a device, which the user asked for without a map, prints a line on stderr. Does not
  * access a device. KC_EUSAGE, also for a map that does not hold this k.
- *   map     NULL: not given
  *   device  out: what to ask with; NULL: the CPU. Points to *options
  */
-enum kc_status device_choose_map(const struct kc_gpu_ask_options **device,
-                                 struct kc_gpu_ask_options *options, const char *name,
-                                 const char *map, int k, struct kc_error *err);
+enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,
+                                 struct kc_gpu_ask_options *options,
+                                 const struct kc_gpu_ask_options **device, struct kc_error *err);
 
 /* "cpu", "cuda:N" or "cuda:N,M,...". */
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);

@@ -147,8 +147,8 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "of several devices. The output is the same. Several devices count together if " \
                "they are listed, as in cuda:0,1; the first one reads and writes. auto counts on " \
                "one CUDA device if there is one; it merges on a device if the files hold at " \
-               "least 14 million k-mers per thread; for remove and query, it means cpu. A k " \
-               "above 128 is always left to the CPU; for query, one above 64. With several " \
+               "least 14 million k-mers per thread; for all others, it means cpu. A k " \
+               "above 128 is always left to the CPU; to look up, one above 64. With several " \
                "processes (mpirun, srun), cuda gives each process on a machine a device of its " \
                "own, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
@@ -167,6 +167,11 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "--tmp. Default: 9/10 of what is free on the device.", \
                .argument = "SIZE", .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
+/* What command lines say of a struct device_asks. */
+#define OPTIONS_ASK(field) \
+        OPTION_DEVICE(field + offsetof(struct device_asks, device)), \
+                OPTION_MAP(field + offsetof(struct device_asks, map)), \
+                OPTION_GPU_MEMORY(field + offsetof(struct device_asks, gpu_memory_nbytes))
 #define OPTION_GPU_BATCH(field) \
         OPTION(NUMBER, "gpu-batch", field, "Most k-mers that are worked on at a time, for tests.", \
                .argument = "N", .min = OPTION_MIN_GPU_BATCH, .max = UINT64_C(1) << 31, \

@@ -387,6 +387,7 @@ static enum kc_status profile_input(struct profiling *p, size_t i,
                                                 .min_count = request->min_count,
                                                 .max_count = request->max_count,
                                                 .wants_counts = true,
+                                                .device = request->device,
                                                 .job = request->job };
         const struct asking_input input = { .paths = { request->inputs->names[i] },
                                             .accepted =

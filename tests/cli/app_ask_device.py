@@ -1,7 +1,7 @@
 """
-What `kcount query -f` prints if a device answers: the same as the CPU, with every map.
+What query, profile and filter print if a device answers: the same as the CPU, with every map.
 
-    app_query_device.py KCOUNT SOURCE
+    app_ask_device.py KCOUNT SOURCE
 """
 import random
 import sys
@@ -60,6 +60,23 @@ def test_maps():
                 expect(got == want, True, f"the same with {name}, k = {k}")
 
 
+def test_commands():
+    """profile and filter, with several runs and files."""
+    s = Session()
+    make_files(s)
+    s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
+    s.kcount("add", "a.kc", "reads.fa", "--device", "cpu")
+    for command in (("profile", "a.kc", "reads.fa", "a.fa"),
+                    ("profile", "a.kc", "reads.fa", "--positions", "--format", "bedgraph"),
+                    ("filter", "a.kc", "reads.fa", "--min", 3, "--at-least", "50%", "-o", "-"),
+                    ("filter", "a.kc", "reads.fa", "--min", 3, "--trim", "-o", "-")):
+        want = s.kcount(*command, "--device", "cpu")
+        expect(want.count("\n") > 10, True, "lines are printed")
+        for name in MAPS:
+            got = s.kcount(*command, "--device", "cuda", "--map", name, "-t", 2)
+            expect(got == want, True, f"the same with {name}")
+
+
 def test_limits():
     """A map that does not hold k is refused; without a map, the CPU takes over."""
     s = Session()
@@ -91,4 +108,4 @@ def test_usage():
 
 
 need_device()
-main([test_maps, test_limits, test_usage])
+main([test_maps, test_commands, test_limits, test_usage])
