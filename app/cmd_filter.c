@@ -46,9 +46,9 @@ struct filter {
         struct paths_made made;
         struct outputs outputs;
         struct filtering filtering;
-        uint64_t asking_nbytes; /* memory for that */
+        uint64_t asking_nbytes; /* memory for asking_run */
         struct kc_gpu_ask_options device_options;
-        const struct kc_gpu_ask_options *device; /* that answers; NULL: the CPU */
+        const struct kc_gpu_ask_options *device; /* looks k-mers up; NULL: the CPU */
 };
 
 /* ---- the rules ---- */
@@ -121,7 +121,7 @@ static enum kc_status check_inputs(const struct filter *f, struct kc_error *err)
         return KC_OK;
 }
 
-/* Standard output takes one thing. */
+/* Only one thing can be printed on standard output. */
 static enum kc_status check_standard_output(const struct filter *f, struct kc_error *err)
 {
         const struct filter_settings *s = f->settings;
@@ -351,55 +351,58 @@ out:
 
 static const struct option_spec filter_options[] = {
         OPTION(OUTPUTS, "output", FIELD(output),
-               "Write the reads that are kept to FILE. - is standard output. Names that end in "
-               ".gz are compressed as BGZF (level 1), those that end in .zst with zstd. With two "
-               "inputs, give -o twice; or once, and the outputs are FILE_1 and FILE_2, with the "
-               "endings of FILE or else of the inputs. Files appear when they are complete.",
+               "Write the reads that are kept to FILE. - is standard output. They are compressed "
+               "as BGZF (level 1) if the name ends in .gz, and with zstd if it ends in .zst. With "
+               "two inputs, give -o twice; or give it once, for FILE_1 and FILE_2 with the "
+               "endings of FILE or, if it has none, of the inputs. Files appear when they are "
+               "complete.",
                .letter = 'o', .argument = "FILE"),
         OPTION(TEXT, "at-least", FIELD(at_least),
-               "Keep reads with N k-mers in range, or P% of theirs. Or with more than that; P may "
-               "have decimals. A read without any k-mer never passes.",
+               "Keep reads with at least N k-mers in range, or P%. P% is a share of the read's "
+               "k-mers (see --denominator), and may have decimals. A read without any k-mer never "
+               "passes.",
                .argument = "N|P%", .preset = "1"),
-        OPTION(TEXT, "at-most", FIELD(at_most), "Keep reads with at most so many in range.",
+        OPTION(TEXT, "at-most", FIELD(at_most), "Keep reads with at most N k-mers in range, or P%.",
                .argument = "N|P%"),
         OPTION(NUMBER, "min", FIELD(min_count),
                "A k-mer is in range if its count is at least N. The count of a k-mer that the "
                "file lacks is 0.",
                .argument = "N", .max = UINT32_MAX, .preset = "1"),
-        OPTION(NUMBER, "max", FIELD(max_count), "It is in range if its count is at most N.",
+        OPTION(NUMBER, "max", FIELD(max_count), "A k-mer is in range if its count is at most N.",
                .argument = "N", .max = UINT32_MAX, .preset = "4294967295"),
         OPTION(TEXT, "denominator", FIELD(denominator),
                "What P% is a share of: valid or all k-mers. valid leaves out those that contain "
-               "other letters than A, C, G, T and U, and compares exactly. all is the rule of "
-               "kmc_tools: the share of length - k + 1, rounded down.",
+               "letters other than A, C, G, T and U, and compares exactly. all is the rule of "
+               "kmc_tools: P% of length - k + 1, rounded down.",
                .argument = "D", .words = "valid all", .preset = "valid"),
         OPTION(FLAG, "drop", FIELD(drop), "Drop the reads that pass, and keep all others."),
         OPTION(TEXT, "pairs", FIELD(pairs),
-               "A pair passes if any or both mates do, or pooled. With pooled, the k-mers of both "
-               "mates are judged together. Both mates are kept, or neither.",
+               "Which mates of a pair must pass: any, both or pooled. With pooled, the k-mers of "
+               "both mates are judged together. Both mates are kept, or neither.",
                .argument = "RULE", .words = "any both pooled", .preset = "any"),
         OPTION(FLAG, "interleaved", FIELD(interleaved),
-               "Mates follow each other in the only input. So they do in the output."),
+               "Mates follow each other in the only input. They do so in the output, too."),
         OPTION(FLAG, "trim", FIELD(trim),
                "Cut reads before the first k-mer out of range. What is left ends with the last "
                "base of the k-mer before it, and is judged by --at-least and --at-most. A read "
                "whose first k-mer is out of range is dropped, and so is its mate. Dropped reads "
                "are not cut."),
         OPTION(OUTPUTS, "rest", FIELD(rest),
-               "Where to write all other reads. As for -o: plain, .gz or .zst; twice, or FILE_1 "
-               "and FILE_2.",
+               "Write all other reads to FILE. As for -o, its name may end in .gz or .zst, and "
+               "two inputs need two files.",
                .argument = "FILE"),
         OPTION(OUTPUT, "names", FIELD(names),
-               "Write the names of the reads that are kept. They end at the first blank. A pair "
-               "has one name, without /1.",
+               "Write the names of the reads that are kept to FILE. A name ends at its first "
+               "blank. A pair has one name, without /1.",
                .argument = "FILE"),
         OPTION(OUTPUT, "table", FIELD(table),
-               "Write a line for each read, kept or not. After a header: name, valid k-mers, "
-               "k-mers in range, and the smallest count, the largest, and the sum of counts; with "
-               "tabs between them. With --trim, of the whole read.",
+               "Write a table of all reads, kept or not, to FILE. It has a header, and columns "
+               "separated by tabs: name, valid k-mers, k-mers in range, and the smallest count, "
+               "the largest, and the sum of the counts. With --trim, they are those of the whole "
+               "read.",
                .argument = "FILE"),
         OPTION(FLAG, "count", FIELD(count),
-               "Print the numbers of reads that are kept and of all. Then -o may be left out."),
+               "Print how many reads are kept, and of how many. -o may then be left out."),
         OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MEMORY(FIELD(memory_nbytes)),
         OPTIONS_ASK(FIELD(asks)),
@@ -416,12 +419,12 @@ const struct command command_filter = {
         .group = COMMAND_LOOKS,
         .summary = "Keep the reads whose k-mers have counts in a range",
         .description =
-                "Reads are FASTQ or FASTA, which may be compressed with gzip, BGZF or zstd; - is "
-                "standard input. They come out in their order, and their names, qualities and line "
-                "breaks stay as they are.\n\n"
-                "A read passes if the number of its k-mers in range, those with a count from --min "
-                "to --max, is at least --at-least and at most --at-most. In shares, whole numbers "
-                "are compared: with 50%, 2 x found >= valid.\n\n"
+                "Reads are FASTQ or FASTA, which may be compressed with gzip, BGZF, zstd, bzip2 "
+                "or xz; - is standard input. They come out in their order, and their names, "
+                "qualities and line breaks stay as they are.\n\n"
+                "A read passes if the number of its k-mers in range, those with a count from "
+                "--min to --max, is at least --at-least and at most --at-most. Shares are "
+                "compared exactly, in whole numbers: 50% means 2 x found >= valid.\n\n"
                 "Mates are read from two files in step, or from one with --interleaved. Their "
                 "names must be the same up to the first blank and to /1 or /2.",
         .examples = "  kcount filter host.kc reads_1.fq.gz reads_2.fq.gz --drop -o clean\n",

@@ -336,15 +336,15 @@ static const struct option_spec profile_options[] = {
         OPTION(FLAG, "total", FIELD(total), "Print one line for all input, not one per sequence."),
         OPTION(FLAG, "positions", FIELD(positions),
                "Print the count at each position instead. A position is that of the first base of "
-               "a k-mer; the last k-mer of a run reaches k - 1 bases further. Positions without a "
-               "k-mer, because of N or at the end, are left out."),
+               "a k-mer; the last k-mer of a run reaches k - 1 bases further. Positions where no "
+               "k-mer begins, at the end or because of N, are left out."),
         OPTION(TEXT, "format", FIELD(format),
-               "Format of positions: tsv (default), bedgraph, wig, bed. tsv has the "
-               "name, the position from 0, and the count. bedgraph has a line for each run of "
-               "positions with the same count: name, start, end (from 0, without the end), count. "
-               "wig is variableStep, whose positions begin at 1. bed has a line for each run of "
+               "Format of positions: tsv (default), bedgraph, wig, bed. tsv has the name, the "
+               "position from 0, and the count. bedgraph has a line for each run of positions "
+               "with the same count: name, start, end (from 0, without the end), count. wig is "
+               "variableStep, whose positions begin at 1. bed has a line for each run of "
                "positions that are absent, unique or repeated, with this word in column 4; see "
-               "--unique-min. None has a track line.",
+               "--unique-min. No format has a track line.",
                .argument = "FORMAT", .words = "tsv bedgraph wig bed"),
         OPTION(NUMBER, "unique-min", FIELD(unique_min),
                "Smallest count that bed calls unique. Lower ones are absent.", .argument = "N",
@@ -371,26 +371,25 @@ const struct command command_profile = {
         .group = COMMAND_LOOKS,
         .summary = "Print the counts along reads or contigs",
         .description =
-                "A table with a header line and a line per sequence, in the order of the input. "
-                "Its columns are separated by tabs:\n\n"
+                "Prints a table with a header line and a line for each sequence, in the order of "
+                "the input. Its columns are separated by tabs:\n\n"
                 "name: the header up to its first blank, or * if that is empty; control "
-                "characters and bytes that are not UTF-8 are written as \\x1b. length: letters. "
-                "windows: places with k bases, where a k-mer begins; k-mers with other letters "
-                "than A, C, G, T and U, such as N, are none. found: windows whose count in DB.kc "
-                "is from --min to --max, so by default those that DB.kc has. share: found divided "
+                "characters and bytes that are not UTF-8 are written like \\x1b. length: letters. "
+                "windows: places where a k-mer begins; k-mers with letters other than A, C, G, T "
+                "and U, such as N, are left out. found: windows whose count in DB.kc is from "
+                "--min to --max, so by default those whose k-mer DB.kc has. share: found divided "
                 "by windows, with six decimals. min, q1, median, q3, max, mean: of the counts of "
                 "all windows, 0 for absent k-mers. Quartiles are exact, and interpolated as R and "
                 "NumPy do by default; the mean has three decimals. A sequence without windows has "
                 "NA in the last seven columns.\n\n"
                 "FILE is what 'kcount count' reads: FASTQ, FASTA, SAM, BAM or CRAM, compressed or "
-                "not; - is standard input, and @LIST a file that names one input per line. Of "
-                "alignments, secondary and supplementary ones are left out, and reads are taken "
-                "as they were sequenced. Unless DB.kc was counted with --stranded, a k-mer and "
+                "not; - is standard input, and @LIST a file that names one input per line. "
+                "Secondary and supplementary alignments are left out, and the others are taken as "
+                "the reads were sequenced. Unless DB.kc was counted with --stranded, a k-mer and "
                 "its reverse complement have the same count. k-mers that --min or --max dropped "
                 "when DB.kc was made count as absent; a warning says so.\n\n"
-                "With --json, the table is an array in one JSON object on standard output, "
-                "together with the total; with -o, too, the file has the table, and the JSON only "
-                "the total.",
+                "With --json, the table and the total are printed as one JSON object on standard "
+                "output. With -o as well, the file has the table, and the JSON only the total.",
         .examples = "  kcount profile reads.kc contigs.fa > contigs.tsv\n"
                     "  kcount profile reads.kc assembly.fa --total\n"
                     "  kcount profile reads.kc contigs.fa --positions --format wig -o counts.wig\n",

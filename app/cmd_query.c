@@ -110,7 +110,7 @@ static uint64_t count_skipped(const char *bases, size_t n)
         return nskipped;
 }
 
-/* Another record of the file has the read of a secondary alignment, so it counts once. */
+/* Secondary and supplementary alignments repeat the reads of other records. */
 static bool is_repeated(const struct kc_seq_record *record)
 {
         return record->flags & KC_RECORD_REPEATED;
@@ -145,7 +145,7 @@ static void tally(const struct query *q, struct query_lines *lines, const struct
         }
 }
 
-/* Each window is in one piece of its record, so pieces are like records here. */
+/* Each window is in one piece of its record, so pieces can be treated as records here. */
 static enum kc_status format_block(void *ctx, int worker, const struct asked *block,
                                    struct kc_error *err)
 {
@@ -382,7 +382,7 @@ static const struct option_spec query_options[] = {
         OPTION_THREADS(FIELD(nthreads)),
         OPTION(SIZE, "memory", FIELD(memory_nbytes),
                "Hard limit on memory, at least 256M; default: 3/4 of free memory. With little "
-               "memory, the table is read several times, and fewer threads run than -t allows.",
+               "memory, FILE.kc is read several times, and fewer threads run than -t allows.",
                .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
         OPTIONS_ASK(FIELD(asks)),
         OPTION_QUIET(FIELD(quiet)),

@@ -1,6 +1,6 @@
 /*
  * The asker that answers on a CUDA device: the counts are loaded into a map in its memory, and
- * k-mers of sequences are looked up there. As gpu/gpu.h, it exposes no CUDA types and no C++, and
+ * k-mers of sequences are looked up there. Like gpu/gpu.h, it exposes no CUDA types and no C++, and
  * builds without CUDA use it too (gpu/no_cuda.c).
  */
 #ifndef KC_GPU_ASK_H
@@ -46,11 +46,11 @@ struct kc_gpu_ask_options {
 };
 
 /*
- * Open a device, load the k-mers of a table, and make an asker for them. It answers with the calls
- * of its own threads: each packs bases into pinned memory, and looks a batch up when it is full,
+ * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
+ * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
  * while other threads pack.
  *   asker   out: to be closed, unless this fails
- *   source  the table; only used until this returns, by setup->nthreads threads and the caller's
+ *   source  the table; only used until this returns, by setup->nthreads threads and the calling one
  *   totals  out: what the joins of its runs have found
  * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if the table does not
  * fit on the device; KC_ENODEVICE; KC_EDEVICE; or what the source returns.

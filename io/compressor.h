@@ -1,10 +1,10 @@
 /*
- * Compressing a text, which comes bit by bit, with several threads: the door to io/compress.
+ * Compressing a text, which comes part by part, with several threads: the door to io/compress.
  *
  * The text is cut into blocks of a fixed size, wherever its parts begin and end, so the result
- * depends on the text alone. There are no threads for it: those that make the text put it, one
- * after the other, and help to compress what waits. A block that is compressed is written as soon
- * as all blocks before it are.
+ * depends on the text alone. It starts no threads: those that make the text put it, one after the
+ * other, and help to compress what waits. A block that is compressed is written as soon as all
+ * blocks before it are.
  */
 #ifndef KC_IO_COMPRESSOR_H
 #define KC_IO_COMPRESSOR_H

@@ -22,15 +22,15 @@ struct kc_reader_bound {
         unsigned factor;
 };
 
-/* What of the reads is taken; all zeros: everything. */
+/* Which alignments, and which letters of reads, are taken; all zeros: everything. */
 struct kc_selection {
-        uint32_t nskip; /* letters at the beginning of each read, as sequenced, are left out */
-        /* Of alignments: those that have all of these SAM flags, and those that have none. */
+        uint32_t nskip; /* so many letters at the beginning of a read, as sequenced, are left out */
+        /* An alignment is taken if it has all SAM flags of the first, and none of the second. */
         uint16_t required, excluded;
 };
 
-/* The SAM flags of secondary and supplementary alignments, which are never taken: other records
- * have their reads, too. */
+/* The SAM flags of secondary and supplementary alignments, which are never taken, because other
+ * records have the same reads. */
 enum { KC_FLAGS_REPEATED = 0x900 };
 
 /* Parse a decimal, octal or hexadecimal number, or names as in DUP,QCFAIL. False: it is neither. */

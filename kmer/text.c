@@ -53,7 +53,7 @@ char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text)
         return text;
 }
 
-/* Copies as many bytes for every count, which takes less than a copy of the right length. */
+/* Copies the same number of bytes for every count, which is faster than to copy what is needed. */
 static inline char *put_count(uint32_t count, char *text)
 {
         if (count < 100) {

@@ -21,13 +21,13 @@
 #include <stdlib.h>
 
 enum {
-        RECORD_NBYTES = 4,    /* that records take for each base, about, with names and qualities */
-        TABLE_FRACTION = 800, /* to look up so much of a table takes as long as to read it */
+        RECORD_NBYTES = 4,    /* estimate for each base of a record, with name and qualities */
+        TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
         MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
         AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
 };
 
-/* Bytes that an asker takes for a k-mer, about: with its place and its count. */
+/* About how many bytes an asker takes for a k-mer, its place and its count. */
 static uint64_t kmer_nbytes(int k)
 {
         return 8 * (uint64_t)kc_kmer_nwords(k) + 2;
@@ -103,7 +103,7 @@ out:
         return status;
 }
 
-/* Get the next block, and keep it for the worker. *block: NULL: there is none in this round. */
+/* Get the next block, and keep it for the worker. *block is NULL if this round has no more. */
 static enum kc_status read_block(struct asking *a, int worker, struct asking_block **block,
                                  struct kc_error *err)
 {
@@ -211,7 +211,7 @@ out:
         return status;
 }
 
-/* Read blocks, one for each worker in turn, until they have at least that many bases, or the input
+/* Read blocks, one for each worker in turn, until they have at least `most` bases, or the input
  * ends. */
 static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
                                  struct kc_error *err)
@@ -234,8 +234,8 @@ out:
         return status;
 }
 
-/* How many k-mers are sooner looked up one by one than by an asker that reads the whole table; no
- * more than a small part of its memory holds. */
+/* Up to how many k-mers it is faster to look up one by one than to read the whole table; no more
+ * than fit into a small part of the memory. */
 static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
 {
         const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);

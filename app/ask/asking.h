@@ -1,6 +1,6 @@
 /*
- * Asking for the k-mers of whole files: records go in, answers come out in the order of the file.
- * For query, profile and filter, which differ in what they do with the answers.
+ * Looking up the k-mers of whole files: records go in, and answers come out in the order of the
+ * file. For query, profile and filter, which differ in what they do with the answers.
  */
 #ifndef APP_ASK_ASKING_H
 #define APP_ASK_ASKING_H
@@ -21,12 +21,12 @@ struct asking_options {
         uint64_t memory_nbytes;        /* for everything that is held */
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
-        const struct kc_gpu_ask_options *device; /* that answers, unless k-mers are few; NULL: the
-                                                    CPU does */
+        const struct kc_gpu_ask_options *device; /* answers, unless k-mers are few; NULL: the CPU
+                                                    does */
         struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
 };
 
-/* A block of records with their answers. Of pairs, each mate has its own. */
+/* A block of records, or of pairs, with their answers: each mate has its own. */
 struct asked {
         uint64_t number;                        /* 0, 1, ... in the order of the file */
         const struct kc_record_batch *batch;    /* NULL with pairs */
@@ -36,8 +36,8 @@ struct asked {
 
 /*
  * What is done with the answers. Of the records in a block, only the first and the last can be
- * pieces (io/records.h); those are for write, which knows the pieces before them, and all others
- * for format.
+ * pieces (io/records.h); those are left to write, which has seen the pieces before them; format
+ * does all others.
  */
 struct asking_consumer {
         void *ctx;

@@ -8,8 +8,8 @@ enum {
         CHUNK_NBYTES = 512 << 10,
         MIN_CHUNK_NBYTES = 16 << 10,
         MAX_RECORD_NBYTES = 16 << 20,
-        BATCH_UNITS = 5,     /* a batch takes at most so many times a chunk and a record... */
-        STREAM_UNITS = 4,    /* ...and the stream takes so many more (io/records.h) */
+        BATCH_UNITS = 5,     /* a batch takes at most so many chunks and records... */
+        STREAM_UNITS = 4,    /* ...and the stream so many more (io/records.h) */
         CHUNKS_A_THREAD = 4, /* of a small file, so that all threads have work */
 };
 
@@ -24,8 +24,8 @@ static uint64_t file_nbytes(const char *path)
         return (uint64_t)found.st_size;
 }
 
-/* A batch may need BATCH_UNITS * (chunk + record_max) bytes, but hardly ever does. Each thread can
- * read one at a time in half of the bound; the other half is for those that are held. */
+/* A batch may need BATCH_UNITS * (chunk + record_max) bytes, but hardly ever does. Half of the
+ * bound lets each thread read one batch at a time; the other half is for batches that are held. */
 static void set_sizes(struct kc_records_options *options, const struct asking_input *input,
                       uint64_t nbytes)
 {
@@ -99,8 +99,8 @@ void asking_blocks_close(struct asking_blocks *b)
 
 /* ---- next ---- */
 
-/* Take a block from the pool, or make one if there is room; until it is filled, it is taken to need
- * a chunk. *block: NULL: there is no room. */
+/* Take a block from the pool, or make one if there is room; until it is filled, it counts as a
+ * chunk. *block is NULL if there is no room. */
 static enum kc_status take_block(struct asking_blocks *b, struct asking_block **block,
                                  struct kc_error *err)
 {
@@ -123,7 +123,7 @@ static enum kc_status take_block(struct asking_blocks *b, struct asking_block **
         return status;
 }
 
-/* A batch of records counts for the first pairs that come from it. */
+/* Blocks of pairs may share a batch of records, which counts with the first of them. */
 static uint64_t measure_pairs(struct asking_block *block)
 {
         const struct kc_mate_batch *pairs = &block->pairs;

@@ -11,8 +11,8 @@
 struct asking_block {
         struct kc_record_batch batch; /* unless there are pairs */
         struct kc_mate_batch pairs;
-        uint64_t input_nbytes; /* bytes of the files that it is the first to need */
-        uint64_t nbytes;       /* memory that it is the first to need */
+        uint64_t input_nbytes; /* bytes of the files, unless counted with an earlier block */
+        uint64_t nbytes;       /* memory, unless counted with an earlier block */
         struct asking_block *next;
 };
 
@@ -33,8 +33,8 @@ struct asking_blocks {
  * Open the input for nthreads threads. Fails like kc_records_open and kc_mates_open. Close the
  * blocks in any case.
  *   overlap  bases that pieces of a sequence share
- *   nbytes   bound on the memory of all blocks, which is exceeded only if less than what each
- *            thread reads at a time
+ *   nbytes   bound on the memory of all blocks, which is exceeded only if it is less than what
+ *            the threads need to read one batch each
  */
 enum kc_status asking_blocks_open(struct asking_blocks *blocks, const struct asking_input *input,
                                   int overlap, int nthreads, uint64_t nbytes, struct kc_error *err);
@@ -59,7 +59,8 @@ static inline size_t asking_block_nsequences(const struct asking_block *block)
         return block->batch.n + 2 * block->pairs.n;
 }
 
-/* Sequence i of them: of pairs, the first mates come first. *bytes: where its places are. */
+/* Sequence i of the block: all first mates come before all second ones. *bytes: what the places in
+ * the record refer to. */
 static inline const struct kc_seq_record *asking_block_record(const struct asking_block *block,
                                                               size_t i, const char **bytes)
 {

@@ -8,7 +8,7 @@ struct opening {
         const struct kc_ask_setup *setup;
 };
 
-/* In place of a join that writes its run: the run goes to the device's map. */
+/* Takes the place of a join that writes its run: here the run goes to the device's map. */
 static enum kc_status load(void *ctx, const struct kc_join_source *source,
                            const struct kc_run_sink *sink, struct kc_join_totals *totals,
                            struct kc_error *err)

@@ -21,7 +21,7 @@ struct looked_up {
         uint64_t nbytes;
 };
 
-/* A thread's. */
+/* What a thread keeps. */
 struct thread_lookups {
         struct kc_lookup *lookup;
         struct looked_up *first, **end; /* added and not yet taken */
@@ -63,7 +63,7 @@ static enum kc_status reserve_kmers(struct thread_lookups *l, size_t nwords, siz
         return l->cap == n ? KC_OK : no_memory(err);
 }
 
-/* Count the window that begins at this base as the next one of the sequence's. */
+/* Add the window that begins at this base, the sequence's next one, to its stretches. */
 static enum kc_status extend_stretch(struct thread_lookups *l, struct looked_up_sequence *sequence,
                                      uint32_t begin, struct kc_error *err)
 {
@@ -173,7 +173,7 @@ static struct looked_up *make_block(size_t nsequences)
         return NULL;
 }
 
-/* The thread's scratch becomes the block's. */
+/* Fill the block with what the thread has gathered, and look its k-mers up. */
 static enum kc_status fill_block(const struct lookup_asker *a, struct thread_lookups *l,
                                  struct looked_up *block, struct kc_error *err)
 {

@@ -63,16 +63,16 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
 
-/* What the user chose of where k-mers are looked up. */
+/* Where the user wants k-mers to be looked up. */
 struct device_asks {
         const char *device, *map; /* map NULL: not given */
         uint64_t gpu_memory_nbytes;
 };
 
 /*
- * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If k is
- * too large for a device, which the user asked for without a map, prints a line on stderr. Does not
- * access a device. KC_EUSAGE, also for a map that does not hold this k.
+ * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If the
+ * user names a device but no map, and k is too large for devices, chooses the CPU and prints a line
+ * on stderr. Does not access a device. KC_EUSAGE, also for a map that does not hold this k.
  *   device  out: what to ask with; NULL: the CPU. Points to *options
  */
 enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,

@@ -21,8 +21,8 @@
  */
 char *message_format(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* Write n bytes as an argument is shown, where there is room for message_shown_nbytes(n). Returns
- * their end. */
+/* Write n bytes as messages show an argument, to a place with room for message_shown_nbytes(n).
+ * Returns the end of the text. */
 static inline size_t message_shown_nbytes(size_t n)
 {
         return 4 * n + 1; /* "\xff", and a NUL after the last one */

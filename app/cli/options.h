@@ -143,21 +143,21 @@ extern const struct option_spec general_options[];
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field) \
         OPTION(TEXT, "device", field, \
-               "Where to count, merge or look many k-mers up: auto, cpu, cuda, or cuda:N for one " \
-               "of several devices. The output is the same. Several devices count together if " \
-               "they are listed, as in cuda:0,1; the first one reads and writes. auto counts on " \
-               "one CUDA device if there is one; it merges on a device if the files hold at " \
-               "least 14 million k-mers per thread; for all others, it means cpu. A k " \
-               "above 128 is always left to the CPU; to look up, one above 64. With several " \
-               "processes (mpirun, srun), cuda gives each process on a machine a device of its " \
-               "own, and auto means cpu.", \
+               "Where to count, merge or look up many k-mers: auto, cpu, cuda, or cuda:N for " \
+               "one of several devices. The output is the same. Several devices count together " \
+               "if they are listed, as in cuda:0,1; the first one reads and writes. auto counts " \
+               "on one CUDA device if there is one; it merges on a device if the files hold at " \
+               "least 14 million k-mers per thread; for all other commands, it means cpu. The " \
+               "CPU always does the work if k is above 128, or, for looking up, above 64. With " \
+               "several processes (mpirun, srun), cuda gives each process on a machine a device " \
+               "of its own, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
 #define OPTION_MAP(field) \
         OPTION(TEXT, "map", field, \
-               "The map in a CUDA device's memory for look-ups: warpdrive or lsm, for k up to " \
-               "64, slab or linear, for k up to 32. The output is the same. " \
-               "Default: warpdrive.", \
+               "Which map in a CUDA device's memory holds the k-mers: warpdrive or lsm, for k " \
+               "up to 64; slab or linear, for k up to 32. The output is the same. Default: " \
+               "warpdrive.", \
                .argument = "NAME", .words = "warpdrive slab linear lsm", .group = OPTION_DEVICES, \
                .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_MEMORY(field) \
@@ -167,7 +167,7 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "--tmp. Default: 9/10 of what is free on the device.", \
                .argument = "SIZE", .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
-/* What command lines say of a struct device_asks. */
+/* The options that fill a struct device_asks. */
 #define OPTIONS_ASK(field) \
         OPTION_DEVICE(field + offsetof(struct device_asks, device)), \
                 OPTION_MAP(field + offsetof(struct device_asks, map)), \

@@ -61,7 +61,8 @@ enum kc_status writing_run(struct writing *writing, const struct writing_work *w
 
 /*
  * Do the work, which fills a text file; it appears when it is complete, and on failure nothing of
- * it remains. A device or pipe is written in place, and ends the process if nobody reads it.
+ * it remains. A device or pipe is written in place, and if nobody reads it, the process ends by
+ * SIGPIPE.
  *   file     what the work writes to
  *   replace  an existing file may be replaced
  * Otherwise as writing_run and text_out_open.

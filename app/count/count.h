@@ -89,20 +89,21 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
                        .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
                 OPTION(NUMBER, "skip", COUNT_FIELD(nskip), \
-                       "Leave out the first N bases of each read. They may be a UMI or a primer. " \
-                       "An alignment is taken as it was sequenced, so its last bases are " \
-                       "left out if it is reversed. The host reads, whatever --reader is.", \
+                       "Leave out the first N bases of each read, such as a UMI or a primer. " \
+                       "Alignments are taken as they were sequenced: if one is reversed, its " \
+                       "last bases are left out. The host then reads the input, whatever " \
+                       "--reader says.", \
                        .argument = "N", .max = UINT32_MAX, .preset = "0", .group = OPTION_SHARED), \
                 OPTION(TEXT, "require-flags", COUNT_FIELD(require_flags), \
-                       "Of SAM, BAM and CRAM: count only alignments that have all of these " \
-                       "flags, a number or names as in PAIRED,READ1. As 'samtools view -f', but " \
-                       "secondary and supplementary alignments are never counted. The host " \
-                       "reads, whatever --reader is.", \
+                       "Of SAM, BAM and CRAM, count only alignments that have all of these " \
+                       "flags, given as a number or as names such as PAIRED,READ1. Like " \
+                       "'samtools view -f', but secondary and supplementary alignments are " \
+                       "never counted. The host then reads the input, whatever --reader says.", \
                        .argument = "FLAGS", .group = OPTION_COMMON), \
                 OPTION(TEXT, "exclude-flags", COUNT_FIELD(exclude_flags), \
-                       "Of SAM, BAM and CRAM: count no alignment that has any of these flags, " \
-                       "a number or names as in DUP,QCFAIL. As 'samtools view -F'. The host " \
-                       "reads, whatever --reader is.", \
+                       "Of SAM, BAM and CRAM, count no alignment that has any of these flags, " \
+                       "given as a number or as names such as DUP,QCFAIL. Like 'samtools view " \
+                       "-F'. The host then reads the input, whatever --reader says.", \
                        .argument = "FLAGS", .group = OPTION_COMMON), \
                 OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
                        "Skip files of 0 bytes, with a warning for each. Default: they are " \

@@ -26,7 +26,7 @@ struct read {
         const char *bytes;
         struct kc_ask_summary summary; /* of what stays */
         const struct kc_ask_summary *asked;
-        uint64_t nbases, nstay; /* bases of the read; of these stay */
+        uint64_t nbases, nstay; /* bases of the read, and how many stay */
 };
 
 static struct read read_of(const struct filtering *f, const struct kc_record_batch *batch, size_t i,
@@ -90,7 +90,7 @@ static void clear(struct filtering_notes *notes)
         notes->nreads = notes->nkept = 0;
 }
 
-/* In the turn of write: write the notes, and forget them. */
+/* Called by write only: write the notes, and forget them. */
 static enum kc_status put_notes(struct filtering *f, int worker, struct filtering_notes *notes,
                                 struct kc_error *err)
 {
@@ -109,7 +109,7 @@ out:
 
 /* ---- whole records: format ---- */
 
-/* Add a text, which may be the next one of the last segment. */
+/* Add a text, which may continue the last segment. */
 static enum kc_status add_text(struct filtering_worker *w, const char *text, size_t nbytes,
                                unsigned output, struct kc_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Reads go in, and those that a judge keeps come out: what is done with the answers for filter.
+ * What filter does with the answers: reads go in, and those that a judge keeps come out.
  */
 #ifndef APP_FILTER_FILTERING_H
 #define APP_FILTER_FILTERING_H
@@ -28,10 +28,10 @@ struct filtering {
         struct outputs *outputs;
         struct held held; /* of a record in pieces */
 
-        /* By filtering_open. */
+        /* Set by filtering_open. */
         struct filtering_worker *workers; /* [nthreads] */
 
-        /* In the turn of write. */
+        /* Used by write only, so by one thread at a time. */
         uint64_t nreads, nkept;
         struct kc_ask_summary pieces; /* of the record whose text is held */
         bool is_fastq;                /* that record */

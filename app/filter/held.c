@@ -51,7 +51,8 @@ out:
         return status;
 }
 
-/* What is in the file comes first; the memory serves to read it, so it goes to the file, too. */
+/* The text in the file comes first, and the memory is needed to read it: so the text in memory goes
+ * to the end of the file. */
 static enum kc_status release_file(struct held *held, filter_take *take, void *ctx,
                                    struct kc_error *err)
 {

@@ -6,7 +6,7 @@
 
 enum { NDECIMALS = 4 }; /* JUDGE_WHOLE has 100 x 10^4 */
 
-/* Percents with up to NDECIMALS decimals, in units of the last of these. */
+/* Parse a percentage with up to NDECIMALS decimals, in units of the last one. */
 static bool parse_share(const char *text, size_t n, uint64_t *value)
 {
         int ndecimals = 0;
@@ -44,7 +44,7 @@ bool judge_is_empty(const struct judge *judge)
                judge->at_least.value > judge->at_most.value;
 }
 
-/* part x JUDGE_WHOLE <=> share x whole, without overflow. Returns -1, 0 or 1. */
+/* Compare part x JUDGE_WHOLE with share x whole, without overflow. Returns -1, 0 or 1. */
 static int compare_share(uint64_t part, uint64_t share, uint64_t whole)
 {
         const unsigned __int128 left = (unsigned __int128)part * JUDGE_WHOLE;
@@ -52,7 +52,7 @@ static int compare_share(uint64_t part, uint64_t share, uint64_t whole)
         return left < right ? -1 : left > right;
 }
 
-/* The windows of all that the share makes, rounded down. */
+/* How many windows are this share of all windows, rounded down. */
 static uint64_t windows_of(uint64_t share, const struct kc_ask_summary *read)
 {
         return (uint64_t)((unsigned __int128)share * read->nwindows / JUDGE_WHOLE);

@@ -48,8 +48,8 @@ bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *fi
 
 /*
  * What remains of a read of nbases bases up to the last base before the first window that is not in
- * range: its number of bases, which is 0 if the first window is not. *read becomes the summary of
- * what remains, but for the counts, which are not needed any more.
+ * range. Returns the number of these bases, 0 if the first window is not in range. *read becomes
+ * the summary of what remains, except for its counts, which are not needed any more.
  */
 uint64_t judge_trim(struct kc_ask_summary *read, int k, uint64_t nbases);
 

@@ -1,6 +1,6 @@
 /*
- * The files that filter writes. They are compressed as their names say, and get their names
- * together or not at all.
+ * The files that filter writes. The endings of their names say how they are compressed. All of them
+ * get their names, or none does.
  */
 #ifndef APP_FILTER_OUTPUTS_H
 #define APP_FILTER_OUTPUTS_H
@@ -51,8 +51,8 @@ enum kc_status outputs_open(struct outputs *outputs, const struct outputs_settin
 /* Whether there is such an output. */
 bool outputs_has(const struct outputs *outputs, unsigned number);
 
-/* Append to an output, or to nothing if there is no such output; and compress what waits. Both as
- * in io/compressor.h: puts come one after the other. */
+/* put: append to an output, if there is such an output. help: compress what waits. Both as in
+ * io/compressor.h: puts come one after the other. */
 enum kc_status outputs_put(struct outputs *outputs, unsigned number, int thread, const char *text,
                            size_t nbytes, struct kc_error *err);
 enum kc_status outputs_help(struct outputs *outputs, int thread, struct kc_error *err);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The endings of the input, as those of an output: an input may be compressed in a way in which no
- * output can be. */
+/* The endings of the input, changed to .gz if the input is compressed in a way in which outputs are
+ * not. */
 static char *endings_of(const char *input)
 {
         const char *endings = output_endings(input);

@@ -1,5 +1,5 @@
 /*
- * What takes a text, part by part, in its order.
+ * A function that takes a text part by part, in order.
  */
 #ifndef APP_FILTER_TAKE_H
 #define APP_FILTER_TAKE_H

@@ -12,7 +12,7 @@ static bool is_space(char c)
         return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* A letter of a line of bases or qualities that stay. Returns whether it stays. */
+/* A letter of a line of bases, or of qualities, some of which stay. Returns whether it stays. */
 static bool step_letters(struct trim *t, char c, enum trim_place after)
 {
         if (t->nleft == 0 && !is_space(c)) {
@@ -34,7 +34,7 @@ static bool step_cut(struct trim *t, char c, enum trim_place after)
         return is_space(c);
 }
 
-/* The first letter of a line of the sequence may say that it is another line. */
+/* The first letter of a line may show that the line is not one of the sequence's. */
 static void begin_line(struct trim *t, char c)
 {
         const bool in_bases = t->place == TRIM_BASES || t->place == TRIM_DROPPED;

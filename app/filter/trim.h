@@ -16,8 +16,8 @@ struct trim {
         uint64_t nleft;  /* bases, or qualities, that are still to come of these */
         enum trim_place {
                 TRIM_NAME,
-                TRIM_BASES,     /* a line of them begins or goes on */
-                TRIM_CUT_BASES, /* behind the last base */
+                TRIM_BASES,     /* at the beginning of a line of bases, or in it */
+                TRIM_CUT_BASES, /* after the last base that stays, in the same line */
                 TRIM_DROPPED,   /* lines of bases that do not stay */
                 TRIM_PLUS,
                 TRIM_QUALITIES,
@@ -26,7 +26,7 @@ struct trim {
         } place;
         bool is_fastq;
         bool at_line; /* a line begins */
-        bool comment; /* in a line of FASTA that has none */
+        bool comment; /* in a comment line of FASTA, which has no bases */
 };
 
 /* nbases > 0: how many stay, fewer than the record has. */

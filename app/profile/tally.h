@@ -1,7 +1,7 @@
 /*
  * How often each count occurs among the windows of a sequence: an exact histogram, however long
- * the sequence is. It holds a counter for each small count, and entries for those that occur of the
- * others.
+ * the sequence is. It holds a counter for each small count, and an entry for each larger one that
+ * occurs.
  */
 #ifndef APP_PROFILE_TALLY_H
 #define APP_PROFILE_TALLY_H

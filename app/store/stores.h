@@ -22,7 +22,7 @@ enum kc_status stores_append(struct kc_store_writer **writer, const char *path, 
  * made: sums with its counts lack them. Returns whether it did. */
 bool stores_warn_filtered(const struct kc_store_info *info, const char *path);
 
-/* Likewise, where k-mers are looked up: those count as absent. */
+/* Likewise where k-mers are looked up: the warning says that the dropped ones count as absent. */
 void stores_warn_absent(const struct kc_store_info *info, const char *path);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * bench_ask: k-mers that the host's asker answers for each second of CPU time (cpu/ask/ask.h).
+ * bench_ask: how many k-mers the host's asker answers per second of CPU time (cpu/ask/ask.h).
  *
  *      bench_ask TABLE.kc SEQUENCES THREADS MEBIBYTES
  *
  * SEQUENCES has one sequence on each line and is read into memory first. Everything else counts,
  * from opening the table to the summary of the last sequence. Prints a line for each stage: its
- * seconds, its seconds of CPU, and those in ns for each k-mer; then the totals, to be compared with
- * those of other programs.
+ * seconds, its seconds of CPU time, and the CPU time for each k-mer in ns; then the totals, to be
+ * compared with those of other programs.
  */
 #include "base/parallel.h"
 #include "cpu/ask/ask.h"
@@ -70,7 +70,7 @@ static void read_text(struct bench *b, const char *path)
         fclose(f);
 }
 
-/* Blocks as those of records: of about a mebibyte. */
+/* Blocks like those of records, of about a mebibyte. */
 static void cut_text(struct bench *b)
 {
         size_t nlines = 0, nbases = 0;

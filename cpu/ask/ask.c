@@ -11,9 +11,9 @@
 enum { TILE = 1024 }; /* k-mers made before they go to the lists */
 
 /*
- * What a thread keeps of each of its blocks, in two streams: the part of each k-mer; and of the
- * block a head and items, of which each sequence has one with its number of bases (begin) and of
- * stretches (n), and then its stretches.
+ * What a thread keeps of each of its blocks, in two streams. One has the part of each k-mer. The
+ * other has a head and then the items of each sequence: first one with the number of its bases
+ * (begin) and of its stretches (n), then its stretches.
  */
 struct block_head {
         uint64_t nitems, nkmers;

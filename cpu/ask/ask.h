@@ -22,12 +22,13 @@ struct kc_cpu_ask_tuning {
         uint32_t nparts;
         uint32_t chunk_nbytes; /* a power of two, 128 .. 4096 */
         uint32_t piece_nkmers; /* of the table, indexed at a time */
-        uint32_t group_nkmers; /* asked, answered at a time if there are several pieces */
+        uint32_t group_nkmers; /* asked k-mers that are answered together, if pieces are several */
 };
 
 /*
- * Open an asker; its close frees everything. The table must outlive it, and so must what tuning
- * points to during the call; NULL: choose all. KC_ENOMEM, and what the table's split returns.
+ * Open an asker; its close frees everything. table->ctx must outlive it; the structures themselves
+ * are needed only during this call. tuning NULL: choose everything. KC_ENOMEM, and what the table's
+ * split returns.
  */
 enum kc_status kc_cpu_ask_open(struct kc_asker *asker, const struct kc_ask_table *table,
                                const struct kc_ask_setup *setup,

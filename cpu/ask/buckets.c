@@ -8,7 +8,7 @@
 /* The hot loops are written once for any number of words and compiled for 1, 2 and n of them. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-enum { NLANES = KC_ASK_BUCKET_NKMERS, BUCKET_LOAD = 4 }; /* of 20 buckets, one is full */
+enum { NLANES = KC_ASK_BUCKET_NKMERS, BUCKET_LOAD = 4 }; /* one bucket in 20 is then full */
 
 ALWAYS_INLINE uint32_t bucket_of(const struct kc_ask_buckets *buckets, const uint64_t *kmer, int nw)
 {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KC_ASK_DIRECTORY_SPARE = 4 }; /* pairs after the last one that it sets */
+enum { KC_ASK_DIRECTORY_SPARE = 4 }; /* places after the last pair, which it fills */
 
 /* Zero-initialise; free begins. */
 struct kc_ask_directory {

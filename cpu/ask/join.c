@@ -103,8 +103,8 @@ static enum kc_status reserve_answers(struct kc_ask_joiner *joiner, struct kc_er
         return KC_OK;
 }
 
-/* The k-mers of a group, from `place` on, are looked up in the piece. A k-mer is in one piece at
- * most, and 0 in all others. Returns how many there are. */
+/* Look the k-mers of a group, from `place` on, up in the piece, and add to their answers: a k-mer
+ * is in one piece at most, and has count 0 in all others. Returns the number of k-mers. */
 static size_t add_group(struct kc_ask_joiner *joiner, struct chunk_place place)
 {
         struct kc_ask_chunk *chunk;
@@ -163,7 +163,7 @@ out:
         return status;
 }
 
-/* ---- */
+/* ---- one part ---- */
 
 static uint64_t nasked(const struct kc_ask_lists *const *lists, int nlists, uint32_t part)
 {

@@ -2,8 +2,8 @@
  * A thread's lists of k-mers, one for each part of the plan. k-mers gather in a line of eight
  * before they go to a chunk of their list, so that memory is written in whole lines of the cache.
  *
- * A list has chunks of the pool, all full but the last one. An answer takes less room than a k-mer:
- * those to a chunk's k-mers are written over them, one after the other.
+ * A list has chunks of the pool, all full but the last one. An answer takes less room than a k-mer,
+ * so the answers to the k-mers of a chunk are written over them, one after the other.
  */
 #ifndef KC_CPU_ASK_LISTS_H
 #define KC_CPU_ASK_LISTS_H
@@ -41,7 +41,7 @@ void kc_ask_lists_free(struct kc_ask_lists *lists);
 void kc_ask_lists_clear(struct kc_ask_lists *lists);
 
 /* Append k-mers to the lists that they belong to. KC_ENOMEM.
- *   parts  out [n] these lists */
+ *   parts  out [n] the list of each k-mer */
 enum kc_status kc_ask_lists_append(struct kc_ask_lists *lists, const uint64_t *kmers, size_t n,
                                    uint16_t *parts, struct kc_error *err);
 

@@ -50,10 +50,10 @@ struct kc_ask_holder {
 /* slab_nbytes is a multiple of the largest chunk and of a page. */
 void kc_ask_pool_init(struct kc_ask_pool *pool, size_t chunk_nbytes, size_t slab_nbytes,
                       uint64_t limit_nbytes);
-/* After all holders have released. A zeroed pool is not fine. */
+/* Call it after all holders have released their slabs. The pool must have been initialised. */
 void kc_ask_pool_free(struct kc_ask_pool *pool);
 
-/* Take another slab. The limit is no bound here: blocks that are being added must find room.
+/* Take another slab. The limit is not enforced here: blocks that are being added must find room.
  * KC_ENOMEM. */
 enum kc_status kc_ask_pool_grow(struct kc_ask_pool *pool, struct kc_ask_holder *holder,
                                 struct kc_error *err);

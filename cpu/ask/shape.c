@@ -13,8 +13,8 @@ enum {
         MAX_SLAB_NBYTES = 1 << 20,
 };
 
-/* A round asks for so many k-mers, if memory allows: decoding the table once is then a small part
- * of its work. In smaller rounds memory is used again sooner. */
+/* How many k-mers a round asks for if memory allows: so many that decoding the table once is a
+ * small part of its work, but not more, because in smaller rounds memory is used again sooner. */
 enum { MIN_ROUND_NKMERS = 4 << 20, FULL_ROUND_NKMERS = 32 << 20 };
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -46,8 +46,8 @@ static size_t min_chunk_nbytes(int nwords)
         return nbytes;
 }
 
-/* Every list of every thread has a chunk that is not full. First chunks become smaller, and then
- * there are fewer lists. */
+/* Every list of every thread has a chunk that is not full. If these take too much memory, chunks
+ * become smaller, and if that is not enough, there are fewer lists. */
 static void choose_parts(struct kc_ask_shape *shape, const struct kc_ask_table *table,
                          const struct kc_ask_setup *setup)
 {
@@ -66,7 +66,7 @@ static void choose_parts(struct kc_ask_shape *shape, const struct kc_ask_table *
         shape->nparts = (uint32_t)nparts;
 }
 
-/* Of a piece, of its index, and of what the allocation of both may exceed them. */
+/* Bytes of a piece and its index for each k-mer, with what may be allocated beyond them. */
 static uint64_t piece_nbytes(int nwords)
 {
         return 4 * ((size_t)nwords * sizeof(uint64_t) + sizeof(uint32_t));
@@ -99,7 +99,7 @@ static void choose_limit(struct kc_ask_shape *shape, const struct kc_ask_table *
         shape->slab_nbytes = MAX_SLAB_NBYTES;
         while (shape->slab_nbytes > MIN_SLAB_NBYTES && 8 * nthreads * shape->slab_nbytes > limit)
                 shape->slab_nbytes /= 2;
-        /* threads pass the limit by a slab each */
+        /* each thread may exceed the limit by a slab */
         shape->limit_nbytes =
                 max_u64(limit, 2 * nthreads * shape->slab_nbytes) - nthreads * shape->slab_nbytes;
 }

@@ -19,10 +19,10 @@
 #include <pthread.h>
 
 enum : uint32_t {
-        LEAST_NBASES = 1 << 12, /* of a batch, and the most */
+        LEAST_NBASES = 1 << 12, /* the fewest bases of a batch, and the most */
         MOST_NBASES = 1 << 22,
-        NBASES_PER_STRETCH = 16, /* that a batch has room for */
-        NBASES_PER_PART = 32,
+        NBASES_PER_STRETCH = 16, /* a batch has room for a stretch per so many bases... */
+        NBASES_PER_PART = 32,    /* ...and for a part per so many */
 };
 
 namespace
@@ -95,7 +95,7 @@ static struct kc_ask_sizes caps_for(uint32_t nbases)
         return caps;
 }
 
-/* Of pinned memory, for a batch. */
+/* Bytes of pinned memory that a batch takes. */
 static size_t pinned_nbytes(const struct kc_ask_sizes *caps, bool wants_counts)
 {
         return kc_ask_nwords(caps->nbases) * sizeof(uint64_t) +
@@ -304,8 +304,8 @@ out:
 
 /* ---- adding ---- */
 
-/* How many more windows the last part can have, if it belongs to the last sequence; otherwise as
- * many as a new one, or 0 if there is no room for one. *is_new: it must be begun. */
+/* How many more windows the last part can have, if it belongs to the last sequence; otherwise how
+ * many a new part can have, or 0 if there is no room for one. *is_new: a new part must begin. */
 template <class Key>
 static uint32_t part_room(const struct engine<Key> *e, const struct asking_thread *t, bool *is_new)
 {

@@ -17,7 +17,7 @@ template <class Key> struct kc_ask_map_functions {
 
 /* ---- WarpDrive ---- */
 
-/* 12 bytes for each k-mer in words of remainder and count, 26 in keys and values apart. */
+/* For each k-mer, words of remainder and count take 12 bytes, keys and values apart 26. */
 static uint64_t roomy(const kc_wd_map<kc_wd_words> *, uint64_t npairs)
 {
         return npairs + npairs / 2;
@@ -215,8 +215,8 @@ static const struct kc_ask_map_functions<kc_key128>
                                      : functions_of<warpdrive<kc_wd_apart128>, kc_key128>();
 }
 
-/* Where a few k-mers are many bits: their words of remainder and count would have no room for the
- * count. */
+/* For tables of so few k-mers that remainders are long, and words of remainder and count would have
+ * no room for the count. */
 static const struct kc_ask_map_functions<kc_key64>
         *functions_instead(kc_key64) {
         return functions_of<warpdrive<kc_wd_near64>, kc_key64>();

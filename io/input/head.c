@@ -48,8 +48,8 @@ static bool zstd_head(struct kc_head *head, const uint8_t *bytes, size_t n)
         return true;
 }
 
-/* The library gives the text of a block when it has all of the block, and then goes on to the next
- * one. So that text is compared with what it came from, it gets no more than that. */
+/* The library gives out the text of a block once it has all of the block. It is given no more than
+ * that, so that the text is compared with the bytes that it came from. */
 static bool bzip2_head(struct kc_head *head, const uint8_t *bytes, size_t n)
 {
         enum { PIECE = 4096 };

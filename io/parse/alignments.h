@@ -1,8 +1,8 @@
 /*
  * SAM and CRAM through htslib, and BAM for callers that want its records. In chunks, each read is
- * given once: secondary and supplementary alignments are left out, and those that the selection
- * does not take. A read stored as its reverse complement is turned back, so that stranded counts
- * equal those of the FASTQ it came from.
+ * given once: secondary and supplementary alignments are left out, and so are those that the
+ * selection does not take. A read stored as its reverse complement is turned back, so that
+ * stranded counts equal those of the FASTQ it came from.
  */
 #ifndef KC_IO_PARSE_ALIGNMENTS_H
 #define KC_IO_PARSE_ALIGNMENTS_H

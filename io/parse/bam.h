@@ -10,8 +10,8 @@
  *      scan                 in parallel: check the fields of the whole records, write their letters
  *      confirm              in the chunks' order: only now may the chunk's reads be used
  *
- * Each read is given once: secondary and supplementary alignments are left out, and those that
- * the selection does not take. A read stored as its reverse complement is turned back, so that
+ * Each read is given once: secondary and supplementary alignments are left out, and so are those
+ * that the selection does not take. A read stored as its reverse complement is turned back, so that
  * stranded counts equal those of the FASTQ it came from.
  *
  * htslib, which reads SAM and CRAM, can be trusted with BAM only on one thread: with its thread

@@ -155,8 +155,8 @@ struct scan {
         struct kc_problem *problem;
 };
 
-/* Leave out what is not wanted of the record. If it began before the chunk, the chunk's nblanks
- * come after the first letter that is not of its context. */
+/* Leave out the letters of the record that are among the first nskip. If it began before the chunk,
+ * the chunk's nblanks come after the first letter that is not of its context. */
 static void skip(struct scan *s)
 {
         const uint64_t after = s->first + s->record.ncontext + 1;

@@ -1,5 +1,5 @@
 /*
- * What of the reads is taken: struct kc_selection of io/reader.h.
+ * Which alignments, and which letters of reads, are taken: struct kc_selection of io/reader.h.
  */
 #ifndef KC_IO_PARSE_SELECT_H
 #define KC_IO_PARSE_SELECT_H

@@ -69,7 +69,7 @@ string(REPLACE ";" ", " capabilities "${capabilities}")
 message(STATUS "kcount: CUDA ${CMAKE_CUDA_COMPILER_VERSION}: ${found}building for compute capability \
 ${capabilities}; others: docs/install.md")
 
-# Called in a folder of tests or benchmarks, for its targets: what is installed is never built so.
+# Called in a folder of tests or benchmarks, for its targets: what is installed is never built this way.
 # nvcc optimizes for the device whatever -O says, which is for the host's code.
 macro(kcount_compile_quickly)
   if(KCOUNT_QUICK_TESTS)
