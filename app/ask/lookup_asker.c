@@ -135,6 +135,8 @@ static enum kc_status look_up(const struct lookup_asker *a, struct thread_lookup
 {
         struct comparison comparison = { .kmers = l->kmers, .nwords = a->nwords };
         enum kc_status status = KC_OK;
+        if (l->n == 0)
+                return KC_OK; /* there may be no arrays */
         for (size_t i = 0; i < l->n; i++)
                 l->order[i] = (uint32_t)i;
         qsort_r(l->order, l->n, sizeof *l->order, compare_kmers, &comparison);
