@@ -92,7 +92,8 @@ static void test_filters(void **state)
                "; to read only what comes before: xz -dc 'in a list.fq' | kcount ... -");
         err.remedies = KC_REMEDY_MORE_MEMORY | KC_REMEDY_FILTER;
         expect(&command_query, &err,
-               "; allow more memory with -m, or try: xz -dc 'in a list.fq' | kcount query ... -f -");
+               "; allow more memory with -m, or try: "
+               "xz -dc 'in a list.fq' | kcount query ... -f -");
 }
 
 /* The command line is repeated, with - for the file and for those that the filter reads with it. */
