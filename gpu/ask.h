@@ -45,20 +45,36 @@ struct kc_gpu_ask_options {
                                   the memory */
 };
 
+/* Takes the runs of a table, and joins all of its ranges. */
+struct kc_gpu_ask_reader {
+        void *ctx;
+        enum kc_status (*join)(void *ctx, const struct kc_join_source *source,
+                               struct kc_join_totals *totals, struct kc_error *err);
+};
+
+/* The table. Whether it fits on the device, or has to be read again and again, shows only when it
+ * is read. */
+struct kc_gpu_ask_table {
+        void *ctx;
+        int k;
+        uint64_t npairs; /* of all runs */
+        /* Pass the runs to the reader once; fails also if its totals do not fit the table. */
+        enum kc_status (*read)(void *ctx, const struct kc_gpu_ask_reader *reader,
+                               struct kc_error *err);
+};
+
 /*
  * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
  * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
  * while other threads pack.
  *   asker   out: to be closed, unless this fails
- *   source  the table; only used until this returns, by setup->nthreads threads and the calling one
- *   totals  out: what the joins of its runs have found
+ *   table   copied; it is read by setup->nthreads threads and the calling one
  * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if the table does not
- * fit on the device; KC_ENODEVICE; KC_EDEVICE; or what the source returns.
+ * fit on the device; KC_ENODEVICE; KC_EDEVICE; or what reading the table returns.
  */
-enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_join_source *source,
+enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_join_totals *totals,
-                               struct kc_error *err);
+                               const struct kc_ask_setup *setup, struct kc_error *err);
 
 #ifdef __cplusplus
 }

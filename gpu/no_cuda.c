@@ -56,13 +56,11 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
         return no_cuda(err);
 }
 
-enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_join_source *source,
+enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_join_totals *totals,
-                               struct kc_error *err)
+                               const struct kc_ask_setup *setup, struct kc_error *err)
 {
-        (void)source, (void)options, (void)setup;
+        (void)table, (void)options, (void)setup;
         *asker = (struct kc_asker){ 0 };
-        *totals = (struct kc_join_totals){ 0 };
         return no_cuda(err);
 }

@@ -11,7 +11,7 @@
  */
 #include "gpu/ask.h"
 
-#include "gpu/ask/batch.cuh"
+#include "gpu/ask/filling.cuh"
 #include "gpu/ask/load.cuh"
 #include "gpu/ask/pack.h"
 
@@ -21,8 +21,6 @@
 enum : uint32_t {
         LEAST_NBASES = 1 << 12, /* the fewest bases of a batch, and the most */
         MOST_NBASES = 1 << 22,
-        NBASES_PER_STRETCH = 16, /* a batch has room for a stretch per so many bases... */
-        NBASES_PER_PART = 32,    /* ...and for a part per so many */
 };
 
 namespace
@@ -60,6 +58,7 @@ template <class Key> struct engine {
         struct kc_ask_setup setup;
         int k;
         bool stranded;
+        enum kc_gpu_map map;
         struct kc_ask_map<Key> table;
         struct kc_ask_sizes caps;        /* of batches */
         struct asking_thread *threads;   /* [setup.nthreads] */
@@ -86,24 +85,6 @@ template <class T> static enum kc_status reserve(array<T> *a, size_t n, struct k
 
 /* ---- memory ---- */
 
-static struct kc_ask_sizes caps_for(uint32_t nbases)
-{
-        struct kc_ask_sizes caps = {};
-        caps.nbases = nbases;
-        caps.nstretches = nbases / NBASES_PER_STRETCH + 1;
-        caps.nparts = nbases / NBASES_PER_PART + 1;
-        return caps;
-}
-
-/* Bytes of pinned memory that a batch takes. */
-static size_t pinned_nbytes(const struct kc_ask_sizes *caps, bool wants_counts)
-{
-        return kc_ask_nwords(caps->nbases) * sizeof(uint64_t) +
-               caps->nstretches * sizeof(uint32_t) +
-               caps->nparts * (sizeof(struct kc_ask_part) + sizeof(struct kc_ask_part_summary)) +
-               (wants_counts ? caps->nbases * sizeof(uint32_t) : 0);
-}
-
 /* At most half of the memory is for batches, the rest for answers. */
 template <class Key> static void plan_memory(struct engine<Key> *e, uint32_t batch_nbases)
 {
@@ -111,63 +92,16 @@ template <class Key> static void plan_memory(struct engine<Key> *e, uint32_t bat
         uint32_t nbases = batch_nbases != 0 ? batch_nbases : (uint32_t)MOST_NBASES;
         for (;;) {
                 nbases = nbases > (uint32_t)e->k ? nbases : (uint32_t)e->k;
-                e->caps = caps_for(nbases);
+                e->caps = kc_ask_caps(nbases);
                 if (batch_nbases != 0 || nbases <= LEAST_NBASES ||
-                    pinned_nbytes(&e->caps, e->setup.wants_counts) <= most)
+                    kc_ask_host_nbytes(&e->caps, e->setup.wants_counts) <= most)
                         break;
                 nbases /= 2;
         }
         const uint64_t taken =
-                (unsigned)e->setup.nthreads * pinned_nbytes(&e->caps, e->setup.wants_counts);
+                (unsigned)e->setup.nthreads * kc_ask_host_nbytes(&e->caps, e->setup.wants_counts);
         const uint64_t memory = e->setup.memory_nbytes;
         e->most_held = memory > 2 * taken ? (memory - taken) / 4 * 3 : memory / 4;
-}
-
-static enum kc_status host_arrays(struct kc_ask_arrays *a, const struct kc_ask_sizes *caps,
-                                  bool wants_counts, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&a->words,
-                                      kc_ask_nwords(caps->nbases) * sizeof *a->words)));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&a->firsts, caps->nstretches * sizeof *a->firsts)));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&a->parts, caps->nparts * sizeof *a->parts)));
-        KC_TRY(KC_CUDA(
-                cudaMallocHost((void **)&a->summaries, caps->nparts * sizeof *a->summaries)));
-        if (wants_counts)
-                KC_TRY(KC_CUDA(
-                        cudaMallocHost((void **)&a->counts, caps->nbases * sizeof *a->counts)));
-out:
-        return status;
-}
-
-static void free_host_arrays(struct kc_ask_arrays *a)
-{
-        void *all[] = { a->words, a->firsts, a->parts, a->summaries, a->counts };
-        for (void *one : all)
-                (void)cudaFreeHost(one);
-}
-
-static enum kc_status device_arrays(struct kc_gpu *gpu, struct kc_ask_arrays *a,
-                                    const struct kc_ask_sizes *caps, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(kc_gpu_new(gpu, &a->words, kc_ask_nwords(caps->nbases), err));
-        KC_TRY(kc_gpu_new(gpu, &a->firsts, caps->nstretches, err));
-        KC_TRY(kc_gpu_new(gpu, &a->parts, caps->nparts, err));
-        KC_TRY(kc_gpu_new(gpu, &a->summaries, caps->nparts, err));
-        KC_TRY(kc_gpu_new(gpu, &a->counts, caps->nbases, err));
-out:
-        return status;
-}
-
-static void free_device_arrays(struct kc_gpu *gpu, struct kc_ask_arrays *a,
-                               const struct kc_ask_sizes *caps)
-{
-        kc_gpu_delete(gpu, a->words, kc_ask_nwords(caps->nbases));
-        kc_gpu_delete(gpu, a->firsts, caps->nstretches);
-        kc_gpu_delete(gpu, a->parts, caps->nparts);
-        kc_gpu_delete(gpu, a->summaries, caps->nparts);
-        kc_gpu_delete(gpu, a->counts, caps->nbases);
 }
 
 template <class Key>
@@ -177,8 +111,8 @@ static enum kc_status open_thread(struct engine<Key> *e, struct asking_thread *t
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking)));
         KC_TRY(kc_gpu_event_new(&t->uploaded, err));
-        KC_TRY(host_arrays(&t->host, &e->caps, e->setup.wants_counts, err));
-        KC_TRY(device_arrays(&e->gpu, &t->device, &e->caps, err));
+        KC_TRY(kc_ask_host_new(&t->host, &e->caps, e->setup.wants_counts, err));
+        KC_TRY(kc_ask_device_new(&e->gpu, &t->device, &e->caps, err));
         t->part_of = (size_t *)calloc(e->caps.nparts, sizeof *t->part_of);
         if (t->part_of == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -188,8 +122,8 @@ out:
 
 template <class Key> static void close_thread(struct engine<Key> *e, struct asking_thread *t)
 {
-        free_device_arrays(&e->gpu, &t->device, &e->caps);
-        free_host_arrays(&t->host);
+        kc_ask_device_free(&e->gpu, &t->device, &e->caps);
+        kc_ask_host_free(&t->host);
         kc_gpu_event_free(t->uploaded);
         if (t->stream != NULL)
                 (void)cudaStreamDestroy(t->stream);
@@ -201,21 +135,10 @@ template <class Key> static void close_thread(struct engine<Key> *e, struct aski
 
 /* ---- looking up ---- */
 
-template <class T>
-static enum kc_status copy(T *to, const T *from, size_t n, enum cudaMemcpyKind kind,
-                           cudaStream_t stream, struct kc_error *err)
-{
-        return KC_CUDA(cudaMemcpyAsync(to, from, n * sizeof *to, kind, stream));
-}
-
 static enum kc_status upload(struct asking_thread *t, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_ask_sizes *n = &t->sizes;
-        const enum cudaMemcpyKind kind = cudaMemcpyHostToDevice;
-        KC_TRY(copy(t->device.words, t->host.words, (n->nbases + 31) / 32, kind, t->stream, err));
-        KC_TRY(copy(t->device.firsts, t->host.firsts, n->nstretches, kind, t->stream, err));
-        KC_TRY(copy(t->device.parts, t->host.parts, n->nparts, kind, t->stream, err));
+        KC_TRY(kc_ask_upload(t->stream, &t->device, &t->host, &t->sizes, err));
         KC_TRY(KC_CUDA(cudaEventRecord(t->uploaded, t->stream)));
 out:
         return status;
@@ -240,10 +163,11 @@ static enum kc_status download(struct asking_thread *t, struct kc_error *err)
 {
         enum kc_status status;
         const enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost;
-        KC_TRY(copy(t->host.summaries, t->device.summaries, t->sizes.nparts, kind, t->stream, err));
+        KC_TRY(kc_ask_copy(t->host.summaries, t->device.summaries, t->sizes.nparts, kind, t->stream,
+                           err));
         if (t->host.counts != NULL)
-                KC_TRY(copy(t->host.counts, t->device.counts, t->sizes.nwindows, kind, t->stream,
-                            err));
+                KC_TRY(kc_ask_copy(t->host.counts, t->device.counts, t->sizes.nwindows, kind,
+                                   t->stream, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(t->stream)));
 out:
         return status;
@@ -304,42 +228,18 @@ out:
 
 /* ---- adding ---- */
 
-/* How many more windows the last part can have, if it belongs to the last sequence; otherwise how
- * many a new part can have, or 0 if there is no room for one. *is_new: a new part must begin. */
-template <class Key>
-static uint32_t part_room(const struct engine<Key> *e, const struct asking_thread *t, bool *is_new)
-{
-        const uint32_t nparts = t->sizes.nparts;
-        *is_new = nparts == 0 || t->part_of[nparts - 1] != t->sequences.n - 1 ||
-                  t->host.parts[nparts - 1].n == KC_ASK_PART_NWINDOWS;
-        if (!*is_new)
-                return KC_ASK_PART_NWINDOWS - t->host.parts[nparts - 1].n;
-        return nparts < e->caps.nparts ? (uint32_t)KC_ASK_PART_NWINDOWS : 0;
-}
-
-/* Pack the first of n windows that follow each other, as many as the batch and its part have room
- * for. Returns how many; 0: the batch is full. */
+/* Pack the first of n windows of the last sequence. Returns how many; 0: the batch is full. */
 template <class Key>
 static uint32_t pack_some(struct engine<Key> *e, struct asking_thread *t, const char *letters,
                           uint32_t n)
 {
-        const uint32_t before = (uint32_t)e->k - 1, room = e->caps.nbases - t->sizes.nbases;
-        bool is_new;
-        const uint32_t most = part_room(e, t, &is_new);
-        if (room <= before || most == 0 || t->sizes.nstretches == e->caps.nstretches)
-                return 0;
-        n = n < most ? n : most;
-        n = n < room - before ? n : room - before;
-        if (is_new) {
-                t->part_of[t->sizes.nparts] = t->sequences.n - 1;
-                t->host.parts[t->sizes.nparts++] = { t->sizes.nwindows, 0 };
-        }
-        t->host.parts[t->sizes.nparts - 1].n += n;
-        t->host.firsts[t->sizes.nstretches++] = t->sizes.nwindows;
-        kc_ask_pack(t->host.words, t->sizes.nbases, letters, n + before);
-        t->sizes.nbases += n + before;
-        t->sizes.nwindows += n;
-        return n;
+        const uint32_t nparts = t->sizes.nparts;
+        const bool continues = nparts > 0 && t->part_of[nparts - 1] == t->sequences.n - 1;
+        const uint32_t npacked =
+                kc_ask_fill(&t->host, &t->sizes, &e->caps, e->k, continues, letters, n);
+        if (t->sizes.nparts > nparts)
+                t->part_of[nparts] = t->sequences.n - 1;
+        return npacked;
 }
 
 template <class Key>
@@ -515,35 +415,42 @@ out:
 }
 
 template <class Key>
-static enum kc_status open_engine(struct engine<Key> *e, const struct kc_join_source *source,
-                                  const struct kc_gpu_ask_options *options,
-                                  struct kc_join_totals *totals, struct kc_error *err)
+static enum kc_status load(void *ctx, const struct kc_join_source *source,
+                           struct kc_join_totals *totals, struct kc_error *err)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        return kc_ask_load(&e->table, &e->gpu, source, e->map, e->setup.nthreads, totals, err);
+}
+
+template <class Key>
+static enum kc_status open_engine(struct engine<Key> *e, const struct kc_gpu_ask_table *table,
+                                  const struct kc_gpu_ask_options *options, struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_gpu_ask_reader reader = { e, load<Key> };
         plan_memory(e, options->batch_nbases);
         KC_TRY(kc_gpu_wake(options->device, err));
         KC_TRY(kc_gpu_open(&e->gpu, options->device, options->memory_nbytes, err));
         KC_TRY(take_memory(e, err));
-        KC_TRY(kc_ask_load(&e->table, &e->gpu, source, options->map, e->setup.nthreads, totals,
-                           err));
+        KC_TRY(table->read(table->ctx, &reader, err));
 out:
         return status;
 }
 
 template <class Key>
-static enum kc_status open_with(struct kc_asker *asker, const struct kc_join_source *source,
+static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                 const struct kc_gpu_ask_options *options,
-                                const struct kc_ask_setup *setup, struct kc_join_totals *totals,
-                                struct kc_error *err)
+                                const struct kc_ask_setup *setup, struct kc_error *err)
 {
         struct engine<Key> *e = (struct engine<Key> *)calloc(1, sizeof *e);
         if (e == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         e->setup = *setup;
-        e->k = source->k;
+        e->k = table->k;
         e->stranded = options->stranded;
+        e->map = options->map;
         pthread_mutex_init(&e->lock, NULL);
-        const enum kc_status status = open_engine(e, source, options, totals, err);
+        const enum kc_status status = open_engine(e, table, options, err);
         if (status != KC_OK) {
                 close<Key>(e);
                 return status;
@@ -552,18 +459,16 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_join_sou
         return KC_OK;
 }
 
-enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_join_source *source,
+enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_join_totals *totals,
-                               struct kc_error *err)
+                               const struct kc_ask_setup *setup, struct kc_error *err)
 {
         const int max_k = kc_gpu_map_max_k(options->map);
         *asker = {};
-        *totals = {};
-        if (source->k > max_k)
+        if (table->k > max_k)
                 return kc_fail(err, KC_EUSAGE, "the map %s holds k-mers up to k = %d, not %d",
-                               kc_gpu_map_name(options->map), max_k, source->k);
-        if (source->k <= 32)
-                return open_with<kc_key64>(asker, source, options, setup, totals, err);
-        return open_with<kc_key128>(asker, source, options, setup, totals, err);
+                               kc_gpu_map_name(options->map), max_k, table->k);
+        if (table->k <= 32)
+                return open_with<kc_key64>(asker, table, options, setup, err);
+        return open_with<kc_key128>(asker, table, options, setup, err);
 }

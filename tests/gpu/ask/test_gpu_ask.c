@@ -151,6 +151,7 @@ static struct pair_set set_of(const char *text, int k, bool stranded, uint64_t *
 struct asking {
         struct kc_gpu_ask_options options;
         struct kc_ask_setup setup;
+        struct kc_store *store;
         struct kc_asker asker;
         const struct pair_set *set;
         const struct texts *texts;
@@ -160,27 +161,37 @@ struct asking {
         size_t nrounds;
 };
 
-static enum kc_status open_by(void *ctx, const struct kc_join_source *source,
-                              const struct kc_run_sink *sink, struct kc_join_totals *totals,
-                              struct kc_error *err)
+static enum kc_status join(void *ctx, const struct kc_join_source *source,
+                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                           struct kc_error *err)
 {
+        const struct kc_gpu_ask_reader *reader = ctx;
         (void)sink;
-        struct asking *a = ctx;
-        return kc_gpu_ask_open(&a->asker, source, &a->options, &a->setup, totals, err);
+        return reader->join(reader->ctx, source, totals, err);
 }
 
-static enum kc_status open_asker(struct asking *a, const char *path, struct kc_error *err)
+static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *reader,
+                                 struct kc_error *err)
 {
-        struct kc_store *store = open_store(path);
-        const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
-        const struct kc_set_joiner joiner = { a, open_by };
+        struct asking *a = ctx;
+        struct kc_gpu_ask_reader copy = *reader;
+        const struct kc_set set = { &a->store, 1, KC_SET_UNION, KC_RULE_SUM };
+        const struct kc_set_joiner joiner = { &copy, join };
         const struct kc_run_sink none = { .ctx = NULL };
         struct kc_store_origin origin;
         const char **names;
         const enum kc_status status = kc_set_run_by(&set, &joiner, &none, &origin, &names, err);
         free(names);
-        kc_store_close(store);
         return status;
+}
+
+/* The store is to be closed in any case. */
+static enum kc_status open_asker(struct asking *a, const char *path, struct kc_error *err)
+{
+        a->store = open_store(path);
+        const struct kc_set set = { &a->store, 1, KC_SET_UNION, KC_RULE_SUM };
+        const struct kc_gpu_ask_table table = { a, a->set->k, kc_set_npairs(&set), read_table };
+        return kc_gpu_ask_open(&a->asker, &table, &a->options, &a->setup, err);
 }
 
 static size_t block_of(const struct asking *a, size_t block, const char ***texts)
@@ -314,6 +325,7 @@ static void ask_all(struct asking *a, const char *path)
                         take(a, t);
         }
         a->asker.close(a->asker.ctx);
+        kc_store_close(a->store);
 }
 
 static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set,
@@ -473,6 +485,7 @@ static void expect_failure(struct asking *a, enum kc_status status, const char *
 {
         struct kc_error err = { 0 };
         assert_int_equal(open_asker(a, "t.kc", &err), status);
+        kc_store_close(a->store);
         assert_non_null(strstr(err.message, words));
 }
 

@@ -1,0 +1,126 @@
+#include "gpu/ask/filling.cuh"
+
+#include "gpu/ask/pack.h"
+
+enum : uint32_t {
+        NBASES_PER_STRETCH = 16, /* a batch has room for a stretch per so many bases... */
+        NBASES_PER_PART = 32,    /* ...and for a part per so many */
+};
+
+/* ---- memory ---- */
+
+struct kc_ask_sizes kc_ask_caps(uint32_t nbases)
+{
+        struct kc_ask_sizes caps = {};
+        caps.nbases = nbases;
+        caps.nstretches = nbases / NBASES_PER_STRETCH + 1;
+        caps.nparts = nbases / NBASES_PER_PART + 1;
+        return caps;
+}
+
+size_t kc_ask_host_nbytes(const struct kc_ask_sizes *caps, bool wants_counts)
+{
+        return kc_ask_nwords(caps->nbases) * sizeof(uint64_t) +
+               caps->nstretches * sizeof(uint32_t) +
+               caps->nparts * (sizeof(struct kc_ask_part) + sizeof(struct kc_ask_part_summary)) +
+               (wants_counts ? caps->nbases * sizeof(uint32_t) : 0);
+}
+
+enum kc_status kc_ask_host_new(struct kc_ask_arrays *host, const struct kc_ask_sizes *caps,
+                               bool wants_counts, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->words,
+                                      kc_ask_nwords(caps->nbases) * sizeof *host->words)));
+        KC_TRY(KC_CUDA(
+                cudaMallocHost((void **)&host->firsts, caps->nstretches * sizeof *host->firsts)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->parts, caps->nparts * sizeof *host->parts)));
+        KC_TRY(KC_CUDA(
+                cudaMallocHost((void **)&host->summaries, caps->nparts * sizeof *host->summaries)));
+        if (wants_counts)
+                KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->counts,
+                                              caps->nbases * sizeof *host->counts)));
+out:
+        return status;
+}
+
+void kc_ask_host_free(struct kc_ask_arrays *host)
+{
+        void *all[] = { host->words, host->firsts, host->parts, host->summaries, host->counts };
+        for (void *one : all)
+                (void)cudaFreeHost(one);
+        *host = {};
+}
+
+enum kc_status kc_ask_device_new(struct kc_gpu *gpu, struct kc_ask_arrays *device,
+                                 const struct kc_ask_sizes *caps, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_new(gpu, &device->words, kc_ask_nwords(caps->nbases), err));
+        KC_TRY(kc_gpu_new(gpu, &device->firsts, caps->nstretches, err));
+        KC_TRY(kc_gpu_new(gpu, &device->parts, caps->nparts, err));
+        KC_TRY(kc_gpu_new(gpu, &device->summaries, caps->nparts, err));
+        KC_TRY(kc_gpu_new(gpu, &device->counts, caps->nbases, err));
+out:
+        return status;
+}
+
+void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
+                        const struct kc_ask_sizes *caps)
+{
+        kc_gpu_delete(gpu, device->words, kc_ask_nwords(caps->nbases));
+        kc_gpu_delete(gpu, device->firsts, caps->nstretches);
+        kc_gpu_delete(gpu, device->parts, caps->nparts);
+        kc_gpu_delete(gpu, device->summaries, caps->nparts);
+        kc_gpu_delete(gpu, device->counts, caps->nbases);
+        *device = {};
+}
+
+/* ---- packing ---- */
+
+/* How many more windows the last part can have, if they belong to its sequence; otherwise how many
+ * a new part can have, or 0 if there is no room for one. *is_new: a new part must begin. */
+static uint32_t part_room(const struct kc_ask_part *parts, uint32_t nparts, uint32_t cap,
+                          bool continues, bool *is_new)
+{
+        *is_new = nparts == 0 || !continues || parts[nparts - 1].n == KC_ASK_PART_NWINDOWS;
+        if (!*is_new)
+                return KC_ASK_PART_NWINDOWS - parts[nparts - 1].n;
+        return nparts < cap ? (uint32_t)KC_ASK_PART_NWINDOWS : 0;
+}
+
+uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
+                     const struct kc_ask_sizes *caps, int k, bool continues, const char *letters,
+                     uint32_t n)
+{
+        const uint32_t before = (uint32_t)k - 1, room = caps->nbases - sizes->nbases;
+        bool is_new;
+        const uint32_t most =
+                part_room(host->parts, sizes->nparts, caps->nparts, continues, &is_new);
+        if (room <= before || most == 0 || sizes->nstretches == caps->nstretches)
+                return 0;
+        n = n < most ? n : most;
+        n = n < room - before ? n : room - before;
+        if (is_new)
+                host->parts[sizes->nparts++] = { sizes->nwindows, 0 };
+        host->parts[sizes->nparts - 1].n += n;
+        host->firsts[sizes->nstretches++] = sizes->nwindows;
+        kc_ask_pack(host->words, sizes->nbases, letters, n + before);
+        sizes->nbases += n + before;
+        sizes->nwindows += n;
+        return n;
+}
+
+enum kc_status kc_ask_upload(cudaStream_t stream, const struct kc_ask_arrays *device,
+                             const struct kc_ask_arrays *host, const struct kc_ask_sizes *sizes,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        const enum cudaMemcpyKind kind = cudaMemcpyHostToDevice;
+        KC_TRY(kc_ask_copy(device->words, host->words, (sizes->nbases + 31) / 32, kind, stream,
+                           err));
+        KC_TRY(kc_ask_copy(device->firsts, host->firsts, sizes->nstretches, kind, stream, err));
+        KC_TRY(kc_ask_copy(device->parts, host->parts, sizes->nparts, kind, stream, err));
+out:
+        return status;
+}
