@@ -181,7 +181,9 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 .wants_counts = true,
                 .device = q->device,
         };
-        const struct asking_consumer consumer = { q, format_block, write_block };
+        const struct asking_consumer consumer = { .ctx = q,
+                                                  .format = format_block,
+                                                  .write = write_block };
         uint64_t nrecords;
         enum kc_status status;
         KC_TRY(asking_run(q->store, &input, &options, &consumer, &nrecords, err));

@@ -131,6 +131,21 @@ enum kc_status kc_records_next(struct kc_records *records, struct kc_record_batc
 /* The header of an alignment file, owned by *records; otherwise NULL. */
 struct sam_hdr_t *kc_records_header(const struct kc_records *records);
 
+enum kc_records_kind {
+        KC_RECORDS_TEXT, /* FASTQ, FASTA, lines */
+        KC_RECORDS_BAM,  /* or SAM */
+        KC_RECORDS_CRAM,
+};
+enum kc_records_kind kc_records_kind(const struct kc_records *records);
+
+/* What the header of an alignment file says about the order of its records. */
+enum kc_records_order {
+        KC_RECORDS_ANY_ORDER, /* nothing */
+        KC_RECORDS_BY_NAME,   /* all records of a name follow each other */
+        KC_RECORDS_BY_PLACE,  /* they are sorted by where they are aligned */
+};
+enum kc_records_order kc_records_order(const struct kc_records *records);
+
 /* NULL is fine. */
 void kc_records_close(struct kc_records *records);
 

@@ -298,6 +298,19 @@ static uint64_t blocks_nbytes(uint64_t memory_nbytes, int k)
         return memory_nbytes / (RECORD_NBYTES + kmer_nbytes(k)) * RECORD_NBYTES;
 }
 
+static enum kc_status begin(const struct asking *a, struct kc_error *err)
+{
+        const struct asking_consumer *consumer = a->consumer;
+        const struct kc_mates *mates = a->blocks.mates;
+        const struct kc_records *streams[2] = { a->blocks.records, NULL };
+        if (mates != NULL)
+                for (int i = 0; i < 2; i++)
+                        streams[i] = kc_mates_stream(mates, i);
+        if (streams[1] == streams[0])
+                streams[1] = NULL;
+        return consumer->begin != NULL ? consumer->begin(consumer->ctx, streams, err) : KC_OK;
+}
+
 static enum kc_status open_asking(struct asking *a, const struct asking_input *input, int k,
                                   struct kc_error *err)
 {
@@ -306,6 +319,7 @@ static enum kc_status open_asking(struct asking *a, const struct asking_input *i
         kc_turn_init(&a->turn);
         KC_TRY(asking_blocks_open(&a->blocks, input, k - 1, a->nthreads,
                                   blocks_nbytes(options->memory_nbytes, k), err));
+        KC_TRY(begin(a, err));
         a->workers = calloc((size_t)a->nthreads, sizeof *a->workers);
         if (a->workers == NULL)
                 KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for threads"));

@@ -41,6 +41,10 @@ struct asked {
  */
 struct asking_consumer {
         void *ctx;
+        /* Look at the inputs, which are open, before anything of them is asked. May be NULL.
+         *   streams  the second: mates in a file of their own, otherwise NULL */
+        enum kc_status (*begin)(void *ctx, const struct kc_records *const streams[2],
+                                struct kc_error *err);
         /* Prepare what is to be written, in buffers of the worker. Several workers may call it at
          * once, for different blocks. */
         enum kc_status (*format)(void *ctx, int worker, const struct asked *block,

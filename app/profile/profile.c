@@ -405,7 +405,9 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
                            struct json *json, struct profile_total *total, struct kc_error *err)
 {
         struct profiling p = { .request = request, .out = out, .json = json };
-        const struct asking_consumer consumer = { &p, format, write_block };
+        const struct asking_consumer consumer = { .ctx = &p,
+                                                  .format = format,
+                                                  .write = write_block };
         enum kc_status status;
         KC_TRY(open_profiling(&p, err));
         for (size_t i = 0; i < request->inputs->n; i++)

@@ -381,6 +381,11 @@ bool kc_alignments_fill(struct kc_alignments *a, struct kc_chunk *chunk)
         return more;
 }
 
+bool kc_alignments_is_cram(const struct kc_alignments *a)
+{
+        return is_cram(a);
+}
+
 struct sam_hdr_t *kc_alignments_header(const struct kc_alignments *a)
 {
         return a->header;

@@ -36,6 +36,8 @@ bool kc_alignments_fill(struct kc_alignments *alignments, struct kc_chunk *chunk
 enum kc_status kc_alignments_next(struct kc_alignments *alignments, struct bam1_t *record,
                                   bool *found, struct kc_error *err);
 
+bool kc_alignments_is_cram(const struct kc_alignments *alignments);
+
 /* The file's header, owned by *alignments. */
 struct sam_hdr_t *kc_alignments_header(const struct kc_alignments *alignments);
 

@@ -232,6 +232,33 @@ struct sam_hdr_t *kc_records_header(const struct kc_records *records)
         return records->alignments != NULL ? kc_alignments_header(records->alignments) : NULL;
 }
 
+enum kc_records_kind kc_records_kind(const struct kc_records *records)
+{
+        if (records->alignments == NULL)
+                return KC_RECORDS_TEXT;
+        return kc_alignments_is_cram(records->alignments) ? KC_RECORDS_CRAM : KC_RECORDS_BAM;
+}
+
+/* Whether the header's first line has this tag with this value. */
+static bool header_says(struct sam_hdr_t *header, const char *tag, const char *value)
+{
+        kstring_t found = KS_INITIALIZE;
+        const bool says = sam_hdr_find_tag_hd(header, tag, &found) == 0 && found.s != NULL &&
+                          strcmp(found.s, value) == 0;
+        ks_free(&found);
+        return says;
+}
+
+enum kc_records_order kc_records_order(const struct kc_records *records)
+{
+        struct sam_hdr_t *header = kc_records_header(records);
+        if (header == NULL)
+                return KC_RECORDS_ANY_ORDER;
+        if (header_says(header, "GO", "query") || header_says(header, "SO", "queryname"))
+                return KC_RECORDS_BY_NAME;
+        return header_says(header, "SO", "coordinate") ? KC_RECORDS_BY_PLACE : KC_RECORDS_ANY_ORDER;
+}
+
 /* ---- opening and closing ---- */
 
 static enum kc_status open_alignments(struct kc_records *records, struct kc_input *in,

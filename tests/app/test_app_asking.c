@@ -138,6 +138,7 @@ static void write_text(const char *path, struct text *t)
 
 struct taker {
         struct text log, formatted[MAX_THREADS];
+        int nstreams; /* that begin was shown; -1: it was not called yet */
         uint64_t nblocks;
         uint64_t fail_at, cancel_at; /* numbers of blocks; UINT64_MAX: never */
         struct kc_job job;
@@ -155,6 +156,17 @@ static void log_record(struct text *log, const struct kc_seq_record *record,
         if (record->flags & KC_RECORD_BEGINS)
                 put_numbers(log, (const uint32_t[]){ UINT32_MAX, (uint32_t)record->number }, 2);
         put_numbers(log, answer->counts, summary.nvalid);
+}
+
+static enum kc_status count_streams(void *ctx, const struct kc_records *const streams[2],
+                                    struct kc_error *err)
+{
+        struct taker *taker = ctx;
+        (void)err;
+        assert_int_equal(taker->nstreams, -1);
+        assert_int_equal(kc_records_kind(streams[0]), KC_RECORDS_TEXT);
+        taker->nstreams = streams[1] != NULL ? 2 : 1;
+        return KC_OK;
 }
 
 static enum kc_status format_block(void *ctx, int worker, const struct asked *block,
@@ -179,6 +191,7 @@ static enum kc_status write_block(void *ctx, int worker, const struct asked *blo
                                   struct kc_error *err)
 {
         struct taker *taker = ctx;
+        assert_true(taker->nstreams > 0);
         assert_int_equal(block->number, taker->nblocks++);
         if (block->number == taker->fail_at)
                 return kc_fail(err, KC_EIO, "the disk is full");
@@ -197,7 +210,9 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                                 .max_count = 600,
                                                 .wants_counts = true,
                                                 .job = &taker->job };
-        const struct asking_consumer consumer = { taker, format_block, write_block };
+        const struct asking_consumer consumer = {
+                .ctx = taker, .begin = count_streams, .format = format_block, .write = write_block
+        };
         struct kc_store *store;
         assert_int_equal(kc_store_open(&store, store_path, NULL), KC_OK);
         const enum kc_status status = asking_run(store, input, &options, &consumer, nrecords, err);
@@ -209,7 +224,7 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
 
 static struct taker taker_of(void)
 {
-        return (struct taker){ .fail_at = UINT64_MAX, .cancel_at = UINT64_MAX };
+        return (struct taker){ .nstreams = -1, .fail_at = UINT64_MAX, .cancel_at = UINT64_MAX };
 }
 
 /* The input has that log with all numbers of threads and bounds on memory. */
@@ -229,6 +244,7 @@ static void check_all(const struct asking_input *input, const struct text *wante
                                 print_error("%s\n", err.message);
                         assert_int_equal(status, KC_OK);
                         assert_int_equal(nrecords, n);
+                        assert_int_equal(taker.nstreams, input->paths[1] != NULL ? 2 : 1);
                         assert_int_equal(taker.log.n, wanted->n);
                         if (wanted->n > 0)
                                 assert_memory_equal(taker.log.data, wanted->data, wanted->n);

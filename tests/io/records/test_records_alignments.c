@@ -110,6 +110,39 @@ static void test_formats(void **state)
         drop(&sam);
 }
 
+/* What a file with these lines before its records is, and the order that its header promises. */
+static void check_kind(const char *head, const char *mode, enum kc_records_kind kind,
+                       enum kc_records_order order)
+{
+        const char *path = scratch_path("kind");
+        const struct kc_records_options options = { .accepted = KC_RECORDS_ALIGNMENTS,
+                                                    .nthreads = 1 };
+        struct buffer sam = { 0 };
+        struct kc_records *stream;
+        puts_to(&sam, head);
+        puts_to(&sam, "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");
+        struct buffer bytes = convert(&sam, mode, NULL);
+        write_file(path, bytes.data, bytes.n);
+        assert_int_equal(kc_records_open(&stream, path, &options, NULL), KC_OK);
+        assert_int_equal(kc_records_kind(stream), kind);
+        assert_int_equal(kc_records_order(stream), order);
+        kc_records_close(stream);
+        unlink(path);
+        drop(&bytes);
+        drop(&sam);
+}
+
+static void test_kinds_and_orders(void **state)
+{
+        (void)state;
+        check_kind("@HD\tVN:1.6\n", "w", KC_RECORDS_BAM, KC_RECORDS_ANY_ORDER);
+        check_kind("@CO\tGO:query\n", "wb", KC_RECORDS_BAM, KC_RECORDS_ANY_ORDER);
+        check_kind("@HD\tVN:1.6\tSO:unsorted\tGO:query\n", "wb", KC_RECORDS_BAM,
+                   KC_RECORDS_BY_NAME);
+        check_kind("@HD\tVN:1.6\tSO:queryname\n", "wc", KC_RECORDS_CRAM, KC_RECORDS_BY_NAME);
+        check_kind("@HD\tVN:1.6\tSO:coordinate\n", "w", KC_RECORDS_BAM, KC_RECORDS_BY_PLACE);
+}
+
 static void check_cut(const struct buffer *bytes, size_t cut, const char *says)
 {
         struct buffer part = { .data = bytes->data, .n = bytes->n - cut };
@@ -177,6 +210,7 @@ int main(void)
         hts_set_log_level(HTS_LOG_OFF);
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_formats),
+                cmocka_unit_test(test_kinds_and_orders),
                 cmocka_unit_test(test_truncated),
                 cmocka_unit_test(test_mates_of_alignments),
         };
