@@ -10,24 +10,19 @@
 struct dump_settings {
         struct dumping_settings common;
         uint64_t min_count, max_count;
-        const char *columns;
+        int columns; /* as enum kc_kmer_text_form, but from 1; 0: not given */
         bool fasta;
 };
 
 static enum kc_status choose_form(const struct dump_settings *s, enum kc_kmer_text_form *form,
                                   struct kc_error *err)
 {
-        if (s->columns != NULL && s->fasta)
+        if (s->columns != 0 && s->fasta)
                 return kc_fail(err, KC_EUSAGE, "--fasta prints no columns: leave out --columns");
         if (s->fasta)
                 *form = KC_KMER_TEXT_FASTA;
-        else if (s->columns == NULL || strcmp(s->columns, "tab") == 0)
-                *form = KC_KMER_TEXT_TAB;
-        else if (strcmp(s->columns, "space") == 0)
-                *form = KC_KMER_TEXT_SPACE;
-        else
-                return kc_fail(err, KC_EUSAGE, "--columns: '%s' is not one of tab or space",
-                               s->columns);
+        else if (s->columns != 0)
+                *form = (enum kc_kmer_text_form)(s->columns - 1);
         return KC_OK;
 }
 
@@ -53,7 +48,7 @@ out:
 static const struct option_spec dump_options[] = {
         OPTION(FLAG, "fasta", FIELD(fasta),
                "Print FASTA with the counts as names. 'jellyfish dump' prints the same."),
-        OPTION(TEXT, "columns", FIELD(columns),
+        OPTION(WORD, "columns", FIELD(columns),
                "Separator between a k-mer and its count: tab or space. kmc_dump, kmc_tools and "
                "'jellyfish dump -c -t' print a tab, 'jellyfish dump -c' a space. Default: tab.",
                .argument = "SEPARATOR", .words = "tab space"),

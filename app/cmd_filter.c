@@ -28,7 +28,8 @@ struct filter_settings {
         struct writing_settings common;
         struct option_outputs output, rest;
         const char *names, *table, *tmp;
-        const char *at_least, *at_most, *denominator, *pairs;
+        const char *at_least, *at_most;
+        int denominator, pairs; /* as judge.h numbers them, but from 1 */
         uint64_t min_count, max_count, memory_nbytes;
         bool drop, interleaved, trim, count, force;
         struct device_asks asks;
@@ -62,32 +63,16 @@ static enum kc_status parse_bound(const char *option, const char *text, struct j
                        "%s: '%s' is neither a whole number nor a share such as 50%%", option, text);
 }
 
-/* The number of the word among those that an option takes. */
-static enum kc_status choose_word(const char *option, const char *const *words, const char *word,
-                                  int *number, struct kc_error *err)
-{
-        for (*number = 0; words[*number] != NULL; (*number)++)
-                if (strcmp(words[*number], word) == 0)
-                        return KC_OK;
-        return kc_fail(err, KC_EUSAGE, "%s: '%s' is not one of %s, %s%s%s", option, word, words[0],
-                       words[1], words[2] != NULL ? ", " : "", words[2] != NULL ? words[2] : "");
-}
-
 static enum kc_status set_judge(const struct filter_settings *s, struct judge *judge,
                                 struct kc_error *err)
 {
-        static const char *const denominators[] = { "valid", "all", NULL };
-        static const char *const pairs[] = { "any", "both", "pooled", NULL };
-        int denominator, pair;
         enum kc_status status;
         KC_TRY(parse_bound("--at-least", s->at_least, &judge->at_least, err));
         judge->at_most.value = UINT64_MAX;
         if (s->at_most != NULL)
                 KC_TRY(parse_bound("--at-most", s->at_most, &judge->at_most, err));
-        KC_TRY(choose_word("--denominator", denominators, s->denominator, &denominator, err));
-        KC_TRY(choose_word("--pairs", pairs, s->pairs, &pair, err));
-        judge->denominator = (enum judge_denominator)denominator;
-        judge->pairs = (enum judge_pairs)pair;
+        judge->denominator = (enum judge_denominator)(s->denominator - 1);
+        judge->pairs = (enum judge_pairs)(s->pairs - 1);
         judge->drops = s->drop;
         if (judge_is_empty(judge))
                 return kc_fail(err, KC_EUSAGE,
@@ -370,13 +355,13 @@ static const struct option_spec filter_options[] = {
                .argument = "N", .max = UINT32_MAX, .preset = "1"),
         OPTION(NUMBER, "max", FIELD(max_count), "A k-mer is in range if its count is at most N.",
                .argument = "N", .max = UINT32_MAX, .preset = "4294967295"),
-        OPTION(TEXT, "denominator", FIELD(denominator),
+        OPTION(WORD, "denominator", FIELD(denominator),
                "What P% is a share of: valid or all k-mers. valid leaves out those that contain "
                "letters other than A, C, G, T and U, and compares exactly. all is the rule of "
                "kmc_tools: P% of length - k + 1, rounded down.",
                .argument = "D", .words = "valid all", .preset = "valid"),
         OPTION(FLAG, "drop", FIELD(drop), "Drop the reads that pass, and keep all others."),
-        OPTION(TEXT, "pairs", FIELD(pairs),
+        OPTION(WORD, "pairs", FIELD(pairs),
                "Which mates of a pair must pass: any, both or pooled. With pooled, the k-mers of "
                "both mates are judged together. Both mates are kept, or neither.",
                .argument = "RULE", .words = "any both pooled", .preset = "any"),

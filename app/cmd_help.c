@@ -3,7 +3,7 @@
 #include "app/count/ranks.h"
 
 struct help_settings {
-        const char *completion;
+        int completion; /* enum help_shell; 0: not given */
         bool man;
 };
 
@@ -16,8 +16,10 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
                 help_manual(call->out);
                 return KC_OK;
         }
-        if (settings->completion != NULL)
-                return help_completion(call->out, settings->completion, err);
+        if (settings->completion != 0) {
+                help_completion(call->out, (enum help_shell)settings->completion);
+                return KC_OK;
+        }
         if (call->noperands == 0) {
                 help_overview(call->out);
                 return KC_OK;
@@ -32,7 +34,7 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
 }
 
 static const struct option_spec help_options[] = {
-        OPTION(TEXT, "completion", offsetof(struct help_settings, completion),
+        OPTION(WORD, "completion", offsetof(struct help_settings, completion),
                "Print a script for bash, zsh or fish that completes commands, options and names "
                "of files. The installation puts it where the shell looks for it.",
                .argument = "SHELL", .words = "bash zsh fish"),

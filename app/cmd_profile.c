@@ -21,7 +21,7 @@ struct profile_settings {
         struct dumping_settings common;
         uint64_t memory_nbytes, min_count, max_count, unique_min, unique_max;
         bool total, positions;
-        const char *format;
+        int format; /* as enum profile_format, but from 1; 0: not given */
         struct device_asks asks;
 };
 
@@ -40,19 +40,9 @@ struct profile_command {
 
 /* ---- options ---- */
 
-static enum kc_status find_format(const char *name, enum profile_format *format,
-                                  struct kc_error *err)
+static enum profile_format format_of(const struct profile_settings *s)
 {
-        static const char *const names[] = { "tsv", "bedgraph", "wig", "bed" };
-        for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
-                if (strcmp(name, names[i]) == 0) {
-                        *format = (enum profile_format)i;
-                        return KC_OK;
-                }
-        return name == NULL
-                       ? KC_OK
-                       : kc_fail(err, KC_EUSAGE,
-                                 "--format: '%s' is not one of tsv, bedgraph, wig or bed", name);
+        return s->format != 0 ? (enum profile_format)(s->format - 1) : PROFILE_TSV;
 }
 
 /* The options that apply only to positions, or only without them. */
@@ -61,10 +51,10 @@ static enum kc_status check_positions(const struct invocation *call, struct kc_e
         const struct profile_settings *s = call->settings;
         const bool labels =
                 invocation_has(call, "unique-min") || invocation_has(call, "unique-max");
-        if (s->format != NULL && !s->positions)
+        if (s->format != 0 && !s->positions)
                 return kc_fail(err, KC_EUSAGE,
                                "--format is a format of positions: add --positions");
-        if (labels && !(s->positions && s->format != NULL && strcmp(s->format, "bed") == 0))
+        if (labels && !(s->positions && format_of(s) == PROFILE_BED))
                 return kc_fail(err, KC_EUSAGE,
                                "--unique-min and --unique-max choose the labels of BED: add "
                                "--positions --format bed");
@@ -320,7 +310,7 @@ static enum kc_status run_profile(const struct invocation *call, struct kc_error
         enum kc_status status;
         KC_TRY(misplaced_check_first(call, err));
         KC_TRY(check_options(call, err));
-        KC_TRY(find_format(s->format, &p.request.track.format, err));
+        p.request.track.format = format_of(s);
         KC_TRY(open_all(&p, call, err));
         KC_TRY(plan_memory(&p, err));
         KC_TRY(p.path != NULL ? print_to_file(&p, err) : print(&p, err));
@@ -338,7 +328,7 @@ static const struct option_spec profile_options[] = {
                "Print the count at each position instead. A position is that of the first base of "
                "a k-mer; the last k-mer of a run reaches k - 1 bases further. Positions where no "
                "k-mer begins, at the end or because of N, are left out."),
-        OPTION(TEXT, "format", FIELD(format),
+        OPTION(WORD, "format", FIELD(format),
                "Format of positions: tsv (default), bedgraph, wig, bed. tsv has the name, the "
                "position from 0, and the count. bedgraph has a line for each run of positions "
                "with the same count: name, start, end (from 0, without the end), count. wig is "

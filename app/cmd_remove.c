@@ -120,8 +120,8 @@ static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
         };
         const struct remove_settings *s = r->settings;
         enum kc_status status;
-        KC_TRY(device_choose(&r->writing.device, device_if_named(s->device), NULL, r->k,
-                             DEVICE_COUNTS, err));
+        KC_TRY(device_choose(&r->writing.device, device_if_named(s->device), 0, r->k, DEVICE_COUNTS,
+                             err));
         KC_TRY(writing_run(&r->writing, &work, err));
 out:
         return status;
@@ -200,7 +200,7 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
                                command_example(call->command, example));
         status = misplaced_check_first(call, err);
         if (status == KC_OK)
-                status = device_check(s->device, NULL, DEVICE_MERGES, err);
+                status = device_check(s->device, 0, DEVICE_MERGES, err);
         if (status != KC_OK)
                 return status;
         removals_init(&r.removals);

@@ -20,15 +20,21 @@ out:
         return status;
 }
 
+/*
+ * rules  as --counts lists them
+ * rule   if it is not given
+ */
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
-                          enum kc_count_rule rule, struct kc_error *err)
+                          const enum kc_count_rule *rules, enum kc_count_rule rule,
+                          struct kc_error *err)
 {
         enum kc_status status;
         const struct combine_settings *s = call->settings;
         struct kc_inputs inputs = { 0 };
         char example[EXAMPLE_NBYTES];
         struct combine_plan plan = { .operation = operation, .rule = rule, .output = s->output };
-        KC_TRY(combine_parse_rule(s->counts, &plan.rule, err));
+        if (s->counts != 0)
+                plan.rule = rules[s->counts - 1];
         KC_TRY(find_inputs(call, &inputs, err));
         if (operation == KC_SET_SUBTRACT && inputs.n < 2)
                 KC_TRY(kc_fail(err, KC_EUSAGE, "subtract needs %s%s", call->command->operands,
@@ -42,19 +48,26 @@ out:
         return status;
 }
 
+#define RULE_WORDS "min max sum difference left right"
+static const enum kc_count_rule counted_rules[] = {
+        KC_RULE_MIN, KC_RULE_MAX, KC_RULE_SUM, KC_RULE_DIFFERENCE, KC_RULE_LEFT, KC_RULE_RIGHT
+};
+#define SUBTRACT_WORDS "left difference"
+static const enum kc_count_rule subtract_rules[] = { KC_RULE_LEFT, KC_RULE_DIFFERENCE };
+
 static enum kc_status run_union(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_UNION, KC_RULE_SUM, err);
+        return run(call, KC_SET_UNION, counted_rules, KC_RULE_SUM, err);
 }
 
 static enum kc_status run_intersect(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_INTERSECT, KC_RULE_MIN, err);
+        return run(call, KC_SET_INTERSECT, counted_rules, KC_RULE_MIN, err);
 }
 
 static enum kc_status run_subtract(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_SUBTRACT, KC_RULE_LEFT, err);
+        return run(call, KC_SET_SUBTRACT, subtract_rules, KC_RULE_LEFT, err);
 }
 
 static char *propose_output(const struct invocation *call)
@@ -100,14 +113,13 @@ const struct command command_merge = {
 
 static const struct option_spec counted_options[] = {
         OUTPUT_OPTION,
-        OPTION(TEXT, "counts", FIELD(counts),
+        OPTION(WORD, "counts", FIELD(counts),
                "Count of a k-mer: min, max, sum, left, right or difference; default: sum "
                "(intersect: min). It is computed from the counts in the files that have the k-mer, "
                "in the order given: min, max, sum (at most 4294967295), left (the count in the "
                "first of them), right (in the last), or difference (the count in the first file "
                "given, or 0, minus those in all others; the k-mer is left out if nothing remains).",
-               .argument = "RULE", .words = "min max sum difference left right",
-               .group = OPTION_SHARED),
+               .argument = "RULE", .words = RULE_WORDS, .group = OPTION_SHARED),
         COMMON_OPTIONS,
         { 0 },
 };
@@ -144,12 +156,12 @@ const struct command command_intersect = {
 
 static const struct option_spec subtract_options[] = {
         OUTPUT_OPTION,
-        OPTION(TEXT, "counts", FIELD(counts),
+        OPTION(WORD, "counts", FIELD(counts),
                "Rule for counts: left or difference. Default: left. left: the k-mers of the "
                "first file that no other file has, with their count. difference: all k-mers "
                "whose count in the first file is above the sum of those in the others, with "
                "the difference as their count.",
-               .argument = "RULE", .words = "left difference"),
+               .argument = "RULE", .words = SUBTRACT_WORDS),
         COMMON_OPTIONS,
         { 0 },
 };

@@ -409,16 +409,12 @@ static void put_fish(struct text_out *out)
                 fish_put_command(out, *c);
 }
 
-enum kc_status help_completion(struct text_out *out, const char *shell, struct kc_error *err)
+void help_completion(struct text_out *out, enum help_shell shell)
 {
-        if (strcmp(shell, "bash") == 0)
+        if (shell == HELP_BASH)
                 put_bash(out);
-        else if (strcmp(shell, "zsh") == 0)
+        else if (shell == HELP_ZSH)
                 put_zsh(out);
-        else if (strcmp(shell, "fish") == 0)
-                put_fish(out);
         else
-                return kc_fail(err, KC_EUSAGE, "--completion: '%s' is not one of bash, zsh or fish",
-                               shell);
-        return KC_OK;
+                put_fish(out);
 }

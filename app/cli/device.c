@@ -2,6 +2,7 @@
 
 #include "app/cli/json.h"
 #include "app/cli/message.h"
+#include "app/cli/options.h"
 #include "app/cli/size.h"
 
 #include <stdio.h>
@@ -31,15 +32,11 @@ static const char *cuda_devices(const char *device)
         return *p == '\0' ? device + 4 : NULL;
 }
 
-/* The first table is the default. */
-static const struct table {
-        const char *name;
-        enum kc_gpu_table table;
-} tables[] = {
-        { "warpdrive", KC_TABLE_WARPDRIVE },
-        { "slab", KC_TABLE_SLAB },
-        { "linear", KC_TABLE_LINEAR },
-        { "hopscotch", KC_TABLE_HOPSCOTCH },
+static const char *const table_names[] = {
+        [KC_TABLE_WARPDRIVE] = "warpdrive",
+        [KC_TABLE_SLAB] = "slab",
+        [KC_TABLE_LINEAR] = "linear",
+        [KC_TABLE_HOPSCOTCH] = "hopscotch",
 };
 
 static const char *const doing[] = {
@@ -47,15 +44,6 @@ static const char *const doing[] = {
         [DEVICE_MERGES] = "merging",
         [DEVICE_ANSWERS] = "answering",
 };
-
-/* NULL if there is no table of this name. */
-static const struct table *find_table(const char *name)
-{
-        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-                if (strcmp(name, tables[i].name) == 0)
-                        return &tables[i];
-        return NULL;
-}
 
 /* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there
  * are, which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
@@ -90,46 +78,41 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
         return KC_OK;
 }
 
-enum kc_status device_check(const char *device, const char *table, enum device_work work,
+enum kc_status device_check(const char *device, int table, enum device_work work,
                             struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
         bool is_cpu = strcmp(device, "cpu") == 0;
         if (cuda == NULL && !is_cpu && strcmp(device, "auto") != 0)
-                return kc_fail(err, KC_EUSAGE,
-                               "--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...",
-                               device);
+                return option_refuse_word("--device", device, "auto cpu cuda cuda:N", err);
         if (cuda && check_list(device, cuda, work, err) != KC_OK)
                 return KC_EUSAGE;
-        if (table && is_cpu)
+        if (table != 0 && is_cpu)
                 return kc_fail(err, KC_EUSAGE,
                                "--table chooses a hash table of the CUDA engine; it cannot be "
                                "used with --device cpu");
-        if (table && find_table(table) == NULL)
-                return kc_fail(err, KC_EUSAGE,
-                               "--table: '%s' is not one of warpdrive, slab, linear or hopscotch",
-                               table);
         return KC_OK;
 }
 
-enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, enum device_work work, struct kc_error *err)
+enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,
+                             enum device_work work, struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
-        const struct table *chosen = table ? find_table(table) : &tables[0];
-        const bool named = cuda != NULL || table != NULL;
-        *choice = (struct device_choice){ .work = work,
-                                          .table = chosen->table,
-                                          .table_name = chosen->name };
+        const bool named = cuda != NULL || table != 0;
+        *choice = (struct device_choice){
+                .work = work,
+                .table = table != 0 ? (enum kc_gpu_table)(table - 1) : KC_TABLE_WARPDRIVE,
+        };
+        choice->table_name = table_names[choice->table];
         choice->ndevices = read_indices(cuda ? cuda : "", choice->indices);
         if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
                 return KC_OK; /* no other engine would be chosen */
         choice->may_fall_back = !named;
-        if (table && k > KC_GPU_ENGINE_MAX_K)
+        if (table != 0 && k > KC_GPU_ENGINE_MAX_K)
                 return kc_fail(err, KC_EUSAGE,
                                "--table %s supports k up to %d; without --table, the CPU counts "
                                "k = %d",
-                               table, KC_GPU_ENGINE_MAX_K, k);
+                               choice->table_name, KC_GPU_ENGINE_MAX_K, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && named)
                 message_print("kcount: the CUDA engine supports k up to %d: %s on the CPU\n",
@@ -137,29 +120,16 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         return KC_OK;
 }
 
-/* KC_GPU_NMAPS if there is no map of this name. */
-static enum kc_gpu_map find_map(const char *name)
+static enum kc_status check_map(const char *name, enum kc_gpu_map map, int k, struct kc_error *err)
 {
-        int map = 0;
-        while (map < KC_GPU_NMAPS && strcmp(name, kc_gpu_map_name((enum kc_gpu_map)map)) != 0)
-                map++;
-        return (enum kc_gpu_map)map;
-}
-
-static enum kc_status check_map(const char *name, const char *map, int k, struct kc_error *err)
-{
-        const enum kc_gpu_map found = find_map(map);
         if (strcmp(name, "cpu") == 0)
                 return kc_fail(err, KC_EUSAGE,
                                "--map chooses a map in the memory of a CUDA device; it cannot be "
                                "used with --device cpu");
-        if (found == KC_GPU_NMAPS)
+        if (k > kc_gpu_map_max_k(map))
                 return kc_fail(err, KC_EUSAGE,
-                               "--map: '%s' is not one of warpdrive, slab, linear or lsm", map);
-        if (k > kc_gpu_map_max_k(found))
-                return kc_fail(err, KC_EUSAGE,
-                               "--map %s supports k up to %d, but the file has k = %d", map,
-                               kc_gpu_map_max_k(found), k);
+                               "--map %s supports k up to %d, but the file has k = %d",
+                               kc_gpu_map_name(map), kc_gpu_map_max_k(map), k);
         return KC_OK;
 }
 
@@ -167,16 +137,16 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                                  struct kc_gpu_ask_options *options,
                                  const struct kc_gpu_ask_options **device, struct kc_error *err)
 {
-        const char *name = asks->device, *map = asks->map, *cuda = cuda_devices(name);
+        const char *name = asks->device, *cuda = cuda_devices(name);
         int indices[KC_GPU_MAX_DEVICES];
         enum kc_status status;
         *device = NULL;
-        KC_TRY(device_check(name, NULL, DEVICE_ANSWERS, err));
-        if (map != NULL)
-                KC_TRY(check_map(name, map, k, err));
-        if (cuda == NULL && map == NULL)
+        options->map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1) : KC_GPU_MAP_WARPDRIVE;
+        KC_TRY(device_check(name, 0, DEVICE_ANSWERS, err));
+        if (asks->map != 0)
+                KC_TRY(check_map(name, options->map, k, err));
+        if (cuda == NULL && asks->map == 0)
                 return KC_OK;
-        options->map = map != NULL ? find_map(map) : KC_GPU_MAP_WARPDRIVE;
         if (k > kc_gpu_map_max_k(options->map)) {
                 message_print("kcount: CUDA devices answer for k up to %d: %s on the CPU\n",
                               kc_gpu_map_max_k(options->map), doing[DEVICE_ANSWERS]);

@@ -29,10 +29,10 @@ enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
 
 /*
  * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, where k-mers are counted, a
- * list cuda:N,M,...; table is NULL or the name of a table of the CUDA engine. KC_EUSAGE. Does not
- * access a device.
+ * list cuda:N,M,...; table is an enum kc_gpu_table, but from 1, or 0. KC_EUSAGE. Does not access a
+ * device.
  */
-enum kc_status device_check(const char *device, const char *table, enum device_work work,
+enum kc_status device_check(const char *device, int table, enum device_work work,
                             struct kc_error *err);
 
 /* For work that should use a device only if the user names one: auto means cpu. */
@@ -46,8 +46,8 @@ static inline const char *device_if_named(const char *device)
  * reading must begin in the meantime. If k is too large for CUDA, which the user asked for by name,
  * prints a line on stderr. KC_EUSAGE for a table that does not support k.
  */
-enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, enum device_work work, struct kc_error *err);
+enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,
+                             enum device_work work, struct kc_error *err);
 
 /* After device_choose, for process number i (from 0) of several on a machine: unless the user named
  * devices, each process takes a different one; if there are fewer devices than processes, some
@@ -65,7 +65,8 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
 
 /* Where the user wants k-mers to be looked up. */
 struct device_asks {
-        const char *device, *map; /* map NULL: not given */
+        const char *device;
+        int map; /* as enum kc_gpu_map, but from 1; 0: not given */
         uint64_t gpu_memory_nbytes;
 };
 

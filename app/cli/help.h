@@ -26,9 +26,11 @@ size_t help_sentence_length(const char *text);
 /* docs/kcount.1, in mdoc(7). */
 void help_manual(struct text_out *out);
 
-/* A script that completes command lines of kcount in this shell: "bash", "zsh" or "fish". KC_EUSAGE
- * for another. */
-enum kc_status help_completion(struct text_out *out, const char *shell, struct kc_error *err);
+/* As --completion numbers its words. */
+enum help_shell { HELP_BASH = 1, HELP_ZSH, HELP_FISH };
+
+/* A script that completes command lines of kcount in this shell. */
+void help_completion(struct text_out *out, enum help_shell shell);
 
 void help_version(struct text_out *out);
 

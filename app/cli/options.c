@@ -42,7 +42,12 @@ const char *option_short_name(const struct option_spec *spec, char text[OPTION_N
         return text;
 }
 
-enum { HINT_NBYTES = 128 };
+enum { HINT_NBYTES = 128, OPTION_WORDS_NBYTES = 128 };
+
+static bool is_name(const char *name, const char *text, size_t nbytes)
+{
+        return strlen(name) == nbytes && memcmp(name, text, nbytes) == 0;
+}
 
 /* What to add to a message about an argument of the wrong kind. */
 static const char *hint_at(const struct option_spec *spec, const char *text, char hint[HINT_NBYTES])
@@ -174,6 +179,36 @@ static enum kc_status add_output(const struct option_spec *spec, const char *tex
         return output_check_name(text, option_name(spec, name), err);
 }
 
+enum kc_status option_refuse_word(const char *name, const char *argument, const char *words,
+                                  struct kc_error *err)
+{
+        char list[OPTION_WORDS_NBYTES];
+        int n = 0;
+        for (const char *word = words; word != NULL && n < OPTION_WORDS_NBYTES;) {
+                const char *blank = strchr(word, ' ');
+                const bool last_follows = blank != NULL && strchr(blank + 1, ' ') == NULL;
+                const char *between = blank == NULL ? "" : last_follows ? " or " : ", ";
+                n += snprintf(list + n, sizeof list - (size_t)n, "%.*s%s", (int)strcspn(word, " "),
+                              word, between);
+                word = blank != NULL ? blank + 1 : NULL;
+        }
+        return kc_fail(err, KC_EUSAGE, "%s: '%s' is not one of %s", name, argument, list);
+}
+
+static enum kc_status set_word(const struct option_spec *spec, const char *text, int *number,
+                               struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        *number = 1;
+        for (const char *word = spec->words; word != NULL; ++*number) {
+                if (is_name(text, word, strcspn(word, " ")))
+                        return KC_OK;
+                const char *blank = strchr(word, ' ');
+                word = blank != NULL ? blank + 1 : NULL;
+        }
+        return option_refuse_word(option_name(spec, name), text, spec->words, err);
+}
+
 static enum kc_status set_field(const struct option_spec *spec, const char *text, void *settings,
                                 struct kc_error *err)
 {
@@ -194,6 +229,8 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
                 return output_check_name(text, option_name(spec, name), err);
         case OPTION_OUTPUTS:
                 return add_output(spec, text, field, err);
+        case OPTION_WORD:
+                return set_word(spec, text, field, err);
         default:
                 *(const char **)field = text;
                 return KC_OK;
@@ -234,11 +271,6 @@ static const struct alias {
 };
 
 enum { NALIASES = sizeof aliases / sizeof aliases[0] };
-
-static bool is_name(const char *name, const char *text, size_t nbytes)
-{
-        return strlen(name) == nbytes && memcmp(name, text, nbytes) == 0;
-}
 
 static const struct option_spec *find_name(const struct option_spec *specs, const char *text,
                                            size_t nbytes)

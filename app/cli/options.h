@@ -20,6 +20,7 @@ enum option_type {
         OPTION_NUMBERS, /* struct option_numbers, one or more of these with commas between them */
         OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,    /* const char * */
+        OPTION_WORD,    /* int, the number of one of `words`, from 1; 0: not given */
         OPTION_OUTPUT,  /* const char *, the name of a file to write */
         OPTION_OUTPUTS, /* struct option_outputs: the same, and it may be given twice */
         /* An error: the command has no such option, although users look for it here; `help` says
@@ -65,8 +66,9 @@ struct option_spec {
         char letter;          /* 0: long name only */
         const char *name;     /* long name, without dashes */
         const char *argument; /* what --help calls the argument; NULL for flags */
-        const char *words; /* arguments that a shell completes, with spaces between them, or NULL */
-        const char *help;  /* the first sentence is enough for -h */
+        const char *words;  /* arguments that a shell completes, with spaces between them, or NULL;
+                              an OPTION_WORD takes no others */
+        const char *help;   /* the first sentence is enough for -h */
         const char *preset; /* the argument assumed if the option is absent; NULL: the field stays
                                0 */
         size_t offset;      /* of the field in the command's settings */
@@ -91,6 +93,10 @@ struct option_spec {
         }
 
 enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
+
+/* KC_EUSAGE: the argument is not one of the words, which have spaces between them. */
+enum kc_status option_refuse_word(const char *name, const char *argument, const char *words,
+                                  struct kc_error *err);
 
 /* KC_EUSAGE if --min is above --max. */
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err);
@@ -154,7 +160,7 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
 #define OPTION_MAP(field) \
-        OPTION(TEXT, "map", field, \
+        OPTION(WORD, "map", field, \
                "Which map in a CUDA device's memory holds the k-mers: warpdrive or lsm, for k " \
                "up to 64; slab or linear, for k up to 32. The output is the same. Default: " \
                "warpdrive.", \

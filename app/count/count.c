@@ -85,10 +85,6 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                                "--histogram adds the histogram to the summary in JSON; it needs "
                                "--json");
         KC_TRY(device_check(s->device, s->table, DEVICE_COUNTS, err));
-        if (strcmp(s->reader, "auto") != 0 && strcmp(s->reader, "host") != 0 &&
-            strcmp(s->reader, "device") != 0)
-                return kc_fail(err, KC_EUSAGE, "--reader: '%s' is not one of auto, host, device",
-                               s->reader);
 out:
         return status;
 }

@@ -11,6 +11,9 @@
 
 enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 4 };
 
+/* --reader, as the option numbers its words. */
+enum count_reader { COUNT_READER_AUTO = 1, COUNT_READER_HOST, COUNT_READER_DEVICE };
+
 /* The settings of these commands begin with this struct; a field is zero if the command has no such
  * option. */
 struct count_settings {
@@ -18,8 +21,9 @@ struct count_settings {
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality, nskip,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
-        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace, *require_flags,
-                *exclude_flags;
+        const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags;
+        int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
+        int reader; /* enum count_reader */
         bool stranded, canonical, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
@@ -63,12 +67,12 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "The engine's part of the memory, however small: tests make it spill.", \
                        .argument = "SIZE", .min = MEMORY_MIB, .hidden = true), \
                 OPTION_TMP(COUNT_FIELD(tmp_dir)), OPTION_DEVICE(COUNT_FIELD(device)), \
-                OPTION(TEXT, "table", COUNT_FIELD(table), \
+                OPTION(WORD, "table", COUNT_FIELD(table), \
                        "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
                        "of them support k up to 128. The output is the same. Default: warpdrive.", \
                        .argument = "NAME", .words = "warpdrive slab linear hopscotch", \
                        .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
-                OPTION(TEXT, "reader", COUNT_FIELD(reader), \
+                OPTION(WORD, "reader", COUNT_FIELD(reader), \
                        "Where to decompress and parse reads when a CUDA device counts: auto, " \
                        "host or device. The device reads files (not pipes) of FASTQ or FASTA, " \
                        "plain or BGZF, and BAM; everything else is left to the host, and so are " \

@@ -46,12 +46,12 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
         struct device_choice *device = &count->writing.device;
         const char *wanted = s->device;
         enum kc_status status;
-        if (count->ranks != NULL && s->table == NULL)
+        if (count->ranks != NULL && s->table == 0)
                 wanted = device_if_named(wanted);
         KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, err));
         if (count->ranks == NULL || !device->cuda)
                 return KC_OK;
-        if (strcmp(s->reader, "device") == 0)
+        if (s->reader == COUNT_READER_DEVICE)
                 return kc_fail(err, KC_EUSAGE,
                                "--reader device: with several processes, the host reads");
         KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
@@ -82,8 +82,8 @@ static bool reads_on_device(const struct count *count, const struct kc_stored_so
         enum { FEW_CORES = 4, LEAST_PACKED_MIB = 64, LEAST_PLAIN_MIB = 4096 };
         bool plain = false;
         uint64_t nbytes = 0;
-        if (strcmp(count->settings->reader, "auto") != 0)
-                return strcmp(count->settings->reader, "device") == 0;
+        if (count->settings->reader != COUNT_READER_AUTO)
+                return count->settings->reader == COUNT_READER_DEVICE;
         for (size_t i = 0; i < source->nfiles; i++) {
                 plain |= !source->files[i].bgzf;
                 nbytes += source->files[i].nbytes;

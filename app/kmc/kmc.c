@@ -93,7 +93,7 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                            .output = path,
                                            .tmp_dir = s->folder,
                                            .device = "auto",
-                                           .reader = "auto",
+                                           .reader = COUNT_READER_AUTO,
                                            .stranded = s->stranded,
                                            .skip_empty = true,
                                            .other_files = files->names,

@@ -21,20 +21,6 @@ static const char *const rule_names[] = {
         [KC_RULE_LEFT] = "left", [KC_RULE_RIGHT] = "right",
 };
 
-enum kc_status combine_parse_rule(const char *text, enum kc_count_rule *rule, struct kc_error *err)
-{
-        if (text == NULL)
-                return KC_OK;
-        for (size_t i = 0; i < sizeof rule_names / sizeof *rule_names; i++)
-                if (strcmp(rule_names[i], text) == 0) {
-                        *rule = (enum kc_count_rule)i;
-                        return KC_OK;
-                }
-        return kc_fail(err, KC_EUSAGE,
-                       "--counts: '%s' is not one of min, max, sum, difference, left or right",
-                       text);
-}
-
 struct combining {
         const struct combine_settings *settings;
         const struct combine_plan *plan;
@@ -51,7 +37,7 @@ struct combining {
 static enum kc_status check_settings(const struct combine_settings *s, struct kc_error *err)
 {
         enum kc_status status = options_check_range(s->min_count, s->max_count, err);
-        return status == KC_OK ? device_check(s->device, NULL, DEVICE_MERGES, err) : status;
+        return status == KC_OK ? device_check(s->device, 0, DEVICE_MERGES, err) : status;
 }
 
 static enum kc_status open_store(struct combining *c, size_t i, struct kc_error *err)
@@ -201,7 +187,7 @@ static enum kc_status choose_device(struct combining *c, struct kc_error *err)
 {
         const struct combine_settings *s = c->settings;
         const char *device = is_worth_a_device(c) ? s->device : device_if_named(s->device);
-        return device_choose(&c->writing.device, device, NULL, c->k, DEVICE_MERGES, err);
+        return device_choose(&c->writing.device, device, 0, c->k, DEVICE_MERGES, err);
 }
 
 static enum kc_status write_result(struct combining *c, const struct kc_store_options *options,

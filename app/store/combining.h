@@ -11,7 +11,8 @@
 struct combine_settings {
         struct writing_settings common;
         uint64_t memory_nbytes, min_count, max_count, gpu_memory_nbytes, gpu_batch_nkmers;
-        const char *output, *counts, *device, *gpu_trace;
+        const char *output, *device, *gpu_trace;
+        int counts; /* the number of the rule among those of the command, from 1; 0: not given */
         bool force;
 };
 
@@ -27,9 +28,6 @@ struct combine_plan {
                              NULL: the output is another file */
         bool may_be_idle; /* write nothing if the input is already one run as wanted */
 };
-
-/* Find the rule of a name; text NULL leaves *rule as it is. KC_EUSAGE if there is no such rule. */
-enum kc_status combine_parse_rule(const char *text, enum kc_count_rule *rule, struct kc_error *err);
 
 /* Check, run, write, report. KC_EUSAGE, and errors of the store and the device. */
 enum kc_status combine(const struct invocation *call, const struct combine_plan *plan,

@@ -311,8 +311,8 @@ def test_failures():
         fails(s, *call, "-o", "x.kc", message="", code=2)
     fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is not one of",
           code=2)
-    fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc", message="subtraction",
-          code=2)
+    fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc",
+          message="'max' is not one of left or difference", code=2)
     fails(s, "subtract", "a.kc", "-o", "x.kc", message="", code=2)
     for call in (["add", "DB", "a.fq"], ["remove", "DB", "ACG"], ["compact", "DB"]):
         for name in ("nowhere.kc", "cut.kc", "a.fq"):
