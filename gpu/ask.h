@@ -66,11 +66,13 @@ struct kc_gpu_ask_table {
 /*
  * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
  * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
- * while other threads pack.
+ * while other threads pack. If the table does not fit on the device, nothing is loaded yet: once
+ * the asker is full, the table passes through the device in turns, each with ranges of k-mers that
+ * do fit.
  *   asker   out: to be closed, unless this fails
  *   table   copied; it is read by setup->nthreads threads and the calling one
- * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if the table does not
- * fit on the device; KC_ENODEVICE; KC_EDEVICE; or what reading the table returns.
+ * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if not even a range of
+ * the table fits on the device; KC_ENODEVICE; KC_EDEVICE; or what reading the table returns.
  */
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,

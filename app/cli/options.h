@@ -170,7 +170,8 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
         OPTION(SIZE, "gpu-memory", field, \
                "Limit on the memory of each device, at least 256M. CUDA itself takes some more. " \
                "When counting, what does not fit goes to the memory that -m allows, then to " \
-               "--tmp. Default: 9/10 of what is free on the device.", \
+               "--tmp; to look k-mers up, a file that does not fit is loaded part by part. " \
+               "Default: 9/10 of what is free on the device.", \
                .argument = "SIZE", .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 /* The options that fill a struct device_asks. */

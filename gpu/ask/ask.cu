@@ -14,6 +14,7 @@
 #include "gpu/ask/filling.cuh"
 #include "gpu/ask/load.cuh"
 #include "gpu/ask/pack.h"
+#include "gpu/ask/turns.cuh"
 
 #include <cstdlib>
 #include <pthread.h>
@@ -464,11 +465,17 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
                                const struct kc_ask_setup *setup, struct kc_error *err)
 {
         const int max_k = kc_gpu_map_max_k(options->map);
+        struct kc_error failure = {};
+        enum kc_status status;
         *asker = {};
         if (table->k > max_k)
                 return kc_fail(err, KC_EUSAGE, "the map %s holds k-mers up to k = %d, not %d",
                                kc_gpu_map_name(options->map), max_k, table->k);
         if (table->k <= 32)
-                return open_with<kc_key64>(asker, table, options, setup, err);
-        return open_with<kc_key128>(asker, table, options, setup, err);
+                status = open_with<kc_key64>(asker, table, options, setup, &failure);
+        else
+                status = open_with<kc_key128>(asker, table, options, setup, &failure);
+        if (status == KC_ENOMEM)
+                return kc_ask_turns_open(asker, table, options, setup, err);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
 }

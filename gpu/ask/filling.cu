@@ -83,6 +83,9 @@ void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
 static uint32_t part_room(const struct kc_ask_part *parts, uint32_t nparts, uint32_t cap,
                           bool continues, bool *is_new)
 {
+        *is_new = false;
+        if (parts == NULL)
+                return UINT32_MAX;
         *is_new = nparts == 0 || !continues || parts[nparts - 1].n == KC_ASK_PART_NWINDOWS;
         if (!*is_new)
                 return KC_ASK_PART_NWINDOWS - parts[nparts - 1].n;
@@ -103,7 +106,8 @@ uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
         n = n < room - before ? n : room - before;
         if (is_new)
                 host->parts[sizes->nparts++] = { sizes->nwindows, 0 };
-        host->parts[sizes->nparts - 1].n += n;
+        if (host->parts != NULL)
+                host->parts[sizes->nparts - 1].n += n;
         host->firsts[sizes->nstretches++] = sizes->nwindows;
         kc_ask_pack(host->words, sizes->nbases, letters, n + before);
         sizes->nbases += n + before;
@@ -120,7 +124,8 @@ enum kc_status kc_ask_upload(cudaStream_t stream, const struct kc_ask_arrays *de
         KC_TRY(kc_ask_copy(device->words, host->words, (sizes->nbases + 31) / 32, kind, stream,
                            err));
         KC_TRY(kc_ask_copy(device->firsts, host->firsts, sizes->nstretches, kind, stream, err));
-        KC_TRY(kc_ask_copy(device->parts, host->parts, sizes->nparts, kind, stream, err));
+        if (sizes->nparts > 0)
+                KC_TRY(kc_ask_copy(device->parts, host->parts, sizes->nparts, kind, stream, err));
 out:
         return status;
 }

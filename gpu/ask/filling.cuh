@@ -25,6 +25,7 @@ void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
 /*
  * Pack the first of n windows that follow each other, as many as the batch and a part have room
  * for.
+ *   host       without parts (NULL), if the caller does not want any
  *   continues  they belong to the same sequence as the last part
  * Returns how many; 0: the batch is full.
  */

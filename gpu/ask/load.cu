@@ -6,8 +6,6 @@
 #include "gpu/runs/joiner.cuh"
 #include "kmer/block_codec.h"
 
-#include <cinttypes>
-
 enum {
         USUAL_BLOCKS = 4096, /* in a range: 4 Mi pairs */
         BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
@@ -20,7 +18,7 @@ namespace
 template <class Key> struct loader {
         struct kc_gpu *gpu;
         const struct kc_join_source *source;
-        struct kc_ask_map<Key> *table;
+        const struct kc_ask_taker<Key> *taker;
         struct kc_gate gate;
         struct kc_join_feed<Key> *feed;
         struct kc_gpu_joiner<Key> joiner;
@@ -48,21 +46,6 @@ template <class Key> static size_t choose_blocks(const struct loader<Key> *l)
 }
 
 template <class Key>
-static enum kc_status open_table(struct loader<Key> *l, enum kc_gpu_map map, struct kc_error *err)
-{
-        struct kc_error failure = {};
-        const struct kc_ask_map_options options = { map, l->source->k, l->source->npairs,
-                                                    l->max_blocks * KC_BLOCK_NKMERS };
-        const enum kc_status status = kc_ask_map_open(l->table, l->gpu, &options, &failure);
-        if (status == KC_ENOMEM)
-                return kc_fail_reworded(err, &failure,
-                                        "a table of %" PRIu64
-                                        " k-mers does not fit on the device cuda:%d: %s",
-                                        l->source->npairs, l->gpu->device, failure.message);
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
-}
-
-template <class Key>
 static enum kc_status put_range(struct loader<Key> *l, const struct kc_join_range *in,
                                 struct kc_decode_range<Key> *decode, struct kc_error *err)
 {
@@ -70,7 +53,7 @@ static enum kc_status put_range(struct loader<Key> *l, const struct kc_join_rang
         struct kc_gpu_run<Key> run;
         KC_TRY(kc_gpu_joiner_join(&l->joiner, in, decode, &run, err));
         if (run.n > 0)
-                KC_TRY(kc_ask_map_put(l->table, run.kmers, run.counts, run.n, err));
+                KC_TRY(l->taker->put(l->taker->ctx, run.kmers, run.counts, run.n, err));
 out:
         kc_gpu_run_free(l->gpu, &run);
         return status;
@@ -106,19 +89,20 @@ template <class Key> static void stop(void *ctx)
 }
 
 template <class Key>
-enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
-                           const struct kc_join_source *source, enum kc_gpu_map map, int nreaders,
-                           struct kc_join_totals *totals, struct kc_error *err)
+enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_gpu *gpu,
+                              const struct kc_join_source *source, int nreaders,
+                              struct kc_join_totals *totals, struct kc_error *err)
 {
         enum kc_status status;
         struct loader<Key> l = {
         };
         l.gpu = gpu;
         l.source = source;
-        l.table = table;
+        l.taker = taker;
         l.max_blocks = choose_blocks(&l);
         kc_gate_init(&l.gate, NULL);
-        KC_TRY(open_table(&l, map, err));
+        KC_TRY(taker->begin(taker->ctx, l.max_blocks * KC_BLOCK_NKMERS,
+                            range_nbytes<Key>(l.max_blocks), err));
         KC_TRY(kc_join_feed_new(&l.feed, source, nreaders, &l.gate, err));
         KC_TRY(kc_parallel(1 + nreaders, work<Key>, stop<Key>, &l, err));
         KC_TRY(kc_gpu_joiner_totals(&l.joiner, totals, err));
@@ -131,7 +115,54 @@ out:
         return status;
 }
 
+/* ---- all in one map ---- */
+
+namespace
+{
+
+template <class Key> struct loading {
+        struct kc_ask_map<Key> *table;
+        struct kc_gpu *gpu;
+        struct kc_ask_map_options options;
+};
+
+} // namespace
+
+template <class Key>
+static enum kc_status open_map(void *ctx, uint64_t most_at_once, size_t, struct kc_error *err)
+{
+        struct loading<Key> *l = (struct loading<Key> *)ctx;
+        l->options.most_at_once = most_at_once;
+        return kc_ask_map_open(l->table, l->gpu, &l->options, err);
+}
+
+template <class Key>
+static enum kc_status put(void *ctx, Key *kmers, uint32_t *counts, size_t n, struct kc_error *err)
+{
+        return kc_ask_map_put(((struct loading<Key> *)ctx)->table, kmers, counts, n, err);
+}
+
+template <class Key>
+enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
+                           const struct kc_join_source *source, enum kc_gpu_map map, int nreaders,
+                           struct kc_join_totals *totals, struct kc_error *err)
+{
+        struct loading<Key> l = {
+                table, gpu,
+                {
+                        map, source->k, source->npairs, 0
+                }
+        };
+        const struct kc_ask_taker<Key> taker = {
+                &l, open_map<Key>, put<Key>
+        };
+        return kc_ask_load_by(&taker, gpu, source, nreaders, totals, err);
+}
+
 #define INSTANTIATE(Key) \
+        template enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *, struct kc_gpu *, \
+                                               const struct kc_join_source *, int, \
+                                               struct kc_join_totals *, struct kc_error *); \
         template enum kc_status kc_ask_load(struct kc_ask_map<Key> *, struct kc_gpu *, \
                                             const struct kc_join_source *, enum kc_gpu_map, int, \
                                             struct kc_join_totals *, struct kc_error *);

@@ -63,7 +63,11 @@ template <class Layout> struct warpdrive {
 
 /* ---- slab hash ---- */
 
+/* A small table takes blocks of slabs for a quarter of its lists; others what the pool usually
+ * takes. */
 struct slab {
+        enum : uint32_t { USUAL_BLOCKS = 256 };
+
         typedef struct kc_slab_map<kc_slab_pair64> map;
 
         static enum kc_status open(void **out, struct kc_gpu *gpu,
@@ -71,6 +75,9 @@ struct slab {
         {
                 struct kc_slab_options options = {};
                 options.nlists = kc_slab_nlists<kc_slab_pair64>(o->npairs, 0.6);
+                options.pool.nblocks = options.nlists / KC_SLAB_BLOCK_NSLABS / 4 + 1;
+                if (options.pool.nblocks > USUAL_BLOCKS)
+                        options.pool.nblocks = 0;
                 return kc_slab_new((map **)out, gpu, &options, gpu->stream, err);
         }
 
