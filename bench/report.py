@@ -7,6 +7,7 @@ and the marked regions of README.md.
 import json
 import pathlib
 
+import report_asking
 import report_benchmarks
 import report_front
 import report_gpu
@@ -67,7 +68,8 @@ def measurements(groups):
                 for record in load_lines(path)]
     return "\n".join([
         MEASUREMENTS, *sections(groups), *report_human.section(named("human")),
-        *report_memory.section(named("memory")), *against_lines(groups),
+        *report_memory.section(named("memory")), *report_asking.section(named("asking")),
+        *against_lines(groups),
         "![wall times](measurements.svg)", "", *report_gunzip.section(inflated),
         *report_reader.section(named("gpu-reader")), *stages_section(named("stages")),
         *report_gpu.stages_section(named("gpu-stages")),
@@ -113,7 +115,7 @@ def write(docs):
         raise SystemExit("no results in bench/results; run bench/compare.py first")
     (docs / "dev").mkdir(exist_ok=True)
     (docs / "benchmarks.md").write_text(
-        report_benchmarks.page(groups, named("human"), named("memory")))
+        report_benchmarks.page(groups, named("human"), named("memory"), named("asking")))
     (docs / "dev/measurements.md").write_text(measurements(groups))
     for path, picture in pictures(groups).items():
         (docs / path).write_text(picture)

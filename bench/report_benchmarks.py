@@ -1,4 +1,5 @@
 """docs/benchmarks.md, the users' page: a table for each kind of machine."""
+import report_asking
 import report_front
 import report_human
 import report_memory
@@ -103,9 +104,10 @@ def scaling_lines(groups):
     return [*lines, "", machine_line(rows[-1][1], with_commit=False), ""]
 
 
-def page(groups, human, memory):
-    """groups: in order; human and memory: the lines of bench/human.py and bench/memory.py."""
+def page(groups, human, memory, asking):
+    """groups: in order; the others: the lines of bench/human.py, memory.py and asking.py."""
     return "\n".join([
         BENCHMARKS, *report_front.section(groups), *short_table(groups),
         *section(groups, LAPTOP), *section(groups, SERVER, scaling_lines(groups)),
-        *section(groups, GPU), *report_human.short(human), *report_memory.short(memory), RULES])
+        *section(groups, GPU), *report_human.short(human), *report_memory.short(memory),
+        *report_asking.short(asking), RULES])

@@ -100,13 +100,10 @@ BENCHMARKS = """\
 This page compares the time and memory that kcount and other programs need, on the same machine
 with the same reads. `bench/report.py` makes it from the recorded runs in
 [bench/results/](../bench/results/); every line there has its command, machine and commit. Times
-are seconds of wall clock, and memory is the largest resident set of a process. The number of runs
-is given for each figure: with one run the figure is that run, with two it is their mean, with more
-their median. *allowed* is the memory that the program was allowed to use; KMC takes more if it is
-allowed more. [How it was measured](#how-it-was-measured) has the rules.
-
-[Measurements](dev/measurements.md) has the rest: CPU time, stages, gzip files, several devices and
-processes.
+are seconds of wall clock, and memory is the largest resident set of a process. Figures are medians;
+of two runs, their mean. *allowed* is the memory that the program was allowed to use; KMC takes more
+if it is allowed more. [How it was measured](#how-it-was-measured) has the rules, and
+[Measurements](dev/measurements.md) the rest: stages, gzip files, several devices and processes.
 """
 
 MEASUREMENTS = """\
@@ -143,6 +140,14 @@ are distinct. With a GPU, `-m` limits what kcount itself allocates; the CUDA dri
 libraries come on top, and are most of what the small input takes there.
 """
 
+ASKING_SHORT = """\
+## How fast reads are asked
+
+By `bench/asking.py`: "a line a read" is `filter --table`, "one line for all reads" `profile --total`,
+"the reads that pass" `filter -o` and `kmc_tools filter`, "a line a k-mer" `query -f` and
+`jellyfish query -s`. The times include reading the table.
+"""
+
 HUMAN = """\
 By `bench/human.py`: simulated reads of 150 bases with 0.5 % substitutions; the human genome has 3.1
 Gbases. "The file" is one BGZF file, in a RAM disk as the outputs are; in the rows from commit
@@ -151,6 +156,13 @@ quarters of the cores; the program that it feeds has the others. CPU time and *p
 resident set, are those of the program that is named. *machine* is how much less memory the machine
 had available during the run: it includes pinned memory and what the run wrote to the RAM disk.
 *temporary* is the most space that temporary files took at one time, unlinked ones included.
+"""
+
+ASKING = """\
+## Asking reads against a table
+
+By `bench/asking.py`: as on the [users' page](../benchmarks.md#how-fast-reads-are-asked), with all
+maps of the device. Without a name, the map is WarpDrive's.
 """
 
 MEMORY = """\
@@ -192,20 +204,19 @@ distinct k-mers in order, encode and write them.
 RULES = """\
 ## How it was measured
 
-`bench/compare.py` runs the programs. All count both strands as one, keep every k-mer (`-ci1` of
-KMC) with counts up to 2^32-1 where they can, use the same number of threads, and are allowed the
-same memory, except where the table says otherwise: Jellyfish has no limit, and gets a table with
-room for all distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC. The programs
-take turns, and their numbers of distinct k-mers must agree. "Two cores" are two cores of a server's
-processor, the size of a small laptop. To repeat it: `bench/compare.py --help`.
+`bench/compare.py` runs the programs (see its `--help`). All count both strands as one, keep every
+k-mer (`-ci1` of KMC) with counts up to 2^32-1 where they can, use the same number of threads, and
+are allowed the same memory, except where the table says otherwise: Jellyfish has no limit, and gets
+a table with room for all distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC.
+The programs take turns, and their numbers of distinct k-mers must agree. "Two cores" are two cores
+of a server's processor, the size of a small laptop.
 
 | reads | what |
 |---|---|
 | `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
 | `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` compressed with `pigz -6` and with `bgzip` |
 | `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
-| `g.fq`, `g20.fq`, `t.fq` | the same with `--genome 128M`, `512M` and `120K` |
-| `g.bgz.fq.gz` | `g.fq` as BGZF, by `simulate --bgzf` |
+| `g.fq`, `g20.fq`, `t.fq` | the same with `--genome 128M`, `512M`, `120K`; `g.bgz.fq.gz`: BGZF |
 | `SRR059298.fq` | 100,000 real Illumina reads of 72 bases, from Debian's gasic-examples |
 
 `r.fq`, `g.fq`, `g.bgz.fq.gz`, `g20.fq` and `t.fq` were in a RAM disk, with the outputs.

@@ -1,0 +1,61 @@
+"""Asking reads against a table, by bench/asking.py: a short section for users and a long one."""
+from report_counts import gib, machine_line, median, of_each
+from report_prose import ASKING, ASKING_SHORT
+
+# The users' page leaves these out.
+VARIANTS = ("reading", "slab", "linear", "lsm")
+
+
+def program(record):
+    on_device = "--device cuda" in record["command"]
+    return record["program"] + ", GPU" * on_device
+
+
+def groups(records):
+    """Runs of the same machine, reads and number of threads, from the commit measured last."""
+    known = [{**record, "cpu": record["machine"]["cpu"], "gpu": record["machine"].get("gpu", "")}
+             for record in records]
+    for mine in of_each(known, "cpu", "gpu", "about", "threads").values():
+        yield [record for record in mine if record["commit"] == mine[-1]["commit"]]
+
+
+def cells(runs):
+    """Of the runs of one program."""
+    return [runs[0]["what"], program(runs[0]), f"{median(runs, 'wall'):.2f}", str(len(runs)),
+            f"{median(runs, 'user', 'system'):.1f}", f"{gib(runs):.2f}"]
+
+
+def about(mine):
+    first = mine[0]
+    return f"{first['about']}; {first['distinct'] * 1e-6:.0f} million k-mers, k = {first['k']}"
+
+
+COLUMNS = ["what", "program", "time, s", "runs", "CPU time, s", "memory, GiB"]
+
+
+def section(records):
+    """A table for each setting, with all that was measured."""
+    lines = [ASKING] if records else []
+    for mine in groups(records):
+        lines += [f"### {about(mine)}, {mine[0]['threads']} threads", "",
+                  f"| {' | '.join(COLUMNS)} |", "|---|---|" + "---:|" * 4,
+                  *(f"| {' | '.join(cells(runs))} |" for runs in of_each(mine, "name").values()),
+                  "", machine_line(mine), ""]
+    return lines
+
+
+def short(records):
+    """One table; only the first row of a setting names it."""
+    if not records:
+        return []
+    lines = [ASKING_SHORT, f"| reads; table | threads | {' | '.join(COLUMNS)} |",
+             "|---|---:|---|---|" + "---:|" * 4]
+    machines = []
+    for mine in groups(records):
+        where = [about(mine), str(mine[0]["threads"])]
+        for (name,), runs in of_each(mine, "name").items():
+            if name.split()[-1] not in VARIANTS:
+                lines.append(f"| {' | '.join([*where, *cells(runs)])} |")
+                where = ["", ""]
+        machines.append(machine_line(mine, with_commit=False))
+    return [*lines, "", " ".join(dict.fromkeys(machines)), ""]
