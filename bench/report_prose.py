@@ -143,9 +143,9 @@ libraries come on top, and are most of what the small input takes there.
 ASKING_SHORT = """\
 ## How fast reads are asked
 
-By `bench/asking.py`: "a line a read" is `filter --table`, "one line for all reads" `profile --total`,
-"the reads that pass" `filter -o` and `kmc_tools filter`, "a line a k-mer" `query -f` and
-`jellyfish query -s`. The times include reading the table.
+By `bench/asking.py`: "a line a read" is `filter --table`, "one line for all reads"
+`profile --total`, "the reads that pass" `filter -o` and `kmc_tools filter`, "a line a k-mer"
+`query -f` and `jellyfish query -s`. The times include reading the table.
 """
 
 HUMAN = """\
