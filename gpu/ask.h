@@ -6,6 +6,7 @@
 #ifndef KC_GPU_ASK_H
 #define KC_GPU_ASK_H
 
+#include "gpu/device/limits.h"
 #include "kmer/ask.h"
 #include "kmer/join.h"
 
@@ -36,7 +37,8 @@ static inline int kc_gpu_map_max_k(enum kc_gpu_map map)
 }
 
 struct kc_gpu_ask_options {
-        int device; /* index, as kc_gpu_devices lists it */
+        int devices[KC_GPU_MAX_DEVICES]; /* [ndevices] indices, as kc_gpu_devices lists them */
+        int ndevices;                    /* at least 1 */
         enum kc_gpu_map map;
         bool stranded;          /* the table's k-mers are as read, not canonical */
         uint64_t memory_nbytes; /* bound on the memory of the device; 0 or too large: nine tenths of

@@ -138,7 +138,6 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                                  const struct kc_gpu_ask_options **device, struct kc_error *err)
 {
         const char *name = asks->device, *cuda = cuda_devices(name);
-        int indices[KC_GPU_MAX_DEVICES];
         enum kc_status status;
         *device = NULL;
         options->map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1) : KC_GPU_MAP_WARPDRIVE;
@@ -152,8 +151,7 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                               kc_gpu_map_max_k(options->map), doing[DEVICE_ANSWERS]);
                 return KC_OK;
         }
-        read_indices(cuda != NULL ? cuda : "", indices);
-        options->device = indices[0];
+        options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
         options->stranded = stranded;
         options->memory_nbytes = asks->gpu_memory_nbytes;
         *device = options;

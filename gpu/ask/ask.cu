@@ -430,8 +430,8 @@ static enum kc_status open_engine(struct engine<Key> *e, const struct kc_gpu_ask
         enum kc_status status;
         const struct kc_gpu_ask_reader reader = { e, load<Key> };
         plan_memory(e, options->batch_nbases);
-        KC_TRY(kc_gpu_wake(options->device, err));
-        KC_TRY(kc_gpu_open(&e->gpu, options->device, options->memory_nbytes, err));
+        KC_TRY(kc_gpu_wake(options->devices[0], err));
+        KC_TRY(kc_gpu_open(&e->gpu, options->devices[0], options->memory_nbytes, err));
         KC_TRY(take_memory(e, err));
         KC_TRY(table->read(table->ctx, &reader, err));
 out:

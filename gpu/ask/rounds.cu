@@ -148,10 +148,10 @@ static enum kc_status add_stretch(struct kc_ask_rounds *r, struct kc_ask_waiting
                                   const char *letters, uint32_t n, struct kc_error *err)
 {
         while (n > 0) {
-                const uint32_t npacked =
-                        t->last == NULL ? 0
-                                        : kc_ask_fill(&t->last->host, &t->last->sizes, &r->caps,
-                                                      r->k, true, letters, n);
+                const uint32_t npacked = t->last == NULL
+                                                 ? 0
+                                                 : kc_ask_fill(&t->last->host, &t->last->sizes,
+                                                               &r->caps, r->k, true, letters, n);
                 const enum kc_status status = npacked == 0 ? next_batch(r, t, err) : KC_OK;
                 if (status != KC_OK)
                         return status;
@@ -262,8 +262,8 @@ static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers,
                 take_counts(t, s->nvalid);
                 t->nstretches += s->nstretches;
                 answers[i] = {};
-                kc_ask_summarize(&answers[i].summary, r->k, &r->setup, s->nbases, counts,
-                                 stretches, s->nstretches);
+                kc_ask_summarize(&answers[i].summary, r->k, &r->setup, s->nbases, counts, stretches,
+                                 s->nstretches);
                 if (!r->setup.wants_counts)
                         continue;
                 answers[i].counts = counts;

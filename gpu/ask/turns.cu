@@ -237,9 +237,9 @@ static enum kc_status open_turns(struct turns<Key> *e, const struct kc_ask_setup
         enum kc_status status;
         const struct kc_ask_engine engine = { e, answer<Key>, close<Key> };
         const size_t nbytes = NSLOTS * 10 + sizeof(Key); /* for a base */
-        KC_TRY(kc_gpu_wake(e->options.device, err));
-        KC_TRY(kc_gpu_open(&e->gpu, e->options.device, e->options.memory_nbytes, err));
-        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, setup, e->table.k, e->options.device,
+        KC_TRY(kc_gpu_wake(e->options.devices[0], err));
+        KC_TRY(kc_gpu_open(&e->gpu, e->options.devices[0], e->options.memory_nbytes, err));
+        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, setup, e->table.k, e->options.devices[0],
                                   e->options.batch_nbases, nbytes, e->gpu.limit_nbytes / SHARE,
                                   err));
         KC_TRY(kc_gpu_new(&e->gpu, &e->kmers, e->rounds.caps.nbases, err));

@@ -333,7 +333,10 @@ static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set
                                  const struct texts *texts)
 {
         return (struct asking){
-                .options = { .map = map, .stranded = set->stranded, .batch_nbases = 5000 },
+                .options = { .ndevices = 1,
+                             .map = map,
+                             .stranded = set->stranded,
+                             .batch_nbases = 5000 },
                 .setup = { .nthreads = 1,
                            .memory_nbytes = 1 << 24,
                            .min_count = 1,
@@ -564,7 +567,7 @@ static void test_limits(void **state)
         write_set(&set, "t.kc", 1, 700, 1);
         a.options.memory_nbytes = 10 << 10;
         expect_failure(&a, KC_ENOMEM, "device memory");
-        a.options.device = 99;
+        a.options.devices[0] = 99;
         expect_failure(&a, KC_EDEVICE, "cuda:99");
         free_set(&set);
         unlink("t.kc");
