@@ -8,6 +8,8 @@
 #ifndef KC_GPU_DEVICE_KEY_CUH
 #define KC_GPU_DEVICE_KEY_CUH
 
+#include "gpu/device/limits.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -214,7 +216,10 @@ using kc_key256 = kc_key_wide<4>;
 #define KC_GPU_KEYS(instantiate) \
         KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key192) instantiate(kc_key256)
 
-/* Returns work(Key()), where Key is the narrowest key that holds k bases, at most 128. */
+static_assert(KC_GPU_ENGINE_MAX_K == 4 * sizeof(kc_key256), "the widest key holds any k");
+
+/* Returns work(Key()), where Key is the narrowest key that holds k bases, at most
+ * KC_GPU_ENGINE_MAX_K. */
 template <class Work> static inline auto kc_key_choose(int k, const Work &work)
 {
 #define KC_KEY_CASE(Key) \

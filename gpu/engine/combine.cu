@@ -219,8 +219,6 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         return status;
 }
 
-static_assert(KC_GPU_ENGINE_MAX_K == 4 * sizeof(kc_key256), "as kc_key_choose expects");
-
 enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
                               const struct kc_join_source *source, const struct kc_run_sink *sink,
                               struct kc_job *job, struct kc_join_totals *totals,
