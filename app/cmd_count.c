@@ -35,6 +35,7 @@ static const struct option_spec count_options[] = {
         OPTION(FLAG, "reader-only", FIELD(reader_only),
                "Read and parse, count and write nothing, for benchmarks.", .hidden = true),
         COUNT_STRANDED,
+        COUNT_HPC,
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         OPTION(TEXT, "format", FIELD(format),

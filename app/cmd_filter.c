@@ -216,6 +216,7 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         enum kc_status status;
         KC_TRY(stores_open(&f->store, path, err));
         kc_store_get_info(f->store, &info);
+        KC_TRY(stores_refuse_hpc(&info, path, "filter", err));
         stores_warn_absent(&info, path);
         KC_TRY(device_choose_map(&f->settings->asks, info.k, info.stranded, &f->device_options,
                                  &f->device, err));

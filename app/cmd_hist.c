@@ -305,6 +305,7 @@ static const struct option_spec hist_options[] = {
         COUNT_KMER("; required for reads. Only one k is possible, but -k may be repeated "
                    "with the same number."),
         COUNT_STRANDED,
+        COUNT_HPC,
         COUNT_OPTIONS,
         MESSAGE_OPTIONS(COUNT_FIELD(common)),
         { 0 },

@@ -143,6 +143,7 @@ static enum kc_status open_all(struct profile_command *p, const struct invocatio
         KC_TRY(find_inputs(p, call, err));
         KC_TRY(stores_open(&p->request.store, p->database, err));
         kc_store_get_info(p->request.store, &p->info);
+        KC_TRY(stores_refuse_hpc(&p->info, p->database, "profile", err));
         stores_warn_absent(&p->info, p->database);
         KC_TRY(device_choose_map(&p->settings->asks, p->info.k, p->info.stranded,
                                  &p->device_options, &p->request.device, err));

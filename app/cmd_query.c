@@ -51,6 +51,8 @@ struct query {
         const struct invocation *call;
         struct kc_store *store;
         int nthreads, k;
+        bool hpc; /* the file is of homopolymer-compressed reads, so queries are compressed */
+        char **compressed;                       /* the arguments, then */
         uint64_t memory_nbytes;                  /* for asking */
         const struct kc_gpu_ask_options *device; /* NULL: the CPU */
         struct kc_gpu_ask_options device_options;
@@ -173,6 +175,7 @@ static enum kc_status write_block(void *ctx, int worker, const struct asked *blo
 static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
 {
         const struct asking_input input = { .paths = { path },
+                                            .hpc = q->hpc,
                                             .accepted = KC_RECORDS_LINES | KC_RECORDS_ALIGNMENTS };
         const struct asking_options options = {
                 .nthreads = q->nthreads,
@@ -266,7 +269,7 @@ out:
         return status;
 }
 
-static enum kc_status ask_arguments(const struct query *q, struct kc_error *err)
+static enum kc_status ask_arguments(struct query *q, struct kc_error *err)
 {
         const size_t n = (size_t)q->call->noperands - 1;
         const char *const *texts = q->call->operands + 1;
@@ -274,10 +277,14 @@ static enum kc_status ask_arguments(const struct query *q, struct kc_error *err)
         enum kc_status status = KC_OK;
         if (sequences == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for queries");
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
                 KC_TRY(check_argument(q, texts[i], err));
-                sequences[i] = (struct kc_ask_sequence){ texts[i], (uint32_t)strlen(texts[i]) };
+        if (q->hpc) {
+                KC_TRY(sequences_compress(texts, n, q->k, &q->compressed, err));
+                texts = (const char *const *)q->compressed;
         }
+        for (size_t i = 0; i < n; i++)
+                sequences[i] = (struct kc_ask_sequence){ texts[i], (uint32_t)strlen(texts[i]) };
         if (n > 0)
                 KC_TRY(ask_sequences(q, sequences, n, err));
 out:
@@ -313,6 +320,7 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         KC_TRY(stores_open(&q->store, call->operands[0], err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
+        q->hpc = info.hpc;
         KC_TRY(device_choose_map(&s->asks, q->k, info.stranded, &q->device_options, &q->device,
                                  err));
         q->nthreads = machine_nthreads(s->nthreads);
@@ -336,6 +344,8 @@ static void close_query(struct query *q)
         for (int i = 0; q->lines != NULL && i < q->nthreads; i++)
                 free(q->lines[i].text);
         free(q->lines);
+        if (q->compressed != NULL)
+                sequences_free(q->compressed, (size_t)q->call->noperands - 1);
         kc_store_close(q->store);
 }
 

@@ -34,6 +34,7 @@ struct removing {
         int k;
         bool stranded;
         char *tmp_dir;
+        char **compressed; /* the arguments, if the file is of homopolymer-compressed reads */
         struct removals removals;
         struct tombstones tombstones;
         struct kc_count_totals totals;
@@ -64,8 +65,14 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         r->removals.narguments = (size_t)call->noperands - 1;
         r->removals.k = r->k;
         KC_TRY(check_arguments(&r->removals, call, err));
+        const bool hpc = kc_store_writes_hpc(r->writing.writer);
+        if (hpc) {
+                KC_TRY(sequences_compress(r->removals.arguments, r->removals.narguments, r->k,
+                                          &r->compressed, err));
+                r->removals.arguments = (const char *const *)r->compressed;
+        }
         if (r->settings->file != NULL)
-                KC_TRY(sequences_open(&r->removals.file, r->settings->file, r->k, err));
+                KC_TRY(sequences_open(&r->removals.file, r->settings->file, r->k, hpc, err));
         KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writing.writer), r->k, err));
 out:
         return status;
@@ -183,6 +190,7 @@ static void close_all(struct removing *r)
         kc_store_abort(r->writing.writer);
         kc_records_close(r->removals.file);
         removals_destroy(&r->removals);
+        sequences_free(r->compressed, r->removals.narguments);
         free(r->tombstones.ones);
         free(r->tmp_dir);
 }

@@ -43,6 +43,8 @@ struct kc_records_options {
         unsigned accepted;
         int nthreads; /* that will call kc_records_next, or kc_mates_next; at least 1 */
         int overlap;  /* bases that two pieces of a sequence share, less than KC_MAX_K */
+        bool hpc;     /* of each run of equal bases, give only the first; then records have no
+                         qualities, and their text is not as it was read */
         /* For all below, 0 is the default. */
         size_t nheld; /* batches of pairs that all threads together hold or are about to get, at
                          most; default: one each */

@@ -28,6 +28,7 @@ enum kc_mixed {
 struct kc_store_options {
         int k;
         bool stranded;
+        bool hpc;             /* each run of equal bases of the reads counted as one base */
         bool replace;         /* an existing file may be replaced */
         bool careful;         /* the file replaced cannot be recreated: flush the new file before it
                                  takes the name, and flush the name */
@@ -84,6 +85,9 @@ void kc_store_unlock(int lock); /* a negative one is fine */
 /* Set whether the k-mers of a new file are stranded, if that was unknown when it was created. To be
  * called before it is committed. */
 void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded);
+
+/* Whether the file, new or appended to, is of homopolymer-compressed reads. */
+bool kc_store_writes_hpc(const struct kc_store_writer *writer);
 
 /*
  * The run being written, as a sink for an engine. Threads encode their own blocks; blocks are cut
@@ -175,7 +179,7 @@ struct kc_store;
 struct kc_store_info {
         uint32_t version;
         int k;
-        bool stranded;
+        bool stranded, hpc; /* as in struct kc_store_options */
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
         uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are detected */

@@ -14,6 +14,7 @@ struct asking_input {
         const char *paths[2]; /* the second: mates, otherwise NULL */
         bool interleaved;     /* mates follow each other in the only file */
         unsigned accepted;    /* enum kc_records_accepted */
+        bool hpc;             /* as in struct kc_records_options */
 };
 
 struct asking_options {

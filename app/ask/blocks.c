@@ -66,7 +66,8 @@ enum kc_status asking_blocks_open(struct asking_blocks *b, const struct asking_i
 {
         struct kc_records_options options = { .accepted = input->accepted,
                                               .nthreads = nthreads,
-                                              .overlap = overlap };
+                                              .overlap = overlap,
+                                              .hpc = input->hpc };
         *b = (struct asking_blocks){ .bound_nbytes = nbytes, .input_nbytes = input_nbytes(input) };
         pthread_mutex_init(&b->lock, NULL);
         set_sizes(&options, input, nbytes);

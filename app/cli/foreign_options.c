@@ -24,26 +24,26 @@ struct foreign_option {
         bool whole;    /* the name is the whole word, whose end kcount would take as an argument */
 };
 
-#define ANY_COUNT      "leave it out; counts go up to 4,294,967,295"
-#define BY_DEFAULT     "leave it out; it is the default"
-#define BY_CONTENT     "leave it out; the content of a file decides, not its name"
-#define BY_ITSELF      "leave it out; kcount chooses this by itself"
-#define SPILLING       "leave it out; what does not fit in memory is spilled to disk"
-#define GROWING        "leave it out; memory grows as needed"
-#define REPORTED       "leave it out; kcount prints a summary, and --version prints the version"
-#define ALL_THREADS    "-t sets the total number of threads"
-#define NO_COMPRESSION "kcount does not compress homopolymers"
-#define NO_OUTPUT      "'kcount hist' counts reads without writing a .kc file"
-#define NO_GENERATORS  "pipe the reads in: COMMAND | kcount - -k K -o FILE.kc"
-#define NO_FILTER      "--min 2 leaves out exactly the k-mers that are seen once"
-#define TO_FILE        "this goes to standard output; to write a file, end the line with > FILE"
-#define ALL_ROWS       "hist prints a row for each count that occurs"
-#define FILES_K        "leave it out; the file has its k"
-#define IN_PLACE       "leave it out; the .kc file itself is changed"
-#define TO_OTHER       "'kcount merge FILE.kc -o NEW.kc' writes another file"
-#define TO_DEVICE      "write --device cuda"
-#define WITH_DEVICES   " count hist add merge union intersect subtract compact remove "
-#define BY_SPACE       "write --columns space (for Jellyfish's -c -t, leave out both)"
+#define ANY_COUNT     "leave it out; counts go up to 4,294,967,295"
+#define BY_DEFAULT    "leave it out; it is the default"
+#define BY_CONTENT    "leave it out; the content of a file decides, not its name"
+#define BY_ITSELF     "leave it out; kcount chooses this by itself"
+#define SPILLING      "leave it out; what does not fit in memory is spilled to disk"
+#define GROWING       "leave it out; memory grows as needed"
+#define REPORTED      "leave it out; kcount prints a summary, and --version prints the version"
+#define ALL_THREADS   "-t sets the total number of threads"
+#define COMPRESSION   "'kcount count --hpc' compresses homopolymers"
+#define NO_OUTPUT     "'kcount hist' counts reads without writing a .kc file"
+#define NO_GENERATORS "pipe the reads in: COMMAND | kcount - -k K -o FILE.kc"
+#define NO_FILTER     "--min 2 leaves out exactly the k-mers that are seen once"
+#define TO_FILE       "this goes to standard output; to write a file, end the line with > FILE"
+#define ALL_ROWS      "hist prints a row for each count that occurs"
+#define FILES_K       "leave it out; the file has its k"
+#define IN_PLACE      "leave it out; the .kc file itself is changed"
+#define TO_OTHER      "'kcount merge FILE.kc -o NEW.kc' writes another file"
+#define TO_DEVICE     "write --device cuda"
+#define WITH_DEVICES  " count hist add merge union intersect subtract compact remove "
+#define BY_SPACE      "write --columns space (for Jellyfish's -c -t, leave out both)"
 
 /* If several rows apply, the one with the longest name does; of these, the first. */
 static const struct foreign_option foreign_options[] = {
@@ -62,7 +62,7 @@ static const struct foreign_option foreign_options[] = {
         { "-r", " info ", .advice = "leave it out; a .kc file records its totals" },
         { "-r", .advice = "leave it out; the disk is used only if memory is short" },
         { "-hp", .own = "no-progress", .advice = "leave it out; there is no progress bar here" },
-        { "-hc", .advice = NO_COMPRESSION },
+        { "-hc", .own = "hpc", .advice = COMPRESSION },
         { "-e", .advice = "'kcount hist READS -k K' prints the exact histogram" },
         { "-j", " merge ", .advice = "kcount computes no similarities" },
         { "-j", .own = "json", .conversion = TO_STDOUT },
@@ -100,7 +100,8 @@ static const struct foreign_option foreign_options[] = {
         { "-ct", " dump ", .advice = BY_DEFAULT },
         { "-c", " info ", .advice = "'kcount info' prints all that a .kc file records" },
         { "-c", .advice = ANY_COUNT, .numbered = true },
-        { "-c", .advice = NO_COMPRESSION }, /* FastK's */
+        { "-c", .own = "hpc", .advice = COMPRESSION },         /* FastK's */
+        { "--compress", .own = "hpc", .advice = COMPRESSION }, /* as meryl calls it */
         { "--counter-len", .advice = ANY_COUNT },
         { "--out-counter-len", .advice = ANY_COUNT },
         { "--sam", .advice = "name the file like any other input; its content decides" },

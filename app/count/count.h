@@ -24,7 +24,7 @@ struct count_settings {
         const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags;
         int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
         int reader; /* enum count_reader */
-        bool stranded, canonical, force, reader_only, gather;
+        bool stranded, canonical, hpc, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
         const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
@@ -61,6 +61,13 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                .group = OPTION_SHARED), /* the default, which users of other programs type */ \
                 OPTION(FLAG, "canonical", COUNT_FIELD(canonical), \
                        "Count a k-mer and its reverse complement together.", .hidden = true)
+#define COUNT_HPC \
+        OPTION(FLAG, "hpc", COUNT_FIELD(hpc), \
+               "Count each run of equal bases as one base (homopolymer compression): GATTTA is " \
+               "read as GATA. The .kc file records it: query and remove compress what they are " \
+               "asked for, and files counted with and without it cannot be combined. The host " \
+               "then reads the input, whatever --reader says.", \
+               .group = OPTION_COMMON)
 #define COUNT_OPTIONS \
         OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
                 OPTION(SIZE, "engine-memory", COUNT_FIELD(engine_memory_nbytes), \

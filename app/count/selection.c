@@ -18,7 +18,12 @@ enum kc_status count_select(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         struct kc_selection *selection = &count->selection;
         enum kc_status status;
-        *selection = (struct kc_selection){ .nskip = (uint32_t)s->nskip };
+        *selection = (struct kc_selection){ .nskip = (uint32_t)s->nskip, .hpc = s->hpc };
+        if (count->adds)
+                selection->hpc = kc_store_writes_hpc(count->outputs[0].writer);
+        if (selection->hpc && selection->nskip > 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "--skip cannot be used if homopolymers are compressed (--hpc)");
         KC_TRY(parse_flags("--require-flags", s->require_flags, &selection->required, err));
         KC_TRY(parse_flags("--exclude-flags", s->exclude_flags, &selection->excluded, err));
         if (selection->required & KC_FLAGS_REPEATED)

@@ -97,7 +97,7 @@ static const struct kmc_option kmc_option_table[] = {
         FLAG("--opt-out-size", ignored_flag, "smaller database; ignored"),
         REFUSED("-fkmc", "'kcount import' reads KMC databases"),
         REFUSED("-e", "'kcount hist' prints the exact histogram of reads"),
-        REFUSED("-hc", "kcount does not compress homopolymers"),
+        REFUSED("-hc", "'kcount count --hpc' compresses homopolymers"),
         { 0 },
 };
 

@@ -50,6 +50,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
         static const struct progress_plan progress_plan = { &label, 1, PROGRESS_PARTS };
         const struct kc_store_options options = { .k = r->info.k,
                                                   .stranded = r->info.stranded,
+                                                  .hpc = r->info.hpc,
                                                   .replace = r->plan->force,
                                                   .careful = true,
                                                   .guard = signals_guard };

@@ -1,16 +1,54 @@
 #include "app/store/sequences.h"
 
 #include "app/cli/message.h"
+#include "kmer/hpc.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum kc_status sequences_open(struct kc_records **records, const char *path, int k,
+enum kc_status sequences_open(struct kc_records **records, const char *path, int k, bool hpc,
                               struct kc_error *err)
 {
-        const struct kc_records_options options = { .accepted = KC_RECORDS_LINES,
-                                                    .nthreads = 1,
-                                                    .overlap = k - 1 };
+        const struct kc_records_options options = {
+                .accepted = KC_RECORDS_LINES, .nthreads = 1, .overlap = k - 1, .hpc = hpc
+        };
         return kc_records_open(records, path, &options, err);
+}
+
+static enum kc_status compress(const char *sequence, int k, char **compressed, struct kc_error *err)
+{
+        *compressed = strdup(sequence);
+        if (*compressed == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        const size_t n = kc_hpc_compress((uint8_t *)*compressed, strlen(sequence));
+        (*compressed)[n] = '\0';
+        if (n < (size_t)k)
+                return kc_fail(err, KC_EUSAGE,
+                               "'%s' is %s, %zu letters long, if runs of a base count as one; k is "
+                               "%d",
+                               sequence, *compressed, n, k);
+        return KC_OK;
+}
+
+enum kc_status sequences_compress(const char *const *sequences, size_t n, int k, char ***compressed,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        *compressed = calloc(n + 1, sizeof **compressed);
+        if (*compressed == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (size_t i = 0; i < n; i++)
+                KC_TRY(compress(sequences[i], k, &(*compressed)[i], err));
+out:
+        return status;
+}
+
+void sequences_free(char **compressed, size_t n)
+{
+        for (size_t i = 0; compressed != NULL && i < n; i++)
+                free(compressed[i]);
+        free(compressed);
 }
 
 bool sequences_is_short(const struct kc_seq_record *record, int k)

@@ -1,16 +1,25 @@
 /*
- * Files of sequences whose k-mers query and remove ask for: FASTA, FASTQ or lines, read by one
- * thread. Threads that share a file use io/records.h itself.
+ * Sequences whose k-mers query and remove ask for: arguments, and files of FASTA, FASTQ or lines
+ * that one thread reads. Threads that share a file use io/records.h itself.
  */
 #ifndef APP_STORE_SEQUENCES_H
 #define APP_STORE_SEQUENCES_H
 
 #include "io/records.h"
 
-/* Open the file for one thread. If a sequence comes in pieces, each of its k-mers is in exactly one
- * of them. Fails like kc_records_open. */
-enum kc_status sequences_open(struct kc_records **records, const char *path, int k,
+/* Open the file for one thread; with hpc, sequences are homopolymer-compressed. If a sequence comes
+ * in pieces, each of its k-mers is in exactly one of them. Fails like kc_records_open. */
+enum kc_status sequences_open(struct kc_records **records, const char *path, int k, bool hpc,
                               struct kc_error *err);
+
+/*
+ * Sequences as a file of homopolymer-compressed reads knows them. KC_EUSAGE if one of them then is
+ * shorter than k.
+ *   compressed  out [n], freed by sequences_free
+ */
+enum kc_status sequences_compress(const char *const *sequences, size_t n, int k, char ***compressed,
+                                  struct kc_error *err);
+void sequences_free(char **compressed, size_t n);
 
 /* Whether the record ends here, with fewer than k bases in all. */
 bool sequences_is_short(const struct kc_seq_record *record, int k);

@@ -92,7 +92,7 @@ static enum kc_status run_stages(const char *path, size_t chunk_nbytes, struct k
         enum kc_status status = kc_chunk_init(&chunk, chunk_nbytes, err);
         batch.words = malloc(8 * (BATCH_WORDS + KC_BATCH_PADDING));
         batch.segments = malloc(sizeof *batch.segments * batch.segments_cap);
-        kc_segmenter_init(&segmenter, options.kernels, K, K, 0);
+        kc_segmenter_init(&segmenter, options.kernels, K, K, 0, false);
         if (status == KC_OK)
                 status = kc_file_open(&file, path, &whole, &options, &empty, err);
         while (status == KC_OK) {

@@ -1,5 +1,6 @@
 #include "io/parse/bam_long.h"
 #include "io/parse/select.h"
+#include "kmer/hpc.h"
 
 #include <string.h>
 
@@ -48,11 +49,11 @@ static struct field_part part_of(const struct kc_bam_long *l, uint64_t from, uin
 /* Keep the end of what was passed on: up to k - 1 letters that all count. */
 static void set_context(struct kc_bam_long *l, const uint8_t *letters, size_t n)
 {
-        size_t m = 0;
-        while (m < (size_t)l->k - 1 && m < n && kc_base_code(letters[n - 1 - m]) >= 0)
-                m++;
-        memcpy(l->context, letters + n - m, m);
-        l->ncontext = (int)m;
+        struct kc_backward b = { .want = l->k - 1, .hpc = l->selection.hpc };
+        for (; n > 0 && b.have < b.want && kc_base_code(letters[n - 1]) >= 0; n--)
+                kc_backward_take(&b, letters[n - 1]);
+        memcpy(l->context, b.letters + KC_MAX_K - b.have, (size_t)b.have);
+        l->ncontext = b.have;
 }
 
 /* Index n letters at `at`, with the context put before them. from: the place of the first of them

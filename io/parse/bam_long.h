@@ -29,7 +29,8 @@ struct kc_bam_long {
         bool has_qualities;       /* valid once the first one has been seen */
         struct kc_bytes sequence; /* packed as in the file: the part that is held */
         int ncontext;
-        uint8_t context[KC_MAX_K]; /* the last letters passed on, as they are stored; all count */
+        uint8_t context[KC_MAX_K]; /* the last letters passed on, as they are stored; all
+                                      count; compressed with hpc */
 };
 
 /* Free what is held; the struct itself is the caller's. */

@@ -3,6 +3,7 @@
 #include "io/parse/line.h"
 #include "io/parse/select.h"
 #include "io/parse/sequence.h"
+#include "kmer/hpc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,20 +23,14 @@ static enum kc_fasta_place place_of(uint8_t first)
         }
 }
 
-/* The bases found so far, walking backwards: the last `have` bytes of letters. */
-struct backward {
-        uint8_t letters[KC_MAX_K];
-        int have, want;
-};
-
 /* Take the letters of [from, to), last first. Returns false when there are enough or one is
  * invalid. */
-static bool take_letters(struct backward *b, const uint8_t *text, size_t from, size_t to)
+static bool take_letters(struct kc_backward *b, const uint8_t *text, size_t from, size_t to)
 {
         for (size_t i = to; i > from; i--) {
                 if (b->have == b->want || kc_base_code(text[i - 1]) < 0)
                         return false;
-                b->letters[KC_MAX_K - ++b->have] = text[i - 1];
+                kc_backward_take(b, text[i - 1]);
         }
         return b->have < b->want;
 }
@@ -44,7 +39,7 @@ static bool take_letters(struct backward *b, const uint8_t *text, size_t from, s
  * Walk the lines of [begin, end) backwards while they continue one sequence. Returns true if the
  * walk reached the beginning, so that the bases before it belong to the same sequence.
  */
-static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, size_t tail,
+static bool walk_back(struct kc_backward *b, const uint8_t *text, size_t begin, size_t tail,
                       size_t end, enum kc_fasta_place first_place)
 {
         size_t line = tail;
@@ -121,15 +116,12 @@ static void count_letters(struct kc_fasta_state *state, const struct kc_chunk *c
 void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk, size_t tail,
                       int k)
 {
-        struct backward b = { .want = k - 1 };
+        struct kc_backward b = { .want = k - 1, .hpc = state->hpc };
         if (chunk->text == chunk->end)
                 return;
-        if (walk_back(&b, chunk->buffer, chunk->text, tail, chunk->end, state->place)) {
-                int older = b.want - b.have < state->ncontext ? b.want - b.have : state->ncontext;
-                b.have += older;
-                memcpy(b.letters + KC_MAX_K - b.have, state->context + state->ncontext - older,
-                       (size_t)older);
-        }
+        if (walk_back(&b, chunk->buffer, chunk->text, tail, chunk->end, state->place))
+                for (int older = state->ncontext; older > 0 && b.have < b.want; older--)
+                        kc_backward_take(&b, state->context[older - 1]);
         if (state->nskip > 0)
                 count_letters(state, chunk);
         if (!state->in_record)

@@ -19,10 +19,12 @@ struct kc_fasta_state {
         enum kc_fasta_place place;
         bool in_record;           /* a '>' line was seen */
         uint32_t nskip;           /* set once, by the caller: see struct kc_selection */
+        bool hpc;                 /* likewise */
         uint64_t nletters;        /* of the sequence so far; counted to nskip + KC_MAX_K only */
         struct kc_line_rest rest; /* what the previous text ended with, not examined yet */
         int ncontext;
-        uint8_t context[KC_MAX_K]; /* the last bases of the sequence so far, all valid */
+        uint8_t context[KC_MAX_K]; /* the last bases of the sequence so far, all valid; compressed
+                                      with hpc */
 };
 
 /*

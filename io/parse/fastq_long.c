@@ -2,6 +2,7 @@
 
 #include "io/parse/select.h"
 #include "io/parse/sequence.h"
+#include "kmer/hpc.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,12 +60,11 @@ static bool counts(const struct kc_fastq_long *l, uint8_t base, const uint8_t *q
 /* Keep the end of what was passed on: up to k - 1 bases that all count. */
 static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8_t *qual, size_t n)
 {
-        int m = 0;
-        while (m < l->k - 1 && (size_t)m < n &&
-               counts(l, seq[n - 1 - (size_t)m], qual ? &qual[n - 1 - (size_t)m] : NULL))
-                m++;
-        memcpy(l->context, seq + n - (size_t)m, (size_t)m);
-        l->ncontext = m;
+        struct kc_backward b = { .want = l->k - 1, .hpc = l->hpc };
+        for (; n > 0 && b.have < b.want && counts(l, seq[n - 1], qual ? &qual[n - 1] : NULL); n--)
+                kc_backward_take(&b, seq[n - 1]);
+        memcpy(l->context, b.letters + KC_MAX_K - b.have, (size_t)b.have);
+        l->ncontext = b.have;
 }
 
 /* Index the piece of the sequence that lies in this chunk, after its context. */

@@ -29,6 +29,7 @@ struct kc_fastq_long {
         int k;
         uint8_t min_quality;       /* as a letter; 0: qualities are not wanted */
         uint32_t nskip;            /* see struct kc_selection */
+        bool hpc;                  /* likewise */
         struct kc_held_limit held; /* a byte holds one base */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */
@@ -38,7 +39,8 @@ struct kc_fastq_long {
         uint64_t nseq_lines, nqual_first; /* quality letters of the first line, once it has ended */
         struct kc_bytes sequence;         /* the part of it that is held */
         int ncontext;
-        uint8_t context[KC_MAX_K]; /* the last bases passed on; all of them count */
+        uint8_t context[KC_MAX_K]; /* the last bases passed on; all of them count; compressed
+                                      with hpc */
 };
 
 /* Free what is held; the struct itself is the caller's. */

@@ -32,6 +32,7 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
         text->fastq.record_max = limits->record_max;
         text->fastq.piecewise.held = limits->held;
         text->fastq.piecewise.nskip = text->fasta.nskip = options->selection.nskip;
+        text->fastq.piecewise.hpc = text->fasta.hpc = options->selection.hpc;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,

@@ -427,7 +427,8 @@ static uint64_t fingerprint_of(const struct kc_reader *reader, const struct kc_s
 /* A device reads whole files, and all of every read. */
 static bool selects(const struct kc_selection *selection)
 {
-        return selection->nskip > 0 || selection->required != 0 || selection->excluded != 0;
+        return selection->nskip > 0 || selection->required != 0 || selection->excluded != 0 ||
+               selection->hpc;
 }
 
 static enum kc_status inspect_all(struct kc_reader *reader, const struct kc_reader_options *options,
@@ -480,7 +481,8 @@ static enum kc_status make_workers(struct kc_reader *reader,
         for (; reader->nworkers < options->nworkers; reader->nworkers++) {
                 struct worker *w = &reader->workers[reader->nworkers];
                 kc_segmenter_init(&w->segmenter, reader->file_options.kernels, options->k,
-                                  reader->file_options.k, options->min_quality);
+                                  reader->file_options.k, options->min_quality,
+                                  options->selection.hpc);
                 enum kc_status status =
                         kc_chunk_init(&w->chunk, reader->file_options.chunk_nbytes, err);
                 if (status != KC_OK) {
@@ -504,6 +506,9 @@ static struct kc_file_options file_options_of(const struct kc_reader_options *op
                 .sequence_max = options->sequence_max,
                 .accepted = options->empty ? KC_ACCEPT_EMPTY : 0,
         };
+        /* the base before a piece decides about its first one, even if k is 1 */
+        if (options->selection.hpc && file.k == 1)
+                file.k = 2;
         share_memory(&file, options);
         return file;
 }

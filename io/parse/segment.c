@@ -1,5 +1,6 @@
 #include "io/parse/segment.h"
 
+#include "kmer/hpc.h"
 #include "kmer/kmer.h"
 
 /* A sequence that does not fit is cut only if this much room is left: batches are filled, and reads
@@ -7,11 +8,11 @@
 enum { MIN_PIECE = 32 * KC_BATCH_MIN_WORDS };
 
 void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int min_k,
-                       int max_k, int min_quality)
+                       int max_k, int min_quality, bool hpc)
 {
-        *s = (struct kc_segmenter){ .kernels = kernels,
-                                    .min_k = (uint32_t)min_k,
-                                    .max_k = (uint32_t)max_k };
+        *s = (struct kc_segmenter){
+                .kernels = kernels, .min_k = (uint32_t)min_k, .max_k = (uint32_t)max_k, .hpc = hpc
+        };
         if (min_quality > 0)
                 s->min_quality = kc_quality_letter(min_quality);
 }
@@ -31,7 +32,7 @@ static void skip_rest(struct kc_segmenter *s, const uint8_t *seq, uint32_t at, u
                 at = skip_invalid(s, seq, at, n);
 }
 
-static void begin_record(struct kc_segmenter *s, uint8_t *buffer, const struct kc_record *record)
+static void begin_record(struct kc_segmenter *s, uint8_t *buffer, struct kc_record *record)
 {
         s->begun = true;
         s->at = 0;
@@ -41,6 +42,8 @@ static void begin_record(struct kc_segmenter *s, uint8_t *buffer, const struct k
                 s->nlow_quality +=
                         s->kernels->mask_quality(buffer + record->seq, buffer + record->qual,
                                                  record->nbases, s->min_quality);
+        if (s->hpc) /* the context is compressed already: all of it stays */
+                record->nbases = (uint32_t)kc_hpc_compress(buffer + record->seq, record->nbases);
 }
 
 /* Add what was packed, from s->at on, unless it is all in another segment. fresh_end: bases from
@@ -95,7 +98,7 @@ bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc
         s->nlow_quality += chunk->nlow_quality;
         chunk->nblanks = chunk->nlow_quality = 0;
         for (; chunk->next < chunk->nrecords; chunk->next++) {
-                const struct kc_record *record = &chunk->records[chunk->next];
+                struct kc_record *record = &chunk->records[chunk->next];
                 if (!s->begun)
                         begin_record(s, chunk->buffer, record);
                 if (!pack_record(s, chunk->buffer + record->seq, record, batch))

@@ -13,6 +13,7 @@ struct kc_segmenter {
         const struct kc_kernels *kernels;
         uint32_t min_k, max_k; /* of all k that are counted */
         uint8_t min_quality;   /* as a letter; 0: none */
+        bool hpc;              /* see struct kc_selection; then max_k is at least 2 */
         uint32_t at;           /* next base of the current record */
         uint32_t seen;         /* bases before it, from `at` on, are in another segment as well */
         bool begun;            /* the current record has been counted */
@@ -20,7 +21,7 @@ struct kc_segmenter {
 };
 
 void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int min_k,
-                       int max_k, int min_quality);
+                       int max_k, int min_quality, bool hpc);
 
 /*
  * Pack the chunk's records from where packing stopped, after what the batch holds.

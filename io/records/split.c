@@ -66,7 +66,7 @@ static void keep_overlap(struct kc_record_text *text, const struct kc_chunk *chu
                 text->piece.ncontext = 0;
         text->piece.place = within ? KC_FASTA_SEQUENCE : KC_FASTA_LINE_START;
         kc_fasta_advance(&text->piece, &view, line_begin(chunk->buffer, from, to),
-                         text->options.overlap + 1);
+                         kc_record_context(&text->options) + 1);
 }
 
 /* Cut FASTA without a further header: a piece of its record, from the sequence's letters. Returns

@@ -3,6 +3,7 @@
 #include "io/input/damage.h"
 #include "io/input/foreign.h"
 #include "io/parse/line.h"
+#include "kmer/hpc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@ void kc_record_text_init(struct kc_record_text *text, const char *name,
                 .last_byte = '\n',
         };
         kc_order_init(&text->order);
-        kc_fastq_text_init(&text->fastq, name, text->kernels, options->overlap + 1);
+        kc_fastq_text_init(&text->fastq, name, text->kernels,
+                           kc_record_context(&text->options) + 1);
+        text->fastq.piecewise.hpc = text->piece.hpc = options->hpc;
         text->fastq.record_max = options->record_max;
         text->fastq.keeps_text = true;
 }
@@ -43,6 +46,23 @@ enum kc_status kc_record_memory_reserve(struct kc_record_memory *memory, struct 
         }
         memory->records[memory->n] = (struct kc_seq_record){ 0 };
         return KC_OK;
+}
+
+void kc_record_compress(const struct kc_records_options *options, struct kc_record_memory *memory)
+{
+        if (!options->hpc)
+                return;
+        for (size_t i = 0; i < memory->n; i++) {
+                struct kc_seq_record *record = &memory->records[i];
+                uint8_t *bases = memory->chunk.buffer + record->bases;
+                record->nbases = (uint32_t)kc_hpc_compress(bases, record->nbases);
+                record->qualities = KC_RECORD_NO_QUALITIES;
+                if (record->noverlap > options->overlap) { /* it was for compression alone */
+                        record->bases += record->noverlap - (uint32_t)options->overlap;
+                        record->nbases -= record->noverlap - (uint32_t)options->overlap;
+                        record->noverlap = (uint16_t)options->overlap;
+                }
+        }
 }
 
 /* ---- split ---- */
@@ -219,5 +239,6 @@ enum kc_status kc_record_text_parse(struct kc_record_text *text, struct kc_recor
 
         for (size_t i = 0; i < memory->n; i++)
                 memory->records[i].number = first + i;
+        kc_record_compress(&text->options, memory);
         return status;
 }

@@ -77,6 +77,15 @@ enum kc_status kc_record_text_parse(struct kc_record_text *text, struct kc_recor
 
 /* ---- between the files of this room ---- */
 
+/* Bases that are kept for the next piece: compression looks at the one before it. */
+static inline int kc_record_context(const struct kc_records_options *options)
+{
+        return options->hpc && options->overlap == 0 ? 1 : options->overlap;
+}
+
+/* If the options ask for it, compress the bases of the records, which are numbered. */
+void kc_record_compress(const struct kc_records_options *options, struct kc_record_memory *memory);
+
 /* In the chunks' order, for FASTA and lines: decide where to cut. KC_ENOMEM, KC_EINPUT. */
 enum kc_status kc_record_split(struct kc_record_text *text, struct kc_record_memory *memory,
                                struct kc_record_cut *cut, struct kc_error *err);

@@ -28,7 +28,8 @@ struct kc_store {
         char *path;
         uint64_t nbytes, footer_offset, footer_nbytes;
         int k, nwords; /* nwords: of a k-mer */
-        bool stranded;
+        bool stranded, hpc;
+        uint32_t version;
         uint64_t *footer;
         struct kc_run *runs;
         uint32_t nruns;

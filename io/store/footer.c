@@ -10,13 +10,18 @@
 
 /* ---- writing ---- */
 
-void kc_header_fill(struct kc_store_header *header, int k, bool stranded)
+uint32_t kc_header_version(uint32_t flags)
+{
+        return flags & KC_STORE_NEW_FLAGS ? KC_STORE_VERSION_FLAGGED : KC_STORE_VERSION;
+}
+
+void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags)
 {
         memset(header, 0, sizeof *header);
         memcpy(header->magic, KC_STORE_MAGIC, sizeof header->magic);
-        header->version = KC_STORE_VERSION;
+        header->version = kc_header_version(flags);
         header->k = (uint32_t)k;
-        header->flags = stranded ? KC_STORE_STRANDED : 0;
+        header->flags = flags;
         header->checksum = XXH3_64bits(header, offsetof(struct kc_store_header, checksum));
 }
 
@@ -97,14 +102,15 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         if (!kc_header_is_ours(header))
                 return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
                                       "%s is not a .kc file: it does not begin like one", path);
-        if (header->version != KC_STORE_VERSION)
+        if (header->version < KC_STORE_VERSION || header->version > KC_STORE_VERSION_FLAGGED)
                 return kc_fail(
                         err, KC_ECORRUPT,
-                        "%s has version %u of the .kc format; this program reads version %d; a "
-                        "newer one may read it",
-                        path, header->version, KC_STORE_VERSION);
+                        "%s has version %u of the .kc format; this program reads versions %d and "
+                        "%d; a newer one may read it",
+                        path, header->version, KC_STORE_VERSION, KC_STORE_VERSION_FLAGGED);
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||
-            header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_STRANDED) != 0)
+            header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_FLAGS) != 0 ||
+            header->version != kc_header_version(header->flags))
                 return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
                                     "%s is damaged: its header (offset 0) is wrong", path);
         return KC_OK;
@@ -121,10 +127,12 @@ static bool matches(const struct kc_store_header *header, const struct kc_store_
 
 bool kc_header_rebuild(struct kc_store_header *header)
 {
-        for (int i = 0; i < 4 * KC_MAX_K; i++) {
-                const bool by_checksum = i < 2 * KC_MAX_K, stranded = i % 2;
+        enum { NKINDS = (KC_STORE_FLAGS + 1) * KC_MAX_K }; /* all flags are low bits */
+        for (int i = 0; i < 2 * NKINDS; i++) {
+                const bool by_checksum = i < NKINDS;
                 struct kc_store_header sound;
-                kc_header_fill(&sound, 1 + i / 2 % KC_MAX_K, stranded);
+                kc_header_fill(&sound, 1 + i / (KC_STORE_FLAGS + 1) % KC_MAX_K,
+                               (uint32_t)i % (KC_STORE_FLAGS + 1));
                 if (!matches(header, &sound, by_checksum))
                         continue;
                 memcpy(header, &sound, offsetof(struct kc_store_header, footer));

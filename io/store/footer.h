@@ -10,7 +10,10 @@
 
 /* ---- writing ---- */
 
-void kc_header_fill(struct kc_store_header *header, int k, bool stranded);
+void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags);
+
+/* The version of the format that a file with these flags has. */
+uint32_t kc_header_version(uint32_t flags);
 void kc_footer_ref_fill(struct kc_footer_ref *ref, uint64_t offset, const void *footer,
                         size_t nbytes);
 

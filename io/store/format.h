@@ -26,7 +26,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped 
 
 enum {
         KC_STORE_VERSION = 1,
-        KC_STORE_STRANDED = 1, /* flag: k-mers as they occur; otherwise canonical */
+        KC_STORE_VERSION_FLAGGED = 2, /* of files with flags that programs of before do not know */
+        /* flags: */
+        KC_STORE_STRANDED = 1 << 0, /* k-mers as they occur; otherwise canonical */
+        KC_STORE_HPC = 1 << 1,      /* of reads in which each run of equal bases is one base */
+        KC_STORE_NEW_FLAGS = KC_STORE_HPC,
+        KC_STORE_FLAGS = KC_STORE_STRANDED | KC_STORE_NEW_FLAGS,
         KC_PAGE_NBLOCKS = 256, /* index entries in a page; all but a run's last are full */
         KC_STORE_MAX_RUNS = 256,
 };

@@ -46,6 +46,8 @@ static void set_keys(struct kc_store *store, const struct kc_store_header *heade
         store->k = (int)header->k;
         store->nwords = kc_kmer_nwords(store->k);
         store->stranded = (header->flags & KC_STORE_STRANDED) != 0;
+        store->hpc = (header->flags & KC_STORE_HPC) != 0;
+        store->version = header->version;
 }
 
 /* Header and footer, as they are now. */
@@ -195,7 +197,9 @@ void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
 {
         kc_runs_info(store->runs, store->nruns, info);
         info->k = store->k;
+        info->version = store->version;
         info->stranded = store->stranded;
+        info->hpc = store->hpc;
         info->file_nbytes = store->nbytes;
         info->names = store->names;
         info->nnames = store->nnames;

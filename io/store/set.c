@@ -22,6 +22,18 @@ static const char *strands_name(const struct kc_store *store)
         return store->stranded ? "stranded" : "canonical";
 }
 
+static const char *hpc_name(const struct kc_store *store)
+{
+        return store->hpc ? "homopolymer-compressed" : "uncompressed";
+}
+
+static enum kc_status refuse_hpc(const struct kc_store *first, const struct kc_store *other,
+                                 struct kc_error *err)
+{
+        return kc_fail(err, KC_EUSAGE, "%s holds k-mers of %s reads, but %s of %s ones",
+                       first->path, hpc_name(first), other->path, hpc_name(other));
+}
+
 static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err)
 {
         const struct kc_store *first = set->stores[0];
@@ -38,6 +50,9 @@ static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err
                                               first->path, strands_name(first), store->path,
                                               strands_name(store));
         }
+        for (size_t i = 1; i < set->nstores; i++)
+                if (set->stores[i]->hpc != first->hpc)
+                        return refuse_hpc(first, set->stores[i], err);
         if (set->nstores > MAX_FILES || nruns > MAX_RUNS)
                 return kc_fail(
                         err, KC_EUSAGE,
@@ -86,6 +101,7 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
 {
         struct kc_store_options options = { .k = set->stores[0]->k,
                                             .stranded = set->stores[0]->stranded,
+                                            .hpc = set->stores[0]->hpc,
                                             .min_count = min_count,
                                             .max_count = max_count };
         if (set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM)

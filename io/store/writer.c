@@ -70,6 +70,11 @@ void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded)
         writer->options.stranded = stranded;
 }
 
+bool kc_store_writes_hpc(const struct kc_store_writer *writer)
+{
+        return writer->options.hpc;
+}
+
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
         static const struct kc_joint_sink joint = { .enter = enter_blocks };
@@ -364,6 +369,7 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
         w->tombstones = tombstones;
         w->options.k = *k = store->k;
         w->options.stranded = *stranded = store->stranded;
+        w->options.hpc = store->hpc;
         w->nwords = store->nwords;
         *writer = w;
         w = NULL;
@@ -373,13 +379,18 @@ out:
         return status;
 }
 
+static uint32_t flags_of(const struct kc_store_options *options)
+{
+        return (options->stranded ? KC_STORE_STRANDED : 0u) | (options->hpc ? KC_STORE_HPC : 0u);
+}
+
 /* The header comes last: until then the file begins with zero bytes, or with the token of an
  * invitation, and is not a .kc file. */
 static enum kc_status store_header(struct kc_store_writer *w, const struct kc_footer_ref *ref,
                                    struct kc_error *err)
 {
         struct kc_store_header header;
-        kc_header_fill(&header, w->options.k, w->options.stranded);
+        kc_header_fill(&header, w->options.k, flags_of(&w->options));
         header.footer[0] = header.footer[1] = *ref;
         return kc_output_pwrite(&w->output, &header, sizeof header, 0, err);
 }
@@ -416,7 +427,9 @@ static enum kc_status describe(const struct kc_store_writer *w, const struct kc_
                 return status;
         kc_runs_info(runs, nruns, &written->info);
         written->info.k = w->options.k;
+        written->info.version = kc_header_version(flags_of(&w->options));
         written->info.stranded = w->options.stranded;
+        written->info.hpc = w->options.hpc;
         written->info.file_nbytes = shape.nbytes;
         written->nunique = w->nunique;
         free(runs);

@@ -18,7 +18,7 @@ SPILLING = "leave it out; what does not fit in memory is spilled to disk"
 GROWING = "leave it out; memory grows as needed"
 REPORTED = "leave it out; kcount prints a summary, and --version prints the version"
 THREADS = "-t sets the total number of threads"
-NO_COMPRESSION = "kcount does not compress homopolymers"
+COMPRESSION = "write --hpc\n"
 NO_OUTPUT = "'kcount hist' counts reads without writing a .kc file"
 NO_GENERATORS = "pipe the reads in: COMMAND | kcount - -k K -o FILE.kc"
 NO_FILTER = "--min 2 leaves out exactly the k-mers that are seen once"
@@ -48,7 +48,8 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("count -r", "leave it out; the disk is used only if memory is short"),
     ("info -r", "leave it out; a .kc file records its totals"),
     ("info --recompute", "leave it out; a .kc file records"), ("count -hp", "write --no-progress"),
-    ("info -hp", "leave it out; there is no progress bar here"), ("count -hc", NO_COMPRESSION),
+    ("info -hp", "leave it out; there is no progress bar here"), ("count -hc", COMPRESSION),
+    ("count --compress", COMPRESSION),
     ("count -e", "'kcount hist READS -k K' prints the exact histogram\n"),
     ("count -okff", "write --format kff (for a file of this name: -o ./kff)\n"),
     ("count -okmc", "write --format kmc (for a file of this name: -o ./kmc)\n"),
@@ -84,7 +85,7 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("info --skip", "'kcount dump' prints what a .kc"), ("count -C", BY_DEFAULT),
     ("dump --canonical", BY_DEFAULT), ("count --both-strands", BY_DEFAULT), ("dump -c", BY_SPACE),
     ("dump -ct", BY_DEFAULT), ("dump --column", BY_SPACE), ("dump --tab", BY_DEFAULT),
-    ("count -c 7", ANY_COUNT), ("count -c7", ANY_COUNT), ("count -c", NO_COMPRESSION),
+    ("count -c 7", ANY_COUNT), ("count -c7", ANY_COUNT), ("count -c", COMPRESSION),
     ("count --counter-len=7", ANY_COUNT), ("count --out-counter-len 4", ANY_COUNT),
     ("info -c", RECORDED), ("info --cmd", RECORDED),
     ("count --sam=a.sam", "name the file like any other input; its content decides"),

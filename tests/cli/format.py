@@ -168,10 +168,11 @@ def footer_in_force(data):
 
 def read_store(data):
     """k and the pairs of a file, merged."""
-    version, k = struct.unpack_from("<II", data, 8)
+    version, k, flags = struct.unpack_from("<III", data, 8)
     footer, nbytes = footer_in_force(data)
     magic = bytes.fromhex("894b430d0a1a0a00")
-    if data[:8] != magic or version != 1 or footer + nbytes != len(data):
+    known = flags <= 3 and version == (2 if flags > 1 else 1)
+    if data[:8] != magic or not known or footer + nbytes != len(data):
         raise ValueError("not a .kc file")
     key_words = divide_up(2 * k, 64)
     words, kinds, end = read_footer(data, footer, nbytes)

@@ -49,7 +49,7 @@ static struct result read_all(struct kc_file *file, const struct setting *settin
         struct kc_segmenter s;
         struct kc_chunk chunk;
         kc_segmenter_init(&s, kc_kernels_best(), (setting->k + 1) / 2, setting->k,
-                          setting->min_quality);
+                          setting->min_quality, false);
         REQUIRE(kc_chunk_init(&chunk, setting->chunk_nbytes, NULL) == KC_OK);
         while (result.error.status == KC_OK && kc_file_fill(file, &chunk)) {
                 kc_file_parse(file, &chunk, &result.error);

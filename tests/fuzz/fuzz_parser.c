@@ -45,7 +45,7 @@ static struct result read_with(int fd, size_t chunk_nbytes, const uint8_t *setti
         struct kc_file file = { 0 };
         struct kc_input in = memory_input(fd);
         int k = setting[1] < 255 ? setting[1] + 1 : 255;
-        kc_segmenter_init(&segmenter, kc_kernels_best(), (k + 1) / 2, k, setting[2] % 64);
+        kc_segmenter_init(&segmenter, kc_kernels_best(), (k + 1) / 2, k, setting[2] % 64, false);
         kc_text_init(&file.text, "fuzz", kc_kernels_best(), k);
         REQUIRE(kc_chunk_init(&chunk, chunk_nbytes, NULL) == KC_OK);
         REQUIRE(kc_source_open(&file.source, &in, KC_CONTAINER_PLAIN, chunk_nbytes, 1, NULL) ==

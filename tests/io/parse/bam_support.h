@@ -155,7 +155,7 @@ static inline void expect_read(struct outcome *want, const bam1_t *b, const stru
                         want->totals.nlow_quality++;
         }
         digest_sequence(&want->digest, seq + skipped, qual + skipped, n - skipped, setting->k,
-                        setting->min_quality);
+                        setting->min_quality, setting->selection.hpc);
         want->totals.nreads++;
         want->totals.nbases += n - skipped;
         free(seq);

@@ -65,7 +65,7 @@ static struct outcome expect_records(size_t copies, const struct setting *settin
                                         want.totals.nlow_quality++;
                         }
                         digest_sequence(&want.digest, read + skipped, qual + skipped, n - skipped,
-                                        setting->k, setting->min_quality);
+                                        setting->k, setting->min_quality, false);
                         want.totals.nreads++;
                         want.totals.nbases += n - skipped;
                         want.totals.nleft_out += skipped;

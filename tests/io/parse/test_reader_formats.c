@@ -133,7 +133,7 @@ static void test_fasta_one_line(void **state)
         for (int t = 1; t <= 4; t++) {
                 struct setting setting = { .k = 255, .nworkers = t, .chunk_nbytes = 1000 };
                 struct outcome want = { .totals = { .nreads = 1, .nbases = n } };
-                digest_sequence(&want.digest, reads.seq[0], NULL, n, 255, 0);
+                digest_sequence(&want.digest, reads.seq[0], NULL, n, 255, 0, false);
                 for (size_t i = 0; i < n; i++)
                         want.totals.nskipped += reads.seq[0][i] == 'N';
                 struct outcome got = read_bytes(&text, &setting);
@@ -150,8 +150,8 @@ static struct outcome expect_sequences(const char *const *seqs, size_t nseqs, si
         struct outcome want = { .totals = { .nreads = nseqs, .nskipped = nskipped } };
         for (size_t i = 0; i < nseqs; i++) {
                 const size_t all = strlen(seqs[i]), skipped = skipped_of(setting, all);
-                digest_sequence(&want.digest, seqs[i] + skipped, NULL, all - skipped, setting->k,
-                                0);
+                digest_sequence(&want.digest, seqs[i] + skipped, NULL, all - skipped, setting->k, 0,
+                                false);
                 want.totals.nbases += all - skipped;
                 want.totals.nleft_out += skipped;
                 for (size_t j = 0; j < skipped; j++)
