@@ -8,12 +8,6 @@
 enum {
         MIN_TOP_NBASES = 1 << 20,
         BUFFERS = 8,                /* to fill at least, so that reading and uploading overlap */
-        NBASES_PER_WORD = 24,       /* 26 to 30 for reads of 150 bases, 32 for long reads */
-        NBASES_PER_SPAN = 96,       /* 128 to 150, likewise */
-        MAX_HOST_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and a worker's last
-                                       batch does not take long at the end of the input */
-        MAX_FEED_MIB = 2048,        /* of all workers */
-        BYTES_PER_HOST_WORD = 12,   /* approximately, with segments and spans */
         FIXED_MIB = 64,             /* of device memory, for passes over any input */
         MIN_RANGE_PAIRS = 64 << 10, /* encoded at a time */
         MAX_RANGE_PAIRS = 16 << 20, /* what the LSM merges at a time */
@@ -103,22 +97,8 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         if (gpu_params->pinned_nbytes != 0)
                 plan->pinned_nbytes =
                         std::min(plan->pinned_nbytes, (uint64_t)gpu_params->pinned_nbytes);
-        size_t nbytes = std::min(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
-        size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
-        words = std::min(words, (size_t)MAX_HOST_WORDS);
-        /* so that a buffer holds a few from each worker, if there is enough input */
-        words = std::min(words, (size_t)(plan->top_nbases / 64));
-        plan->host_words = (uint32_t)std::max(words, (size_t)KC_BATCH_MIN_WORDS);
-}
-
-/* Room in a buffer for reads of usual lengths; for others, words or spans run out first. */
-static struct kc_gpu_feed_caps caps_for(uint64_t nbases, uint32_t host_words)
-{
-        struct kc_gpu_feed_caps caps = kc_gpu_feed_least(host_words);
-        caps.nbases = std::max(nbases, caps.nbases);
-        caps.nwords = std::max((size_t)(nbases / NBASES_PER_WORD), caps.nwords);
-        caps.nspans = std::max((size_t)(nbases / NBASES_PER_SPAN), caps.nspans);
-        return caps;
+        plan->host_words = kc_gpu_feed_plan_words((size_t)params->memory_nbytes / 4,
+                                                  params->nthreads, plan->top_nbases);
 }
 
 /* Most device memory for the encoder. */
@@ -166,10 +146,10 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
                                    struct kc_error *err)
 {
         uint64_t nbases = plan->top_nbases, least = kc_gpu_feed_least(plan->host_words).nbases;
-        struct kc_gpu_feed_caps caps = caps_for(nbases, plan->host_words);
+        struct kc_gpu_feed_caps caps = kc_gpu_feed_plan_caps(nbases, plan->host_words);
         while (nbases > least && !fits(&caps, plan->nks, limit_nbytes)) {
                 nbases = std::max(nbases / 4 * 3, least);
-                caps = caps_for(nbases, plan->host_words);
+                caps = kc_gpu_feed_plan_caps(nbases, plan->host_words);
         }
         if (!fits(&caps, plan->nks, limit_nbytes) || limit_nbytes < LEAST_LIMIT_MIB * MIB)
                 return too_little(limit_nbytes, err);

@@ -54,6 +54,14 @@ size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps);
 /* The smallest caps for which any host batch of batch_words words fits in a buffer. */
 struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words);
 
+/* The batch_words for which all workers together take at most nbytes, and a buffer of buffer_nbases
+ * holds a few batches of each. */
+uint32_t kc_gpu_feed_plan_words(size_t nbytes, int nthreads, uint64_t buffer_nbases);
+
+/* Room in a buffer for nbases of reads of usual lengths, but no less than kc_gpu_feed_least. For
+ * other lengths, words or spans run out first. */
+struct kc_gpu_feed_caps kc_gpu_feed_plan_caps(uint64_t nbases, uint32_t batch_words);
+
 /* Does not use the device yet. setup is copied; setup->source, gate and trace must outlive the
  * feed. KC_ENOMEM, with *feed = NULL. */
 enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_feed_setup *setup,

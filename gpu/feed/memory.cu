@@ -7,6 +7,7 @@
  */
 #include "gpu/feed/feed_internal.cuh"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sys/mman.h>
 
@@ -15,7 +16,14 @@ enum {
         LARGEST_PAGE = 64 << 10, /* other than huge pages */
         SMALLEST_PAGE = 4 << 10,
         WORDS_PER_SEGMENT = 4,
+        MAX_BATCH_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and a worker's last
+                                        batch does not take long at the end of the input */
+        BYTES_PER_WORD = 12,         /* approximately, with segments and spans */
+        NBASES_PER_WORD = 24,        /* 26 to 30 for reads of 150 bases, 32 for long reads */
+        NBASES_PER_SPAN = 96,        /* 128 to 150, likewise */
 };
+
+static const size_t MAX_NBYTES = (size_t)2 << 30; /* of all workers */
 
 static size_t most_segments(uint32_t batch_words)
 {
@@ -67,6 +75,24 @@ struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
         caps.nspans = most_spans(batch_words);
         caps.nbases = UINT64_C(32) * batch_words;
         caps.nbuffers = KC_FEED_MIN_BUFFERS;
+        return caps;
+}
+
+uint32_t kc_gpu_feed_plan_words(size_t nbytes, int nthreads, uint64_t buffer_nbases)
+{
+        size_t words =
+                std::min(nbytes, MAX_NBYTES) / (size_t)nthreads / KC_FEED_NAHEAD / BYTES_PER_WORD;
+        words = std::min(words, (size_t)MAX_BATCH_WORDS);
+        words = std::min(words, (size_t)(buffer_nbases / 64));
+        return (uint32_t)std::max(words, (size_t)KC_BATCH_MIN_WORDS);
+}
+
+struct kc_gpu_feed_caps kc_gpu_feed_plan_caps(uint64_t nbases, uint32_t batch_words)
+{
+        struct kc_gpu_feed_caps caps = kc_gpu_feed_least(batch_words);
+        caps.nbases = std::max(nbases, caps.nbases);
+        caps.nwords = std::max((size_t)(nbases / NBASES_PER_WORD), caps.nwords);
+        caps.nspans = std::max((size_t)(nbases / NBASES_PER_SPAN), caps.nspans);
         return caps;
 }
 
