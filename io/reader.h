@@ -90,6 +90,11 @@ struct kc_reader_totals {
 enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
                               const struct kc_reader_options *options, struct kc_error *err);
 
+/* The same for names that are resolved. inputs: they become the reader's, also on failure. */
+struct kc_inputs;
+enum kc_status kc_reader_open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
+                                     const struct kc_reader_options *options, struct kc_error *err);
+
 /*
  * Begin again, with other options: as if the reader were closed and opened, except that no @LIST is
  * read twice, because a list may be a pipe. Inputs are opened again; those that are pipes must be

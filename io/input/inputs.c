@@ -153,6 +153,16 @@ enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
                                 (unsigned long long)place->line, place->list, failure->message);
 }
 
+enum kc_status kc_inputs_copy(struct kc_inputs *inputs, const struct kc_inputs *from,
+                              struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < from->n; i++)
+                KC_TRY(add(inputs, from->names[i], from->places[i], err));
+out:
+        return status;
+}
+
 void kc_inputs_free(struct kc_inputs *inputs)
 {
         for (size_t i = 0; i < inputs->n; i++)

@@ -27,6 +27,10 @@ struct kc_inputs {
 /* Add the inputs that these paths name. KC_EINPUT, KC_EIO, KC_ENOMEM. Free inputs in any case. */
 enum kc_status kc_inputs_resolve(struct kc_inputs *inputs, const char *const *paths, size_t npaths,
                                  struct kc_error *err);
+
+/* Add the same inputs. KC_ENOMEM. */
+enum kc_status kc_inputs_copy(struct kc_inputs *inputs, const struct kc_inputs *from,
+                              struct kc_error *err);
 void kc_inputs_free(struct kc_inputs *inputs);
 
 /* Pass on the failure of input i, adding the list that names it, if one does. Returns its

@@ -513,11 +513,11 @@ static struct kc_file_options file_options_of(const struct kc_reader_options *op
         return file;
 }
 
-/* inputs: become the reader's, also on failure. */
-static enum kc_status open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
-                                  const struct kc_reader_options *options, struct kc_error *err)
+enum kc_status kc_reader_open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
+                                     const struct kc_reader_options *options, struct kc_error *err)
 {
         enum kc_status status;
+        *reader = NULL;
         struct kc_reader *r = calloc(1, sizeof *r);
         if (r == NULL) {
                 kc_inputs_free(inputs);
@@ -551,7 +551,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         *reader = NULL;
         enum kc_status status = kc_inputs_resolve(&inputs, paths, npaths, err);
         if (status == KC_OK)
-                return open_inputs(reader, &inputs, options, err);
+                return kc_reader_open_inputs(reader, &inputs, options, err);
         kc_inputs_free(&inputs);
         return status;
 }
@@ -563,7 +563,7 @@ enum kc_status kc_reader_reopen(struct kc_reader **reader, const struct kc_reade
         (*reader)->inputs = (struct kc_inputs){ 0 };
         kc_reader_close(*reader);
         *reader = NULL;
-        return open_inputs(reader, &inputs, options, err);
+        return kc_reader_open_inputs(reader, &inputs, options, err);
 }
 
 bool kc_reader_stored(struct kc_reader *reader, uint64_t part_nbytes,
