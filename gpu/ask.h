@@ -8,7 +8,9 @@
 
 #include "gpu/device/limits.h"
 #include "kmer/ask.h"
+#include "kmer/batch.h"
 #include "kmer/join.h"
+#include "kmer/stored.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +81,43 @@ struct kc_gpu_ask_table {
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
                                const struct kc_ask_setup *setup, struct kc_error *err);
+
+/* ---- all windows of many files, without their order ---- */
+
+struct kc_job;
+
+/* Reads, in either of two forms: as they are counted (kmer/engine.h). */
+struct kc_gpu_ask_reads {
+        const struct kc_batch_source *batches; /* of nthreads workers, and cut for the table's k */
+        /* The files that the batches come from, for the device to inflate and parse, or NULL. If it
+         * cannot, it starts again with batches. */
+        const struct kc_stored_source *stored;
+        int nthreads;
+        uint64_t memory_nbytes; /* bound on the memory of the host, beside what the source takes */
+        struct kc_job *job;     /* may be NULL; the sources advance it */
+};
+
+/* Takes counts, by one thread at a time. */
+struct kc_ask_tally {
+        void *ctx;
+        /* n more windows have this count. Several calls may have the same one. KC_ENOMEM. */
+        enum kc_status (*put)(void *ctx, uint32_t count, uint64_t n, struct kc_error *err);
+        void (*clear)(void *ctx); /* forget them: all reads come again */
+};
+
+/*
+ * Open a device, load the k-mers of a table, and find how many valid windows of the reads have
+ * which count: everything that can be said about all of them together.
+ *   options  batch_nbases: the most bases that come to the device at a time; 0: chosen from the
+ *            memory
+ *   began    out: false: it failed before anything was read but the table
+ * KC_ECANCELED, or what the sources return; otherwise as kc_gpu_ask_open.
+ */
+enum kc_status kc_gpu_ask_tally(const struct kc_gpu_ask_table *table,
+                                const struct kc_gpu_ask_options *options,
+                                const struct kc_gpu_ask_reads *reads,
+                                const struct kc_ask_tally *tally, bool *began,
+                                struct kc_error *err);
 
 #ifdef __cplusplus
 }

@@ -464,13 +464,11 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
                                const struct kc_gpu_ask_options *options,
                                const struct kc_ask_setup *setup, struct kc_error *err)
 {
-        const int max_k = kc_gpu_map_max_k(options->map);
+        enum kc_status status = kc_ask_check_map(options->map, table->k, err);
         struct kc_error failure = {};
-        enum kc_status status;
         *asker = {};
-        if (table->k > max_k)
-                return kc_fail(err, KC_EUSAGE, "the map %s holds k-mers up to k = %d, not %d",
-                               kc_gpu_map_name(options->map), max_k, table->k);
+        if (status != KC_OK)
+                return status;
         if (table->k <= 32)
                 status = open_with<kc_key64>(asker, table, options, setup, &failure);
         else

@@ -1,23 +1,11 @@
 #include "gpu/ask/batch.cuh"
 
-#include "gpu/device/reads.cuh"
+#include "gpu/ask/window.cuh"
 #include "gpu/device/warp.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
 /* ---- k-mers ---- */
-
-static KC_HD kc_key64 packed_kmer(const uint64_t *words, uint64_t from, int k, kc_key64)
-{
-        return kc_packed_bases(words, from, (uint32_t)k);
-}
-
-static KC_HD kc_key128 packed_kmer(const uint64_t *words, uint64_t from, int k, kc_key128)
-{
-        const uint64_t low = kc_packed_bases(words, from, k < 32 ? (uint32_t)k : 32);
-        const uint64_t high = k > 32 ? kc_packed_bases(words, from + 32, (uint32_t)k - 32) : 0;
-        return (kc_key128)high << 64 | low;
-}
 
 template <class Key>
 static __global__ void kmers_kernel(const uint64_t *words, const uint32_t *firsts,
@@ -29,7 +17,7 @@ static __global__ void kmers_kernel(const uint64_t *words, const uint32_t *first
                 return;
         const uint32_t stretch = kc_count_below(firsts, nstretches, window + 1) - 1;
         const uint64_t from = window + (uint64_t)stretch * ((uint32_t)k - 1);
-        kmers[window] = kc_key_from_packed(packed_kmer(words, from, k, Key()), k, stranded);
+        kmers[window] = kc_ask_window_kmer<Key>(words, from, k, stranded);
 }
 
 template <class Key>

@@ -234,6 +234,15 @@ static const struct kc_ask_map_functions<kc_key128>
         return functions_of<warpdrive<kc_wd_apart128>, kc_key128>();
 }
 
+enum kc_status
+kc_ask_check_map(enum kc_gpu_map map, int k, struct kc_error *err)
+{
+        const int max_k = kc_gpu_map_max_k(map);
+        return k <= max_k ? KC_OK
+                          : kc_fail(err, KC_EUSAGE, "the map %s holds k-mers up to k = %d, not %d",
+                                    kc_gpu_map_name(map), max_k, k);
+}
+
 template <class Key>
 enum kc_status kc_ask_map_open(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                                const struct kc_ask_map_options *options, struct kc_error *err)

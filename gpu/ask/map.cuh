@@ -24,6 +24,9 @@ struct kc_ask_map_options {
         uint64_t most_at_once; /* in one call */
 };
 
+/* KC_EUSAGE if the map does not hold k-mers of this length. */
+enum kc_status kc_ask_check_map(enum kc_gpu_map map, int k, struct kc_error *err);
+
 /*
  * Open a table without k-mers, of a length that the map holds. All its work is ordered on
  * gpu->stream. KC_EUSAGE if there are too many for the map; KC_ENOMEM, KC_EDEVICE.
