@@ -27,15 +27,20 @@ static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *read
         return status;
 }
 
-enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
-                                 const struct kc_gpu_ask_options *options,
-                                 const struct kc_ask_setup *setup, struct kc_error *err)
+struct kc_gpu_ask_table device_table_of(struct kc_store *store)
 {
         const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
         struct kc_store_info info;
         kc_store_get_info(store, &info);
-        const struct kc_gpu_ask_table table = {
+        return (struct kc_gpu_ask_table){
                 .ctx = store, .k = info.k, .npairs = kc_set_npairs(&set), .read = read_table
         };
+}
+
+enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                 const struct kc_gpu_ask_options *options,
+                                 const struct kc_ask_setup *setup, struct kc_error *err)
+{
+        const struct kc_gpu_ask_table table = device_table_of(store);
         return kc_gpu_ask_open(asker, &table, options, setup, err);
 }

@@ -5,6 +5,8 @@
  */
 #include "app/profile/profile.h"
 
+#include "app/profile/device_total.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -409,6 +411,13 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
                                                   .format = format,
                                                   .write = write_block };
         enum kc_status status;
+        bool done = false;
+        if (request->form == PROFILE_NONE && request->device != NULL)
+                KC_TRY(device_total(request, total, &done, err));
+        if (done) {
+                begin_output(&p);
+                return KC_OK;
+        }
         KC_TRY(open_profiling(&p, err));
         for (size_t i = 0; i < request->inputs->n; i++)
                 KC_TRY(profile_input(&p, i, &consumer, err));

@@ -57,6 +57,17 @@ out:
         return status;
 }
 
+enum kc_status tally_add_equal(struct tally *tally, uint32_t count, uint64_t n,
+                               struct kc_error *err)
+{
+        tally->n += n;
+        if (count >= TALLY_NSMALL)
+                return add_large(tally, count, n, err);
+        tally->small[count] += n;
+        tally->nsmall = count < tally->nsmall ? tally->nsmall : count + 1;
+        return KC_OK;
+}
+
 enum kc_status tally_add(struct tally *tally, const uint32_t *counts, size_t n,
                          struct kc_error *err)
 {
@@ -117,6 +128,29 @@ void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES])
                 find_neighbours(tally, place / 4, x);
                 quarters[q - 1] = (4 - beyond) * x[0] + beyond * x[1];
         }
+}
+
+static void add_to_summary(struct kc_ask_summary *s, uint32_t count, uint64_t n, uint32_t min_count,
+                           uint32_t max_count)
+{
+        if (n == 0)
+                return;
+        s->nvalid += n;
+        s->nfound += count >= min_count && count <= max_count ? n : 0;
+        s->sum += n * count;
+        s->min = count < s->min ? count : s->min;
+        s->max = count > s->max ? count : s->max;
+}
+
+struct kc_ask_summary tally_summary(const struct tally *tally, uint32_t min_count,
+                                    uint32_t max_count)
+{
+        struct kc_ask_summary s = KC_ASK_NOTHING;
+        for (uint32_t count = 0; count < tally->nsmall; count++)
+                add_to_summary(&s, count, tally->small[count], min_count, max_count);
+        for (size_t i = 0; i < tally->nlarge; i++)
+                add_to_summary(&s, tally->large[i].count, tally->large[i].n, min_count, max_count);
+        return s;
 }
 
 void tally_clear(struct tally *tally)

@@ -42,12 +42,53 @@ static void check_quartiles(struct tally *tally, uint32_t *counts, size_t n)
         }
 }
 
+/* The summary, with some of the counts in range. */
+static void check_summary(const struct tally *tally, const uint32_t *counts, size_t n)
+{
+        const uint32_t min_count = counts[0] / 2, max_count = counts[n / 2];
+        const struct kc_ask_summary got = tally_summary(tally, min_count, max_count);
+        struct kc_ask_summary want = { .nvalid = n, .min = UINT32_MAX };
+        for (size_t i = 0; i < n; i++) {
+                want.nfound += counts[i] >= min_count && counts[i] <= max_count;
+                want.sum += counts[i];
+                want.min = counts[i] < want.min ? counts[i] : want.min;
+                want.max = counts[i] > want.max ? counts[i] : want.max;
+        }
+        assert_int_equal(got.nvalid, want.nvalid);
+        assert_int_equal(got.nfound, want.nfound);
+        assert_int_equal(got.sum, want.sum);
+        assert_int_equal(got.min, want.min);
+        assert_int_equal(got.max, want.max);
+}
+
+/* Counts added one by one, first each of them twice. */
+static void check_equal_ones(uint32_t *counts, size_t n)
+{
+        struct tally *tally = calloc(1, sizeof *tally);
+        uint32_t *twice = malloc(2 * n * sizeof *twice);
+        assert_true(tally && twice);
+        for (size_t i = 0; i < 2 * n; i++)
+                twice[i] = counts[i / 2];
+        for (size_t i = 0; i < n; i++)
+                assert_int_equal(tally_add_equal(tally, counts[i], 2, NULL), KC_OK);
+        check_summary(tally, twice, 2 * n);
+        check_quartiles(tally, twice, 2 * n);
+        tally_clear(tally);
+        for (size_t i = 0; i < n; i++)
+                assert_int_equal(tally_add_equal(tally, counts[i], 1, NULL), KC_OK);
+        check_summary(tally, counts, n);
+        tally_free(tally);
+        free(twice);
+        free(tally);
+}
+
 /* Added at once, and joined from parts that are used again. */
 static void check_tallies(uint32_t *counts, size_t n)
 {
         struct tally *whole = calloc(1, sizeof *whole), *joined = calloc(1, sizeof *joined),
                      *part = calloc(1, sizeof *part);
         assert_true(whole && joined && part);
+        check_equal_ones(counts, n);
         assert_int_equal(tally_add(whole, counts, n, NULL), KC_OK);
         for (size_t i = 0; i < NPARTS; i++) {
                 const size_t begin = n * i / NPARTS, end = n * (i + 1) / NPARTS;

@@ -3,11 +3,12 @@ What query, profile and filter print if a device answers: the same as the CPU, w
 
     app_ask_device.py KCOUNT SOURCE
 """
+import json
 import random
 import sys
 
 from lib.session import Session, expect
-from lib.tools import SKIPPED, main
+from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
 
 MAPS = {"warpdrive": 64, "slab": 32, "linear": 32, "lsm": 64}
 
@@ -77,6 +78,112 @@ def test_commands():
             expect(got == want, True, f"the same with {name}")
 
 
+def some_reads(generator, genome, n):
+    """Reads of all lengths, also 0, with other letters and in lower case; A alone."""
+    reads = []
+    for _ in range(n):
+        source = generator.choice((genome, genome, "A" * len(genome)))
+        start = generator.randrange(len(genome) - 160)
+        read = source[start:start + generator.randrange(160)]
+        if read and generator.random() < 0.3:
+            read = spoiled(read, generator)
+        if generator.random() < 0.1:
+            read = read.lower()
+        reads.append((read.encode(), b"I" * len(read)))
+    return reads
+
+
+def total(s, names, threads, *engine):
+    """The row of --total, and what --json says of it."""
+    command = ("profile", "a.kc", *names, "--total", "-t", threads, *engine)
+    row = s.kcount(*command)
+    report = json.loads(s.kcount(*command, "--min", 3, "--max", 60000, "--json"))
+    return row, report["reads"], report["total"], report["inputs"]
+
+
+def check_total(s, what, names, *options):
+    """With few threads, the device inflates and parses all that it can; with more, the host parses
+    plain text."""
+    want = total(s, names, 2, "--device", "cpu")
+    for threads in (2, 5):
+        expect(total(s, names, threads, "--device", "cuda", *options), want,
+               f"{what}, {threads} threads")
+
+
+def test_total():
+    """The line for all input, for all kinds of it. Counts over 65,535, and several runs."""
+    s = Session()
+    generator = random.Random(35)
+    genome = letters(generator, 6000)
+    reads = some_reads(generator, genome, 150)
+    text, lines = fastq(reads), fasta(reads, 60)
+    fit = {
+        "x.fq": text,
+        "crlf.fq": text.replace(b"\n", b"\r\n"),
+        "x.fq.gz": bgzf(text, 9000),
+        "x.fa": lines,
+        "x.fa.gz": bgzf(lines, 5000),
+        "long.fa": fasta([(genome.encode() * 30, b"")], 70),
+        "none.fa": b">none\n",
+        "x.bam": bgzf(bam_text(reads)),
+    }
+    others = {
+        "many.fq.gz": gzip_members(text, 5000),
+        "wrapped.fq": b"@a\nACGTACGTAC\nGTACGTACGT\n+\nIIIIIIIIII\nIIIIIIIIII\n@b\n\n+\n\n",
+        "symbols.fa": b";comment\n>a b\nACGT-ACGT*AC.GT\n>c\n\nACGTACGTACGT AACCA\nGGA\n>d\n",
+    }
+    for name, content in {**fit, **others}.items():
+        s.write(name, content)
+    s.write("a.fa", f">a\n{genome}\n>b\n{genome[:3000]}\n>c\n{'A' * 70000}\n")
+    for k, strands in ((3, ()), (31, ()), (64, ("--stranded",))):
+        s.kcount("count", "a.fa", "-k", k, "-o", "a.kc", "--force", "--device", "cpu", *strands)
+        if k == 31:
+            s.kcount("add", "a.kc", "x.fa", "--device", "cpu")
+        check_total(s, f"k = {k}, files that the device reads", list(fit))
+    check_total(s, "all files", [*fit, *others])
+    check_total(s, "files that the device gives up", ["x.fq", "wrapped.fq"])
+    check_total(s, "no k-mers", ["none.fa"])
+
+
+def test_total_counts():
+    """The largest counts, and many that are large and differ."""
+    s = Session()
+    generator = random.Random(36)
+    genome = letters(generator, 3000)
+    kmers = {genome[i:i + 31]: count for i, count in
+             enumerate([4294967295, 4294967294, 65535, 65536, 4095, 4096, 4097,
+                        *generator.choices(range(1, 1 << 32), k=2900)])}
+    s.write("a.txt", "".join(f"{kmer}\t{count}\n" for kmer, count in sorted(kmers.items())))
+    s.write("reads.fa", fasta([(genome.encode(), b"")] * 12))
+    s.kcount("import", "a.txt", "--stranded", "-o", "a.kc")
+    for name in MAPS:
+        check_total(s, name, ["reads.fa"], "--map", name)
+
+
+def check_failure(s, *names):
+    said = []
+    for device in ("cpu", "cuda"):
+        s.kcount("profile", "a.kc", *names, "--total", "--device", device, code=1)
+        said.append(s.said.partition(" | kcount ")[0])
+    if said[0] != said[1]:
+        raise Failure(f"{names}: the device's message is {said[1]!r}, not {said[0]!r}")
+
+
+def test_total_failures():
+    """Files that cannot be read: the messages are those of the CPU."""
+    s = Session()
+    make_files(s)
+    s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
+    text = fastq(some_reads(random.Random(37), letters(random.Random(38), 3000), 99))
+    s.write("x.fq", text)
+    s.write("cut.fq", text[:9011])
+    s.write("cut.fq.gz", bgzf(text, 5000)[:-100])
+    s.write("empty.fa", "")
+    s.write("list.txt", "x.fq\nmissing.fq\n")
+    for names in (["cut.fq"], ["x.fq", "cut.fq.gz"], ["empty.fa"], ["@list.txt"]):
+        check_failure(s, *names)
+
+
 def test_limits():
     """A map that does not hold k is refused; without a map, the CPU takes over."""
     s = Session()
@@ -108,4 +215,5 @@ def test_usage():
 
 
 need_device()
-main([test_maps, test_commands, test_limits, test_usage])
+main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_limits,
+      test_usage])

@@ -1,0 +1,112 @@
+#include "app/profile/device_total.h"
+
+#include "app/ask/device_asker.h"
+#include "app/cli/memory.h"
+#include "io/reader.h"
+
+enum { READER_FRACTION = 2 }; /* of the memory, one part in so many is for the reader */
+
+struct totaling {
+        const struct profile_request *request;
+        struct kc_reader *reader;
+        struct tally tally;
+};
+
+static enum kc_status put(void *ctx, uint32_t count, uint64_t n, struct kc_error *err)
+{
+        return tally_add_equal(&((struct totaling *)ctx)->tally, count, n, err);
+}
+
+static void clear(void *ctx)
+{
+        tally_clear(&((struct totaling *)ctx)->tally);
+}
+
+static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
+{
+        const struct profile_request *request = t->request;
+        struct kc_store_info info;
+        kc_store_get_info(request->store, &info);
+        const struct kc_reader_options options = {
+                .k = info.k,
+                .nworkers = request->nthreads,
+                .job = request->job,
+                .memory_nbytes = request->memory_nbytes / READER_FRACTION,
+                .bound = { .fixed_nbytes = MEMORY_PROCESS_NBYTES, .factor = READER_FRACTION },
+        };
+        struct kc_inputs inputs = { 0 };
+        const enum kc_status status = kc_inputs_copy(&inputs, request->inputs, err);
+        if (status == KC_OK)
+                return kc_reader_open_inputs(&t->reader, &inputs, &options, err);
+        kc_inputs_free(&inputs);
+        return status;
+}
+
+/*
+ * Whether the device should inflate and parse the files. It is open by then, unlike when counting
+ * begins. Inflating takes the host's cores a long time. Plain text they parse as fast as it can be
+ * copied, if there are more than a few.
+ */
+static bool reads_on_device(const struct totaling *t, struct kc_stored_source *source)
+{
+        enum { FEW_CORES = 4 };
+        bool plain = false;
+        if (!kc_reader_stored(t->reader, UINT64_MAX, source))
+                return false;
+        for (size_t i = 0; i < source->nfiles; i++)
+                plain |= !source->files[i].bgzf;
+        return !plain || t->request->nthreads <= FEW_CORES;
+}
+
+static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *err)
+{
+        const struct profile_request *request = t->request;
+        const struct kc_gpu_ask_table table = device_table_of(request->store);
+        const struct kc_batch_source batches = kc_reader_source(t->reader);
+        struct kc_stored_source stored;
+        const struct kc_gpu_ask_reads reads = {
+                .batches = &batches,
+                .stored = reads_on_device(t, &stored) ? &stored : NULL,
+                .nthreads = request->nthreads,
+                .memory_nbytes = request->memory_nbytes - request->memory_nbytes / READER_FRACTION,
+                .job = request->job,
+        };
+        const struct kc_ask_tally tally = { t, put, clear };
+        return kc_gpu_ask_tally(&table, request->device, &reads, &tally, began, err);
+}
+
+static void get_total(struct totaling *t, struct profile_total *total)
+{
+        struct kc_reader_totals read;
+        kc_reader_totals(t->reader, &read);
+        total->nsequences = read.nreads;
+        total->row = (struct profile_row){
+                .length = read.nbases,
+                .summary = tally_summary(&t->tally, t->request->min_count, t->request->max_count),
+        };
+        if (t->tally.n > 0)
+                tally_quartiles(&t->tally, total->row.quarters);
+}
+
+enum kc_status device_total(const struct profile_request *request, struct profile_total *total,
+                            bool *done, struct kc_error *err)
+{
+        struct totaling t = { .request = request };
+        struct kc_error refusal = { 0 };
+        enum kc_status status;
+        bool began;
+        *done = false;
+        KC_TRY(open_reader(&t, err));
+        status = look_up(&t, &began, &refusal);
+        if (status == KC_OK)
+                get_total(&t, total);
+        *done = status == KC_OK;
+        if (status == KC_ENOMEM && !began)
+                status = KC_OK;
+        else if (status != KC_OK)
+                status = kc_fail_as(err, &refusal);
+out:
+        kc_reader_close(t.reader);
+        tally_free(&t.tally);
+        return status;
+}

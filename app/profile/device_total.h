@@ -1,0 +1,16 @@
+/*
+ * The total of all sequences, found on a device, where neither names nor order matter: so the files
+ * are read as for counting (io/reader.h), by the device itself if it can inflate and parse them.
+ */
+#ifndef APP_PROFILE_DEVICE_TOTAL_H
+#define APP_PROFILE_DEVICE_TOTAL_H
+
+#include "app/profile/profile.h"
+
+/* Find the total of the request's inputs on its device. Fails like kc_gpu_ask_tally and
+ * kc_reader_open.
+ *   done  out: false: the table does not fit, so nothing was read, and an asker must take turns */
+enum kc_status device_total(const struct profile_request *request, struct profile_total *total,
+                            bool *done, struct kc_error *err);
+
+#endif
