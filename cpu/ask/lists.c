@@ -35,6 +35,8 @@ enum kc_status kc_ask_lists_init(struct kc_ask_lists *lists, const struct kc_ask
                 .holder = holder,
                 .chunk_nkmers = kc_ask_chunk_nkmers(pool->chunk_nbytes, plan->nwords),
         };
+        lists->full_at = sizeof(struct kc_ask_chunk) +
+                         lists->chunk_nkmers / KC_ASK_LINE_NKMERS * line_nbytes(plan->nwords);
         lists->lines = aligned_alloc(KC_ASK_LINE_NBYTES, n * line_nbytes(plan->nwords));
         lists->n = calloc(n, sizeof *lists->n);
         lists->first = calloc(n, sizeof *lists->first);
@@ -86,18 +88,36 @@ static enum kc_status grow(struct kc_ask_lists *lists, uint32_t part, struct kc_
         return KC_OK;
 }
 
-/* Put the list's line into its chunk. n: k-mers of the list before the line. */
-ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, uint32_t n, int nw,
-                                   const uint64_t *line, struct kc_error *err)
+/* Make the list's tail a place for a whole line. */
+ALWAYS_INLINE enum kc_status make_room(struct kc_ask_lists *lists, uint32_t part,
+                                       struct kc_error *err)
 {
-        const size_t nbytes = KC_ASK_LINE_NKMERS * (size_t)nw * sizeof(uint64_t);
-        if (n % lists->chunk_nkmers == 0) {
-                enum kc_status status = grow(lists, part, err);
-                if (status != KC_OK)
-                        return status;
-        }
-        memcpy(lists->tail[part], line, nbytes);
+        const uintptr_t at = (uintptr_t)lists->tail[part] & (lists->pool->chunk_nbytes - 1);
+        return at == 0 || at == lists->full_at ? grow(lists, part, err) : KC_OK;
+}
+
+/* A line has been put: the list's next one follows it. It comes into the cache long before it is
+ * written; without that, stores would wait for memory. */
+ALWAYS_INLINE void end_line(struct kc_ask_lists *lists, uint32_t part, size_t nbytes)
+{
         lists->tail[part] += nbytes;
+        for (size_t at = 0; at < nbytes; at += KC_ASK_LINE_NBYTES)
+                __builtin_prefetch(lists->tail[part] + at, 1);
+}
+
+/* Put the list's line into its chunk, the last k-mer from where it is: it is not stored in the line
+ * first, because wide loads would wait for that store. */
+ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, const uint64_t *line,
+                                   const uint64_t *last, int nw, struct kc_error *err)
+{
+        const size_t kmer_nbytes = (size_t)nw * sizeof *line,
+                     nbytes = (KC_ASK_LINE_NKMERS - 1) * kmer_nbytes;
+        enum kc_status status = make_room(lists, part, err);
+        if (status != KC_OK)
+                return status;
+        memcpy(lists->tail[part], line, nbytes);
+        memcpy(lists->tail[part] + nbytes, last, kmer_nbytes);
+        end_line(lists, part, nbytes + kmer_nbytes);
         return KC_OK;
 }
 
@@ -111,16 +131,16 @@ ALWAYS_INLINE enum kc_status append(struct kc_ask_lists *lists, const uint64_t *
         uint32_t *ns = lists->n;
         for (size_t i = 0; i < n; i++)
                 parts[i] = prefixes[kc_ask_prefix(kmers + i * nwords, nw, shift)];
-        for (size_t i = 0; i < n; i++) {
-                const uint32_t part = parts[i], at = ns[part]++, in_line = at % KC_ASK_LINE_NKMERS;
+        for (size_t i = 0; i < n; i++, kmers += nwords) {
+                const uint32_t part = parts[i], in_line = ns[part]++ % KC_ASK_LINE_NKMERS;
                 uint64_t *line = lines + part * (size_t)KC_ASK_LINE_NKMERS * nwords;
-                for (size_t w = 0; w < nwords; w++)
-                        line[in_line * nwords + w] = kmers[i * nwords + w];
-                if (in_line == KC_ASK_LINE_NKMERS - 1) {
-                        enum kc_status status = flush(lists, part, at - in_line, nw, line, err);
-                        if (status != KC_OK)
-                                return status;
+                if (in_line < KC_ASK_LINE_NKMERS - 1) {
+                        memcpy(line + in_line * nwords, kmers, nwords * sizeof *line);
+                        continue;
                 }
+                enum kc_status status = flush(lists, part, line, kmers, nw, err);
+                if (status != KC_OK)
+                        return status;
         }
         return KC_OK;
 }
@@ -139,12 +159,15 @@ enum kc_status kc_ask_lists_append(struct kc_ask_lists *lists, const uint64_t *k
 enum kc_status kc_ask_lists_seal(struct kc_ask_lists *lists, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const int nw = lists->plan->nwords;
+        const size_t kmer_nbytes = (size_t)lists->plan->nwords * sizeof *lists->lines;
         for (uint32_t p = 0; p < lists->plan->nparts; p++) {
-                const uint32_t n = lists->n[p], in_line = n % KC_ASK_LINE_NKMERS;
-                const uint64_t *line = lists->lines + p * (size_t)KC_ASK_LINE_NKMERS * (size_t)nw;
-                if (in_line > 0)
-                        KC_TRY(flush(lists, p, n - in_line, nw, line, err));
+                const uint32_t in_line = lists->n[p] % KC_ASK_LINE_NKMERS;
+                if (in_line == 0)
+                        continue;
+                KC_TRY(make_room(lists, p, err));
+                memcpy(lists->tail[p],
+                       lists->lines + p * KC_ASK_LINE_NKMERS * (size_t)lists->plan->nwords,
+                       in_line * kmer_nbytes);
         }
 out:
         return status;
@@ -170,6 +193,7 @@ void kc_ask_lists_replay(struct kc_ask_lists *lists, const uint16_t *parts, size
                 if (((uintptr_t)next & mask) == end) {
                         const struct kc_ask_chunk *chunk = chunk_before(lists, next)->next;
                         next = chunk != NULL ? (const uint32_t *)chunk->data : NULL;
+                        __builtin_prefetch(next);
                 }
                 lists->next[parts[i]] = next;
         }

@@ -18,6 +18,7 @@ struct kc_ask_lists {
         struct kc_ask_pool *pool;
         struct kc_ask_holder *holder;
         uint32_t chunk_nkmers;       /* in a full chunk */
+        uintptr_t full_at;           /* where its last line ends */
         uint64_t *lines;             /* [nparts * KC_ASK_LINE_NKMERS * nwords], aligned to a line */
         uint32_t *n;                 /* [nparts] k-mers of each list */
         struct kc_ask_chunk **first; /* [nparts] */
