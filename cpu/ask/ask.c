@@ -105,7 +105,7 @@ static enum kc_status add_sequence(struct asker *a, struct thread *t,
         KC_TRY(add_item(t, nbases, 0, err));
         if (nbases < k)
                 goto out;
-        KC_TRY(reserve((void **)&t->codes, &t->codes_cap, nbases, 1, err));
+        KC_TRY(reserve((void **)&t->codes, &t->codes_cap, nbases + KC_ASK_ENCODE_STEP, 1, err));
         const bool is_whole = kc_ask_encode(sequence->bases, nbases, t->codes);
         for (size_t begin = 0, n; begin < nbases; begin += n) {
                 n = is_whole ? nbases : kc_ask_stretch(t->codes, nbases, &begin);

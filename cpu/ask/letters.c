@@ -9,20 +9,29 @@
 
 /* ---- codes ---- */
 
-/* Bits 1 and 2 of a letter tell the bases apart: A 0, C 1, T and U 2, G 3. */
+/* From letters to codes, in place. Bits 1 and 2 of a letter tell the bases apart: A 0, C 1, T and U
+ * 2, G 3. All comparisons are with one value, because compilers do not vectorize a list of them. */
 KC_SIMD_CLONES
+static bool encode(uint8_t *letters, size_t nsteps)
+{
+        uint8_t all = 0;
+        for (size_t i = 0; i < nsteps * KC_ASK_ENCODE_STEP; i++) {
+                const uint8_t letter = letters[i] & 0xdf, bits = letter >> 1 & 3;
+                const uint8_t read = bits == 2 ? letter | 1 : letter;
+                const uint8_t expected = (uint8_t)(bits == 2 ? 'U' : 'A' + 2 * bits);
+                letters[i] = read == expected ? bits ^ bits >> 1 : KC_ASK_NO_BASE;
+                all |= letters[i];
+        }
+        return all < KC_ASK_NO_BASE;
+}
+
+/* In whole steps, so that no letters are left after the vectors: reads are short. */
 bool kc_ask_encode(const char *letters, size_t n, uint8_t *codes)
 {
-        uint8_t wrong = 0;
-        for (size_t i = 0; i < n; i++) {
-                const uint8_t letter = (uint8_t)letters[i] & 0xdf;
-                const uint8_t bits = letter >> 1 & 3, code = bits ^ bits >> 1;
-                const uint8_t is_base = (letter == 'A') | (letter == 'C') | (letter == 'G') |
-                                        (letter == 'T') | (letter == 'U');
-                codes[i] = is_base ? code : KC_ASK_NO_BASE;
-                wrong |= !is_base;
-        }
-        return !wrong;
+        const size_t nsteps = (n + KC_ASK_ENCODE_STEP - 1) / KC_ASK_ENCODE_STEP;
+        memcpy(codes, letters, n);
+        memset(codes + n, 'A', nsteps * KC_ASK_ENCODE_STEP - n);
+        return encode(codes, nsteps);
 }
 
 size_t kc_ask_stretch(const uint8_t *codes, size_t n, size_t *begin)

@@ -9,9 +9,13 @@
 
 #include <stdbool.h>
 
-enum { KC_ASK_NO_BASE = 4 }; /* the code of any other letter */
+enum {
+        KC_ASK_NO_BASE = 4,      /* the code of any other letter */
+        KC_ASK_ENCODE_STEP = 64, /* letters encoded together */
+};
 
-/* Codes of n letters: 0..3, or KC_ASK_NO_BASE. Returns whether all are bases. */
+/* Codes [n + KC_ASK_ENCODE_STEP] of n letters: 0..3, or KC_ASK_NO_BASE; what follows may be
+ * overwritten. Returns whether all are bases. */
 bool kc_ask_encode(const char *letters, size_t n, uint8_t *codes);
 
 /* The next stretch of bases in codes [n], from *begin on: *begin moves to its first one. Returns
