@@ -1,10 +1,14 @@
 #include "cpu/ask/directory.h"
 
+#include "base/simd.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 enum {
         STEP = KC_ASK_DIRECTORY_SPARE, /* k-mers of a slot compared together */
         MOST_BEYOND = 4,               /* one k-mer in so many may lie beyond the first STEP */
+        TILE = 256,                    /* k-mers whose slots are found together */
 };
 
 static int bit_length(uint64_t x)
@@ -32,21 +36,37 @@ static enum kc_status reserve(struct kc_ask_directory *directory, size_t nslots,
         return KC_OK;
 }
 
-/* From the last k-mer to the first, so that each slot keeps its first one. */
-static void fill(struct kc_ask_directory *directory, size_t nslots, size_t n)
+/* Which slots n <= TILE k-mers belong to. */
+static inline void find_slots(const struct kc_ask_directory *directory, const uint64_t *kmers,
+                              size_t n, uint32_t *slots)
 {
-        for (size_t slot = 0; slot < nslots; slot++)
-                directory->begins[slot] = (uint32_t)n;
-        for (size_t i = n; i-- > 0;)
-                directory->begins[slot_of(directory, directory->kmers[i])] = (uint32_t)i;
+        const uint64_t from = directory->from;
+        const int shift = directory->shift;
+        for (size_t i = 0; i < n; i++)
+                slots[i] = (uint32_t)((kmers[i] - from) >> shift);
 }
 
-static size_t count_beyond(const struct kc_ask_directory *directory, size_t n)
+/* Fill the directory, from the last k-mer to the first, so that each slot keeps its first one.
+ * Returns how many k-mers lie beyond the first STEP of their slot. */
+KC_SIMD_CLONES
+static size_t fill(struct kc_ask_directory *directory, size_t nslots, size_t n)
 {
+        uint32_t slots[TILE + STEP], *begins = directory->begins;
         size_t nbeyond = 0;
-        for (size_t i = STEP; i < n; i++)
-                nbeyond += slot_of(directory, directory->kmers[i]) ==
-                           slot_of(directory, directory->kmers[i - STEP]);
+        for (size_t slot = 0; slot < nslots; slot++)
+                begins[slot] = (uint32_t)n;
+        memset(slots, 0xff, STEP * sizeof *slots); /* no slot */
+        for (size_t end = n, m; end > 0; end -= m) {
+                m = end < TILE ? end : TILE;
+                memmove(slots + m, slots, STEP * sizeof *slots);
+                find_slots(directory, directory->kmers + end - m, m, slots);
+                uint32_t nequal = 0;
+                for (size_t i = 0; i < m; i++)
+                        nequal += slots[i] == slots[i + STEP];
+                nbeyond += nequal;
+                for (size_t i = m; i-- > 0;)
+                        begins[slots[i]] = (uint32_t)(end - m + i);
+        }
         return nbeyond;
 }
 
@@ -67,29 +87,40 @@ enum kc_status kc_ask_directory_make(struct kc_ask_directory *directory, uint64_
                 kmers[i] = UINT64_MAX; /* below no k-mer */
                 counts[i] = 0;
         }
-        *suits = count_beyond(directory, n) <= n / MOST_BEYOND;
-        if (*suits)
-                fill(directory, nslots, n);
+        *suits = fill(directory, nslots, n) <= n / MOST_BEYOND;
         return KC_OK;
 }
 
-static inline uint32_t find(const struct kc_ask_directory *directory, uint64_t kmer)
+/* The place of a k-mer, or of the first one above it. */
+static inline uint32_t find_place(const struct kc_ask_directory *directory, uint32_t at,
+                                  uint64_t kmer)
 {
-        size_t at = directory->begins[slot_of(directory, kmer)];
-        for (;;) {
+        for (;; at += STEP) {
                 const uint64_t *kmers = directory->kmers + at;
-                size_t nbelow = 0;
+                uint32_t nbelow = 0;
                 for (int i = 0; i < STEP; i++)
                         nbelow += kmers[i] < kmer;
-                if (__builtin_expect(nbelow < STEP, 1)) /* without a branch on what is found */
-                        return directory->counts[at + nbelow] & -(uint32_t)(kmers[nbelow] == kmer);
-                at += STEP;
+                if (__builtin_expect(nbelow < STEP, 1))
+                        return at + nbelow;
         }
 }
 
+/* In steps, so that the loads of many k-mers, which miss the fastest cache, are on their way at the
+ * same time; without a branch on what is found. */
+KC_SIMD_CLONES
 void kc_ask_directory_find(const struct kc_ask_directory *directory, const uint64_t *kmers,
                            size_t n, uint32_t *counts)
 {
-        for (size_t i = 0; i < n; i++)
-                counts[i] = find(directory, kmers[i]);
+        uint32_t at[TILE];
+        for (size_t m; n > 0; n -= m, kmers += m, counts += m) {
+                m = n < TILE ? n : TILE;
+                find_slots(directory, kmers, m, at);
+                for (size_t i = 0; i < m; i++)
+                        at[i] = directory->begins[at[i]];
+                for (size_t i = 0; i < m; i++)
+                        at[i] = find_place(directory, at[i], kmers[i]);
+                for (size_t i = 0; i < m; i++)
+                        counts[i] = directory->counts[at[i]] &
+                                    -(uint32_t)(directory->kmers[at[i]] == kmers[i]);
+        }
 }

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 256 }; /* k-mers answered before the answers are written over them */
+enum {
+        TILE = 256, /* k-mers answered before the answers are written over them */
+        PREFETCHED_NLINES = 4,
+};
 
 void kc_ask_joiner_free(struct kc_ask_joiner *joiner)
 {
@@ -50,6 +53,13 @@ struct chunk_place {
         uint32_t left;              /* k-mers of lists[0] from this chunk on */
 };
 
+/* A chunk follows others at no regular distance, so the processor does not foresee it. */
+static void prefetch_chunk(const struct kc_ask_chunk *chunk)
+{
+        for (int i = 0; chunk != NULL && i < PREFETCHED_NLINES; i++)
+                __builtin_prefetch((const char *)chunk + i * KC_ASK_LINE_NBYTES, 1);
+}
+
 /* Take the next chunk; NULL at the end. */
 static struct kc_ask_chunk *take_chunk(struct chunk_place *place, uint32_t *n)
 {
@@ -64,6 +74,7 @@ static struct kc_ask_chunk *take_chunk(struct chunk_place *place, uint32_t *n)
                         *n = place->left < lists->chunk_nkmers ? place->left : lists->chunk_nkmers;
                         place->left -= *n;
                         place->chunk = chunk->next;
+                        prefetch_chunk(chunk->next);
                         if (place->left == 0) {
                                 place->chunk = NULL;
                                 place->lists++;
