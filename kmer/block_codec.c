@@ -341,28 +341,63 @@ ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct secti
                 value[np + 1] = high >> 1 >> (63 - r);
 }
 
+enum { BITS_STEP = 8 }; /* positions of set bits found together, some of them beyond the last */
+
+/* Where the set bits of the words are. The number of steps is easier to predict than that of bits,
+ * and what follows has no branch at all.
+ *   at  out [set bits + BITS_STEP] */
+ALWAYS_INLINE void find_bits(const uint64_t *words, uint32_t nwords, uint16_t *at)
+{
+        const uint64_t end = UINT64_C(1) << 63; /* ctz of 0 is undefined */
+        for (uint32_t w = 0; w < nwords; w++) {
+                uint64_t word = words[w];
+                const uint32_t nbits = popcount(word);
+                for (uint32_t i = 0; i < nbits; i += BITS_STEP)
+                        for (uint32_t j = 0; j < BITS_STEP; j++, word &= word - 1)
+                                at[i + j] =
+                                        (uint16_t)(64 * w) + (uint16_t)__builtin_ctzll(word | end);
+                at += nbits;
+        }
+}
+
+/* k-mers of one word, with all that vectors can do in a loop of its own. */
+ALWAYS_INLINE void decode_words(const struct kc_block_plan *plan, const struct sections *s,
+                                const uint16_t *at, uint64_t first, bool is_short, uint64_t *kmers)
+{
+        const uint64_t *fields = s->fields;
+        const uint32_t n = plan->n, r = plan->low_nbits;
+        const uint64_t mask = low_mask(r);
+        for (uint32_t i = 0; i < n; i++)
+                kmers[i] = is_short ? get_short_bits(fields, i, r, mask)
+                                    : get_bits(fields, i, r, mask);
+        for (uint32_t i = 0; i < n; i++)
+                kmers[i] += first + ((uint64_t)(at[i] - i) << r);
+}
+
 ALWAYS_INLINE void decode_fields(const struct kc_block_plan *plan, const struct sections *s,
-                                 const uint64_t *first, int nw, bool is_short, uint64_t *kmers)
+                                 const uint16_t *at, const uint64_t *first, int nw, bool is_short,
+                                 uint64_t *kmers)
 {
         uint64_t value[KC_MAX_WORDS] = { 0 };
-        uint32_t i = 0;
-        for (uint32_t w = 0; w < plan->high_words; w++) {
-                for (uint64_t word = s->high[w]; word != 0; word &= word - 1) {
-                        uint64_t high = 64 * w + (uint32_t)__builtin_ctzll(word) - i;
-                        assemble(plan, s, nw, i, high, is_short, value);
-                        add(first, value, nw, kmers + (size_t)i * (size_t)nw);
-                        i++;
-                }
+        if (nw == 1) {
+                decode_words(plan, s, at, first[0], is_short, kmers);
+                return;
+        }
+        for (uint32_t i = 0; i < plan->n; i++) {
+                assemble(plan, s, nw, i, at[i] - i, is_short, value);
+                add(first, value, nw, kmers + (size_t)i * (size_t)nw);
         }
 }
 
 ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct sections *s,
                                 const uint64_t *first, int nw, uint64_t *kmers)
 {
+        uint16_t at[KC_BLOCK_NKMERS + BITS_STEP];
+        find_bits(s->high, plan->high_words, at);
         if (plan->low_nbits % 64 <= SHORT_NBITS)
-                decode_fields(plan, s, first, nw, true, kmers);
+                decode_fields(plan, s, at, first, nw, true, kmers);
         else
-                decode_fields(plan, s, first, nw, false, kmers);
+                decode_fields(plan, s, at, first, nw, false, kmers);
 }
 
 ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
@@ -370,13 +405,12 @@ ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct 
 {
         const uint32_t width = plan->width;
         const uint64_t mask = low_mask(width);
-        uint32_t j = 0;
-        for (uint32_t i = 0; i < plan->n; i++) {
-                uint32_t big = s->bitmap[i / 64] >> (i % 64) & 1;
-                uint32_t above = 1 + (uint32_t)get_short_bits(s->counts, j, width, mask);
-                counts[i] = 1 + (above & -big);
-                j += big;
-        }
+        uint16_t big[KC_BLOCK_NKMERS + BITS_STEP];
+        find_bits(s->bitmap, words_for(plan->n), big);
+        for (uint32_t i = 0; i < plan->n; i++)
+                counts[i] = 1;
+        for (uint32_t j = 0; j < plan->nbig; j++)
+                counts[big[j]] = 2 + (uint32_t)get_short_bits(s->counts, j, width, mask);
         for (uint32_t e = 0; e < plan->nexceptions; e++) {
                 uint64_t at = s->exceptions[e] >> 32;
                 if (at >= plan->n)
