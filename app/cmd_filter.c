@@ -9,8 +9,8 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
-#include "app/filter/filtering.h"
 #include "app/filter/paths.h"
+#include "app/filter/run.h"
 #include "app/store/stores.h"
 #include "base/new_file.h"
 #include "io/input/input.h"
@@ -18,10 +18,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
         HELD_MIB = 8,        /* memory for the text of a record in pieces */
         OUTPUTS_DIVISOR = 8, /* the share of memory for text that waits to be compressed */
+        THREAD_MIB = 16,     /* for a thread's batches, lists and outputs */
 };
 
 struct filter_settings {
@@ -45,9 +47,9 @@ struct filter {
         char *tmp_dir;
         struct outputs_settings wanted;
         struct paths_made made;
-        struct outputs outputs;
-        struct filtering filtering;
-        uint64_t asking_nbytes; /* memory for asking_run */
+        struct filter_run run;
+        uint64_t asking_nbytes, names_nbytes; /* memory for asking_run, and for names of
+                                                 alignments */
         struct kc_gpu_ask_options device_options;
         const struct kc_gpu_ask_options *device; /* looks k-mers up; NULL: the CPU */
 };
@@ -92,9 +94,6 @@ static enum kc_status check_inputs(const struct filter *f, struct kc_error *err)
         if (f->ninputs == 2 && s->interleaved)
                 return kc_fail(err, KC_EUSAGE,
                                "--interleaved is for one input, which has both mates");
-        if (f->ninputs == 1 && !s->interleaved && invocation_has(f->call, "pairs"))
-                return kc_fail(err, KC_EUSAGE,
-                               "--pairs needs two inputs, or one with --interleaved");
         if (f->ninputs == 2 && strcmp(f->inputs[0], "-") == 0 && strcmp(f->inputs[1], "-") == 0)
                 return kc_fail(err, KC_EUSAGE,
                                "standard input cannot be both inputs; if mates follow each other "
@@ -140,6 +139,7 @@ static enum kc_status set_paths(struct filter *f, struct kc_error *err)
                               &f->made, err));
         f->wanted.paths[OUTPUTS_NAMES] = s->names;
         f->wanted.paths[OUTPUTS_TABLE] = s->table;
+        KC_TRY(outputs_choose_kind(&f->wanted, err));
         KC_TRY(check_standard_output(f, err));
         KC_TRY(outputs_check(&f->wanted, inputs, (size_t)f->ninputs + 1, err));
 out:
@@ -158,16 +158,30 @@ static enum kc_status set_tmp_dir(struct filter *f, struct kc_error *err)
         return f->tmp_dir != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-static void divide_memory(struct filter *f)
+/* Whether the input may be SAM or BAM, as far as its output says. */
+static bool may_be_alignments(const struct filter *f)
+{
+        return f->ninputs == 1 && !f->settings->interleaved && f->wanted.kind != OUTPUTS_TEXT;
+}
+
+/* Divide the memory among text that waits, names of alignments, and asking. */
+static enum kc_status divide_memory(struct filter *f, struct kc_error *err)
 {
         const uint64_t wanted = f->settings->memory_nbytes;
-        const uint64_t all = wanted > 0 ? wanted : memory_default_nbytes(1);
-        const uint64_t waiting = all / OUTPUTS_DIVISOR;
+        const uint64_t nbytes = wanted > 0 ? wanted : memory_default_nbytes(1);
         const char *paths[NOUTPUTS];
         const size_t n = outputs_paths(&f->wanted, paths);
+        enum kc_status status;
+        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "filtering",
+                                    &f->writing.nthreads, err));
+        const uint64_t all = nbytes - MEMORY_PROCESS_NBYTES - HELD_MIB * MEMORY_MIB;
+        const uint64_t waiting = n > 0 ? all / OUTPUTS_DIVISOR : 0;
+        f->names_nbytes = may_be_alignments(f) ? (all - waiting) / 2 : 0;
         f->wanted.nthreads = f->writing.nthreads;
         f->wanted.memory_nbytes = n > 0 ? waiting / n : 0;
-        f->asking_nbytes = all - waiting - HELD_MIB * MEMORY_MIB;
+        f->asking_nbytes = all - waiting - f->names_nbytes;
+out:
+        return status;
 }
 
 /* ---- the work ---- */
@@ -175,36 +189,54 @@ static void divide_memory(struct filter *f)
 static enum kc_status ask(void *ctx, struct kc_error *err)
 {
         struct filter *f = ctx;
+        return filter_run(&f->run, err);
+}
+
+static void set_asking(struct filter *f)
+{
         const struct filter_settings *s = f->settings;
-        const struct asking_input input = { .paths = { f->inputs[0], f->inputs[1] },
-                                            .interleaved = s->interleaved,
-                                            .accepted = KC_RECORDS_SYMBOLS };
-        const struct asking_options options = { .nthreads = f->writing.nthreads,
-                                                .memory_nbytes = f->asking_nbytes,
-                                                .min_count = (uint32_t)s->min_count,
-                                                .max_count = (uint32_t)s->max_count,
-                                                .device = f->device,
-                                                .job = f->writing.job };
-        const struct asking_consumer consumer = filtering_consumer(&f->filtering);
-        enum kc_status status;
-        KC_TRY(filtering_begin_table(&f->filtering, err));
-        KC_TRY(asking_run(f->store, &input, &options, &consumer, NULL, err));
-        KC_TRY(outputs_finish(&f->outputs, err));
-out:
-        return status;
+        f->run.input =
+                (struct asking_input){ .paths = { f->inputs[0],
+                                                  f->ninputs == 2 ? f->inputs[1] : NULL },
+                                       .interleaved = s->interleaved,
+                                       .accepted = KC_RECORDS_SYMBOLS | KC_RECORDS_ALIGNMENTS };
+        f->run.options = (struct asking_options){ .nthreads = f->writing.nthreads,
+                                                  .memory_nbytes = f->asking_nbytes,
+                                                  .min_count = (uint32_t)s->min_count,
+                                                  .max_count = (uint32_t)s->max_count,
+                                                  .device = f->device,
+                                                  .job = f->writing.job };
+}
+
+static void set_alignments(struct filter *f)
+{
+        struct stat found;
+        const char *path = f->inputs[0];
+        struct alignments *alignments = &f->run.alignments;
+        alignments->filtering = &f->run.filtering;
+        alignments->program =
+                (struct kc_alignment_program){ "kcount", KCOUNT_VERSION, f->call->line };
+        alignments->path = path;
+        alignments->is_paired = f->ninputs == 2 || f->settings->interleaved;
+        alignments->has_rule = invocation_has(f->call, "pairs");
+        alignments->can_repeat =
+                strcmp(path, "-") != 0 && stat(path, &found) == 0 && S_ISREG(found.st_mode);
+        alignments->can_restart = f->run.outputs.makes_files;
+        alignments->names_nbytes = f->names_nbytes;
+        alignments->job = f->writing.job;
 }
 
 static enum kc_status open_filtering(struct filter *f, const struct kc_store_info *info,
                                      struct kc_error *err)
 {
-        struct filtering *filtering = &f->filtering;
+        struct filtering *filtering = &f->run.filtering;
         filtering->k = info->k;
         filtering->nthreads = f->writing.nthreads;
         filtering->trims = f->settings->trim;
         filtering->in_step = f->ninputs == 2;
         filtering->names[0] = kc_input_name(f->inputs[0]);
         filtering->names[1] = kc_input_name(f->inputs[f->ninputs - 1]);
-        filtering->outputs = &f->outputs;
+        filtering->outputs = &f->run.outputs;
         filtering->held = held_begin(f->tmp_dir, HELD_MIB * MEMORY_MIB);
         return filtering_open(filtering, err);
 }
@@ -221,7 +253,11 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         KC_TRY(device_choose_map(&f->settings->asks, info.k, info.stranded, &f->device_options,
                                  &f->device, err));
         KC_TRY(open_filtering(f, &info, err));
-        KC_TRY(outputs_open(&f->outputs, &f->wanted, err));
+        KC_TRY(outputs_open(&f->run.outputs, &f->wanted, err));
+        f->run.store = f->store;
+        f->run.wanted = &f->wanted;
+        set_asking(f);
+        set_alignments(f);
 out:
         return status;
 }
@@ -242,7 +278,7 @@ static bool makes_files(const struct filter *f)
 static void put_text(const void *ctx, struct text_out *out)
 {
         const struct filter *f = ctx;
-        const struct filtering *filtering = &f->filtering;
+        const struct filtering *filtering = &f->run.filtering;
         const struct writing_costs costs = { .spilled_nbytes = filtering->held.spilled_nbytes };
         char kept[FORMATTED_NBYTES], reads[FORMATTED_NBYTES], share[FORMATTED_NBYTES];
         const char *paths[NOUTPUTS];
@@ -253,9 +289,10 @@ static void put_text(const void *ctx, struct text_out *out)
                 writing_put_names(out, paths, n);
                 text_out_puts(out, "\n");
         }
-        format_share(filtering->nkept, filtering->nreads, share);
-        text_out_printf(out, "kept %s of %s reads%s%s%s\n", format_number(filtering->nkept, kept),
-                        format_number(filtering->nreads, reads), share[0] ? " (" : "", share,
+        format_share(filtering->totals.nkept, filtering->totals.nreads, share);
+        text_out_printf(out, "kept %s of %s reads%s%s%s\n",
+                        format_number(filtering->totals.nkept, kept),
+                        format_number(filtering->totals.nreads, reads), share[0] ? " (" : "", share,
                         share[0] ? ")" : "");
         writing_put_costs(out, &f->writing, &costs);
 }
@@ -272,8 +309,8 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         json_strings(json, "inputs", f->inputs, (size_t)f->ninputs);
         json_strings(json, "outputs", paths, n);
         json_number(json, "k", (uint64_t)info.k);
-        json_number(json, "reads", f->filtering.nreads);
-        json_number(json, "kept", f->filtering.nkept);
+        json_number(json, "reads", f->run.filtering.totals.nreads);
+        json_number(json, "kept", f->run.filtering.totals.nkept);
         writing_json_costs(json, &f->writing, NULL, 0);
 }
 
@@ -282,8 +319,8 @@ static void report(const struct filter *f)
         const struct writing_report all = { .ctx = f, .put_text = put_text, .put_json = put_json };
         writing_report(&f->writing, &all);
         if (f->settings->count)
-                text_out_printf(f->call->out, "%" PRIu64 "\t%" PRIu64 "\n", f->filtering.nkept,
-                                f->filtering.nreads);
+                text_out_printf(f->call->out, "%" PRIu64 "\t%" PRIu64 "\n",
+                                f->run.filtering.totals.nkept, f->run.filtering.totals.nreads);
 }
 
 /* ---- the command ---- */
@@ -299,10 +336,10 @@ static enum kc_status work(struct filter *f, struct kc_error *err)
         signals_install(makes_files(f) ? f->writing.job : NULL);
         KC_TRY(open_all(f, err));
         KC_TRY(writing_run(&f->writing, &filtering, err));
-        KC_TRY(outputs_commit(&f->outputs, err));
+        KC_TRY(outputs_commit(&f->run.outputs, err));
         report(f);
 out:
-        if (outputs_pipe_closed(&f->outputs))
+        if (outputs_pipe_closed(&f->run.outputs))
                 signals_die_by_pipe();
         return status;
 }
@@ -315,18 +352,19 @@ static enum kc_status run_filter(const struct invocation *call, struct kc_error 
                             .writing = writing_of(call, &s->common),
                             .inputs = call->operands + 1,
                             .ninputs = call->noperands - 1,
-                            .filtering = { .held = { .fd = -1 } } };
+                            .run.filtering.held.fd = -1 };
         enum kc_status status;
         KC_TRY(misplaced_check_first(call, err));
-        KC_TRY(set_judge(s, &f.filtering.judge, err));
+        KC_TRY(set_judge(s, &f.run.filtering.judge, err));
         KC_TRY(check_inputs(&f, err));
         KC_TRY(set_paths(&f, err));
         KC_TRY(set_tmp_dir(&f, err));
-        divide_memory(&f);
+        KC_TRY(divide_memory(&f, err));
         KC_TRY(work(&f, err));
 out:
-        outputs_close(&f.outputs);
-        filtering_close(&f.filtering);
+        outputs_close(&f.run.outputs);
+        alignments_close(&f.run.alignments);
+        filtering_close(&f.run.filtering);
         kc_store_close(f.store);
         paths_free(&f.made);
         free(f.tmp_dir);
@@ -340,8 +378,8 @@ static const struct option_spec filter_options[] = {
                "Write the reads that are kept to FILE. - is standard output. They are compressed "
                "as BGZF (level 1) if the name ends in .gz, and with zstd if it ends in .zst. With "
                "two inputs, give -o twice; or give it once, for FILE_1 and FILE_2 with the "
-               "endings of FILE or, if it has none, of the inputs. Files appear when they are "
-               "complete.",
+               "endings of FILE or, if it has none, of the inputs. Alignments go to .bam or .sam. "
+               "Files appear when they are complete.",
                .letter = 'o', .argument = "FILE"),
         OPTION(TEXT, "at-least", FIELD(at_least),
                "Keep reads with at least N k-mers in range, or P%. P% is a share of the read's "
@@ -364,7 +402,8 @@ static const struct option_spec filter_options[] = {
         OPTION(FLAG, "drop", FIELD(drop), "Drop the reads that pass, and keep all others."),
         OPTION(WORD, "pairs", FIELD(pairs),
                "Which mates of a pair must pass: any, both or pooled. With pooled, the k-mers of "
-               "both mates are judged together. Both mates are kept, or neither.",
+               "both mates are judged together. Both mates are kept, or neither. The same holds "
+               "for the reads of a name in SAM or BAM.",
                .argument = "RULE", .words = "any both pooled", .preset = "any"),
         OPTION(FLAG, "interleaved", FIELD(interleaved),
                "Mates follow each other in the only input. They do so in the output, too."),
@@ -374,8 +413,8 @@ static const struct option_spec filter_options[] = {
                "whose first k-mer is out of range is dropped, and so is its mate. Dropped reads "
                "are not cut."),
         OPTION(OUTPUTS, "rest", FIELD(rest),
-               "Write all other reads to FILE. As for -o, its name may end in .gz or .zst, and "
-               "two inputs need two files.",
+               "Write all other reads to FILE. As for -o, its name may end in .gz, .zst, .bam or "
+               ".sam, and two inputs need two files.",
                .argument = "FILE"),
         OPTION(OUTPUT, "names", FIELD(names),
                "Write the names of the reads that are kept to FILE. A name ends at its first "
@@ -412,7 +451,11 @@ const struct command command_filter = {
                 "--min to --max, is at least --at-least and at most --at-most. Shares are "
                 "compared exactly, in whole numbers: 50% means 2 x found >= valid.\n\n"
                 "Mates are read from two files in step, or from one with --interleaved. Their "
-                "names must be the same up to the first blank and to /1 or /2.",
+                "names must be the same up to the first blank and to /1 or /2.\n\n"
+                "SAM or BAM becomes SAM or BAM. All records of a name are kept, or none: the "
+                "primary ones, which have whole reads, are judged as mates are. If the records of "
+                "a name do not follow each other, the file is read twice, and -m must have room "
+                "for all names; a pipe must come from 'samtools collate'.",
         .examples = "  kcount filter host.kc reads_1.fq.gz reads_2.fq.gz --drop -o clean\n",
         .options = filter_options,
         .settings_nbytes = sizeof(struct filter_settings),

@@ -17,7 +17,7 @@ struct segment {
 struct filtering_worker {
         struct segment *segments;
         size_t nsegments, room;
-        struct filtering_notes notes;
+        struct notes notes;
 };
 
 /* A read, or a piece of one, with its answer. */
@@ -59,52 +59,17 @@ static const char *name_of(const struct read *read)
 
 /* ---- lines about reads ---- */
 
-static void add_name(struct noted *names, const char *name, size_t n)
+static void add_row(struct notes *notes, const struct read *read)
 {
-        noted_text(names, name, n);
-        noted_text(names, "\n", 1);
+        notes_row(notes, name_of(read), mates_word(name_of(read), read->record->name_nbytes),
+                  read->asked);
 }
 
-static void add_row(struct noted *table, const struct read *read)
-{
-        const struct kc_ask_summary *s = read->asked;
-        const uint64_t numbers[] = { s->nvalid, s->nfound, s->nvalid > 0 ? s->min : 0, s->max,
-                                     s->sum };
-        noted_text(table, name_of(read), mates_word(name_of(read), read->record->name_nbytes));
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-                noted_text(table, "\t", 1);
-                noted_number(table, numbers[i]);
-        }
-        noted_text(table, "\n", 1);
-}
-
-enum kc_status filtering_begin_table(struct filtering *f, struct kc_error *err)
-{
-        static const char header[] = "name\twindows\tin_range\tmin\tmax\tsum\n";
-        return outputs_put(f->outputs, OUTPUTS_TABLE, 0, header, strlen(header), err);
-}
-
-static void clear(struct filtering_notes *notes)
-{
-        notes->names.n = notes->table.n = 0;
-        notes->nreads = notes->nkept = 0;
-}
-
-/* Called by write only: write the notes, and forget them. */
-static enum kc_status put_notes(struct filtering *f, int worker, struct filtering_notes *notes,
+/* Called by write only. */
+static enum kc_status put_notes(struct filtering *f, int worker, struct notes *notes,
                                 struct kc_error *err)
 {
-        const struct noted *names = &notes->names, *table = &notes->table;
-        enum kc_status status;
-        if (names->status != KC_OK || table->status != KC_OK)
-                return kc_fail(err, KC_ENOMEM, "out of memory for the names of reads");
-        KC_TRY(outputs_put(f->outputs, OUTPUTS_NAMES, worker, names->text, names->n, err));
-        KC_TRY(outputs_put(f->outputs, OUTPUTS_TABLE, worker, table->text, table->n, err));
-        f->nreads += notes->nreads;
-        f->nkept += notes->nkept;
-        clear(notes);
-out:
-        return status;
+        return notes_put(notes, f->outputs, worker, &f->totals, err);
 }
 
 /* ---- whole records: format ---- */
@@ -153,34 +118,32 @@ static enum kc_status add_read(struct filtering_worker *w, const struct read *re
 }
 
 /* Decide, and note the decision. */
-static bool judge_single(const struct filtering *f, struct filtering_notes *notes,
-                         const struct read *read)
+static bool judge_single(const struct filtering *f, struct notes *notes, const struct read *read)
 {
         const bool stays = !f->trims || read->nstay > 0;
         const bool kept = stays && judge_keeps(&f->judge, &read->summary);
-        notes->nreads++;
-        notes->nkept += kept;
+        notes->totals.nreads++;
+        notes->totals.nkept += kept;
         if (outputs_has(f->outputs, OUTPUTS_TABLE))
-                add_row(&notes->table, read);
+                add_row(notes, read);
         if (kept && outputs_has(f->outputs, OUTPUTS_NAMES))
-                add_name(&notes->names, name_of(read),
-                         mates_word(name_of(read), read->record->name_nbytes));
+                notes_name(notes, name_of(read),
+                           mates_word(name_of(read), read->record->name_nbytes));
         return kept;
 }
 
-static bool judge_pair(const struct filtering *f, struct filtering_notes *notes,
-                       const struct read mates[2])
+static bool judge_pair(const struct filtering *f, struct notes *notes, const struct read mates[2])
 {
         const bool stays = !f->trims || (mates[0].nstay > 0 && mates[1].nstay > 0);
         const bool kept =
                 stays && judge_keeps_pair(&f->judge, &mates[0].summary, &mates[1].summary);
-        notes->nreads += 2;
-        notes->nkept += kept ? 2 : 0;
+        notes->totals.nreads += 2;
+        notes->totals.nkept += kept ? 2 : 0;
         for (int m = 0; m < 2 && outputs_has(f->outputs, OUTPUTS_TABLE); m++)
-                add_row(&notes->table, &mates[m]);
+                add_row(notes, &mates[m]);
         if (kept && outputs_has(f->outputs, OUTPUTS_NAMES))
-                add_name(&notes->names, name_of(&mates[0]),
-                         mates_stem(name_of(&mates[0]), mates[0].record->name_nbytes));
+                notes_name(notes, name_of(&mates[0]),
+                           mates_stem(name_of(&mates[0]), mates[0].record->name_nbytes));
         return kept;
 }
 
@@ -243,14 +206,14 @@ out:
         return status;
 }
 
-static enum kc_status format(void *ctx, int worker, const struct asked *block, struct kc_error *err)
+enum kc_status filtering_format(struct filtering *f, int worker, const struct asked *block,
+                                struct kc_error *err)
 {
-        struct filtering *f = ctx;
         struct filtering_worker *w = &f->workers[worker];
         enum kc_status status;
         KC_TRY(outputs_help(f->outputs, worker, err));
         w->nsegments = 0;
-        clear(&w->notes);
+        notes_clear(&w->notes);
         KC_TRY(block->pairs != NULL ? format_pairs(f, w, block, err)
                                     : format_singles(f, w, block, err));
 out:
@@ -335,9 +298,9 @@ static bool is_piece(const struct asked *block, size_t i)
         return block->batch != NULL && i < block->batch->n && !is_whole(&block->batch->records[i]);
 }
 
-static enum kc_status write(void *ctx, int worker, const struct asked *block, struct kc_error *err)
+enum kc_status filtering_write(struct filtering *f, int worker, const struct asked *block,
+                               struct kc_error *err)
 {
-        struct filtering *f = ctx;
         struct filtering_worker *w = &f->workers[worker];
         const size_t last = block->batch != NULL && block->batch->n > 1 ? block->batch->n - 1 : 0;
         enum kc_status status;
@@ -354,30 +317,25 @@ out:
 
 /* ---- opening and closing ---- */
 
-struct asking_consumer filtering_consumer(struct filtering *filtering)
-{
-        return (struct asking_consumer){ .ctx = filtering, .format = format, .write = write };
-}
-
 enum kc_status filtering_open(struct filtering *f, struct kc_error *err)
 {
         f->workers = calloc((size_t)f->nthreads, sizeof *f->workers);
         return f->workers != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-static void free_notes(struct filtering_notes *notes)
+void filtering_restart(struct filtering *f)
 {
-        free(notes->names.text);
-        free(notes->table.text);
+        f->totals = (struct notes_totals){ 0 };
+        held_forget(&f->held);
 }
 
 void filtering_close(struct filtering *f)
 {
         for (int i = 0; f->workers != NULL && i < f->nthreads; i++) {
                 free(f->workers[i].segments);
-                free_notes(&f->workers[i].notes);
+                notes_free(&f->workers[i].notes);
         }
         free(f->workers);
-        free_notes(&f->notes);
+        notes_free(&f->notes);
         held_free(&f->held);
 }

@@ -7,16 +7,10 @@
 #include "app/ask/asking.h"
 #include "app/filter/held.h"
 #include "app/filter/judge.h"
-#include "app/filter/noted.h"
+#include "app/filter/notes.h"
 #include "app/filter/outputs.h"
 
 struct filtering_worker;
-
-/* About some reads: lines for the outputs, and numbers. */
-struct filtering_notes {
-        struct noted names, table;
-        uint64_t nreads, nkept;
-};
 
 struct filtering {
         /* Set by the caller. */
@@ -32,20 +26,23 @@ struct filtering {
         struct filtering_worker *workers; /* [nthreads] */
 
         /* Used by write only, so by one thread at a time. */
-        uint64_t nreads, nkept;
+        struct notes_totals totals;
         struct kc_ask_summary pieces; /* of the record whose text is held */
         bool is_fastq;                /* that record */
-        struct filtering_notes notes; /* about it */
+        struct notes notes;           /* about it */
 };
 
 /* KC_ENOMEM. Afterwards filtering_close. */
 enum kc_status filtering_open(struct filtering *filtering, struct kc_error *err);
 void filtering_close(struct filtering *filtering);
 
-/* The first line of the table, before all reads. */
-enum kc_status filtering_begin_table(struct filtering *filtering, struct kc_error *err);
+/* For asking_run's consumer, if the input is text. KC_EINPUT if the names of two mates differ. */
+enum kc_status filtering_format(struct filtering *filtering, int worker, const struct asked *block,
+                                struct kc_error *err);
+enum kc_status filtering_write(struct filtering *filtering, int worker, const struct asked *block,
+                               struct kc_error *err);
 
-/* For asking_run. KC_EINPUT if the names of two mates differ. */
-struct asking_consumer filtering_consumer(struct filtering *filtering);
+/* Forget what was read so far. */
+void filtering_restart(struct filtering *filtering);
 
 #endif

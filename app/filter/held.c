@@ -51,6 +51,13 @@ out:
         return status;
 }
 
+void held_forget(struct held *held)
+{
+        kc_temp_file_punch(held->fd, 0, held->nbytes);
+        held->used = 0;
+        held->nbytes = 0;
+}
+
 /* The text in the file comes first, and the memory is needed to read it: so the text in memory goes
  * to the end of the file. */
 static enum kc_status release_file(struct held *held, filter_take *take, void *ctx,

@@ -27,6 +27,9 @@ void held_free(struct held *held);
 enum kc_status held_append(struct held *held, const char *text, size_t nbytes,
                            struct kc_error *err);
 
+/* Forget the text. */
+void held_forget(struct held *held);
+
 /* Pass all of the text to take, in parts, and forget it. KC_ENOMEM, KC_EIO, or take's failure. */
 enum kc_status held_release(struct held *held, filter_take *take, void *ctx, struct kc_error *err);
 

@@ -81,25 +81,40 @@ bool judge_keeps(const struct judge *judge, const struct kc_ask_summary *read)
         return passes(judge, read) != judge->drops;
 }
 
-static bool pair_passes(const struct judge *judge, const struct kc_ask_summary *first,
-                        const struct kc_ask_summary *second)
+void judge_add(const struct judge *judge, struct judge_group *group,
+               const struct kc_ask_summary *read)
 {
-        struct kc_ask_summary both = *first;
+        const bool passed = passes(judge, read);
+        group->has_passed |= passed;
+        group->has_failed |= !passed;
+        if (judge->pairs == JUDGE_POOLED)
+                kc_ask_summary_append(&group->pooled, read);
+}
+
+static bool group_passes(const struct judge *judge, const struct judge_group *group)
+{
         switch (judge->pairs) {
         case JUDGE_BOTH:
-                return passes(judge, first) && passes(judge, second);
+                return group->has_passed && !group->has_failed;
         case JUDGE_POOLED:
-                kc_ask_summary_append(&both, second);
-                return passes(judge, &both);
+                return passes(judge, &group->pooled);
         default:
-                return passes(judge, first) || passes(judge, second);
+                return group->has_passed;
         }
+}
+
+bool judge_keeps_group(const struct judge *judge, const struct judge_group *group)
+{
+        return group_passes(judge, group) != judge->drops;
 }
 
 bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *first,
                       const struct kc_ask_summary *second)
 {
-        return pair_passes(judge, first, second) != judge->drops;
+        struct judge_group pair = JUDGE_NO_READS;
+        judge_add(judge, &pair, first);
+        judge_add(judge, &pair, second);
+        return judge_keeps_group(judge, &pair);
 }
 
 uint64_t judge_trim(struct kc_ask_summary *read, int k, uint64_t nbases)

@@ -46,6 +46,21 @@ bool judge_keeps(const struct judge *judge, const struct kc_ask_summary *read);
 bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *first,
                       const struct kc_ask_summary *second);
 
+/* Reads that are kept or dropped together, in any order: those of a pair, or of a name. Begin with
+ * JUDGE_NO_READS. */
+struct judge_group {
+        bool has_passed, has_failed;  /* some read did */
+        struct kc_ask_summary pooled; /* with JUDGE_POOLED: of all reads */
+};
+
+#define JUDGE_NO_READS ((struct judge_group){ .pooled = KC_ASK_NOTHING })
+
+void judge_add(const struct judge *judge, struct judge_group *group,
+               const struct kc_ask_summary *read);
+
+/* A group without reads does not pass. */
+bool judge_keeps_group(const struct judge *judge, const struct judge_group *group);
+
 /*
  * What remains of a read of nbases bases up to the last base before the first window that is not in
  * range. Returns the number of these bases, 0 if the first window is not in range. *read becomes

@@ -8,10 +8,10 @@
 
 bool outputs_compression(const char *path, enum kc_compression *compression)
 {
-        static const char *const bgzf[] = { ".gz", ".bgz", ".bgzf", ".gzip", NULL };
+        static const char *const bgzf[] = { ".gz", ".bgz", ".bgzf", ".gzip", ".bam", NULL };
         static const char *const zstd[] = { ".zst", ".zstd", NULL };
-        static const char *const others[] = { ".bz2", ".xz",  ".lzma", ".lz4",  ".lz",  ".lzo",
-                                              ".Z",   ".zip", ".bam",  ".cram", ".sam", NULL };
+        static const char *const others[] = { ".bz2", ".xz", ".lzma", ".lz4",  ".lz",
+                                              ".lzo", ".Z",  ".zip",  ".cram", NULL };
         *compression = output_ends_with(path, bgzf)   ? KC_COMPRESSION_BGZF
                        : output_ends_with(path, zstd) ? KC_COMPRESSION_ZSTD
                                                       : KC_COMPRESSION_NONE;
@@ -27,13 +27,51 @@ size_t outputs_paths(const struct outputs_settings *settings, const char **to)
         return n;
 }
 
-static enum kc_status check_one(const char *path, bool force, struct kc_error *err)
+static enum outputs_kind kind_of(const char *path)
+{
+        static const char *const bam[] = { ".bam", NULL };
+        static const char *const sam[] = { ".sam", ".sam.gz", ".sam.zst", NULL };
+        if (output_ends_with(path, bam))
+                return OUTPUTS_BAM;
+        if (output_ends_with(path, sam))
+                return OUTPUTS_SAM;
+        return text_out_makes_file(path) ? OUTPUTS_TEXT : OUTPUTS_OF_INPUT;
+}
+
+static bool has_reads(size_t number)
+{
+        return number < OUTPUTS_NAMES;
+}
+
+enum kc_status outputs_choose_kind(struct outputs_settings *settings, struct kc_error *err)
+{
+        const char *first = NULL;
+        settings->kind = OUTPUTS_OF_INPUT;
+        for (size_t i = 0; i < NOUTPUTS; i++) {
+                const char *path = settings->paths[i];
+                if (path == NULL || !has_reads(i) || kind_of(path) == OUTPUTS_OF_INPUT)
+                        continue;
+                if (first != NULL && kind_of(path) != settings->kind)
+                        return kc_fail(err, KC_EUSAGE,
+                                       "%s and %s: what is kept and the rest have the same format",
+                                       first, path);
+                first = path;
+                settings->kind = kind_of(path);
+        }
+        return KC_OK;
+}
+
+static enum kc_status check_one(size_t number, const char *path, bool force, struct kc_error *err)
 {
         enum kc_compression compression;
+        const enum outputs_kind kind = kind_of(path);
         if (!outputs_compression(path, &compression))
                 return kc_fail(err, KC_EUSAGE,
-                               "%s: filter writes plain text, .gz and .zst; other formats can be "
-                               "made by a pipe from standard output (-o -)",
+                               "%s: filter writes plain text, .gz, .zst, .bam and .sam; other "
+                               "formats can be made by a pipe from standard output (-o -)",
+                               path);
+        if (!has_reads(number) && (kind == OUTPUTS_SAM || kind == OUTPUTS_BAM))
+                return kc_fail(err, KC_EUSAGE, "%s: this output has lines of text, not alignments",
                                path);
         return text_out_makes_file(path) ? output_check(path, true, force, err) : KC_OK;
 }
@@ -45,8 +83,9 @@ enum kc_status outputs_check(const struct outputs_settings *settings, const char
         const size_t n = outputs_paths(settings, paths);
         enum kc_status status;
         KC_TRY(output_check_files(paths, n, inputs, ninputs, err));
-        for (size_t i = 0; i < n; i++)
-                KC_TRY(check_one(paths[i], settings->force, err));
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (settings->paths[i] != NULL)
+                        KC_TRY(check_one(i, settings->paths[i], settings->force, err));
 out:
         return status;
 }
@@ -73,14 +112,17 @@ static enum kc_status open_file(struct output *output, const struct outputs_sett
         return text_out_open(output->own, output->path, settings->force, err);
 }
 
-static enum kc_status open_one(struct output *output, const char *path,
+static enum kc_status open_one(struct output *output, size_t number,
                                const struct outputs_settings *settings, struct kc_error *err)
 {
+        const char *path = settings->paths[number];
         struct kc_compressor_options options = { .nthreads = settings->nthreads,
                                                  .memory_nbytes = settings->memory_nbytes,
                                                  .write = write_file };
         enum kc_status status;
         outputs_compression(path, &options.compression);
+        if (has_reads(number) && settings->kind == OUTPUTS_BAM)
+                options.compression = KC_COMPRESSION_BGZF;
         output->path = path;
         KC_TRY(open_file(output, settings, err));
         options.ctx = output->file;
@@ -93,14 +135,21 @@ enum kc_status outputs_open(struct outputs *outputs, const struct outputs_settin
                             struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        *outputs = (struct outputs){ .makes_files = true };
+        *outputs = (struct outputs){ .kind = settings->kind, .makes_files = true };
         for (size_t i = 0; i < NOUTPUTS; i++)
                 if (settings->paths[i] != NULL) {
                         outputs->makes_files &= text_out_makes_file(settings->paths[i]);
-                        KC_TRY(open_one(&outputs->all[i], settings->paths[i], settings, err));
+                        KC_TRY(open_one(&outputs->all[i], i, settings, err));
                 }
 out:
         return status;
+}
+
+enum kc_status outputs_restart(struct outputs *outputs, const struct outputs_settings *settings,
+                               struct kc_error *err)
+{
+        outputs_close(outputs);
+        return outputs_open(outputs, settings, err);
 }
 
 bool outputs_has(const struct outputs *outputs, unsigned number)

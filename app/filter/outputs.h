@@ -21,22 +21,35 @@ enum outputs_number {
         NOUTPUTS,
 };
 
+/* The format of reads, as the endings of their outputs say. Only text has mates in two files. */
+enum outputs_kind {
+        OUTPUTS_OF_INPUT, /* that of the input: no output is a file */
+        OUTPUTS_TEXT,     /* FASTQ or FASTA */
+        OUTPUTS_SAM,
+        OUTPUTS_BAM,
+};
+
 struct outputs {
         struct output {
                 const char *path;            /* NULL: there is none */
                 struct text_out *file, *own; /* own: the file, unless it is standard output */
                 struct kc_compressor *compressor;
         } all[NOUTPUTS];
+        enum outputs_kind kind;
         bool makes_files; /* all of them: none is a device, a pipe, or standard output */
 };
 
 struct outputs_settings {
         const char *paths[NOUTPUTS]; /* NULL: none; "-": standard output */
+        enum outputs_kind kind;      /* outputs_choose_kind sets it */
         struct text_out *standard;
         bool force;
         int nthreads;
         uint64_t memory_nbytes; /* for text that waits to be compressed */
 };
+
+/* KC_EUSAGE if the reads that are kept and the rest would have different formats. */
+enum kc_status outputs_choose_kind(struct outputs_settings *settings, struct kc_error *err);
 
 /* Before any work: KC_EUSAGE if an output is an input or another output, or if its name promises
  * what cannot be written; KC_EEXIST, KC_EIO. */
@@ -47,6 +60,10 @@ enum kc_status outputs_check(const struct outputs_settings *settings, const char
  * files that were not committed. */
 enum kc_status outputs_open(struct outputs *outputs, const struct outputs_settings *settings,
                             struct kc_error *err);
+
+/* Forget all that was put, and begin the files again. Only if makes_files. As outputs_open. */
+enum kc_status outputs_restart(struct outputs *outputs, const struct outputs_settings *settings,
+                               struct kc_error *err);
 
 /* Whether there is such an output. */
 bool outputs_has(const struct outputs *outputs, unsigned number);

@@ -146,6 +146,35 @@ static void test_pairs(void **state)
                 }
 }
 
+/* Groups of other sizes than pairs: of reads with 10 windows each, at least 60 % in range. */
+static void test_groups(void **state)
+{
+        (void)state;
+        static const struct {
+                size_t n;
+                uint64_t found[4];
+                const char *wanted; /* any, both, pooled */
+        } cases[] = {
+                { 0, { 0 }, "---" },       { 1, { 6 }, "+++" },       { 1, { 5 }, "---" },
+                { 3, { 9, 9, 1 }, "+-+" }, { 3, { 9, 9, 9 }, "+++" }, { 4, { 0, 0, 0, 6 }, "+--" },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+                for (int rule = 0; rule < 3; rule++) {
+                        struct judge judge = { .at_least = bound_of("60%"),
+                                               .at_most = no_bound,
+                                               .pairs = (enum judge_pairs)rule };
+                        struct judge_group group = JUDGE_NO_READS;
+                        for (size_t j = 0; j < cases[i].n; j++) {
+                                const struct kc_ask_summary s = summary(10, 10, cases[i].found[j]);
+                                judge_add(&judge, &group, &s);
+                        }
+                        const bool kept = cases[i].wanted[rule] == '+';
+                        assert_int_equal(judge_keeps_group(&judge, &group), kept);
+                        judge.drops = true;
+                        assert_int_equal(judge_keeps_group(&judge, &group), !kept);
+                }
+}
+
 static void test_empty_ranges(void **state)
 {
         (void)state;
@@ -311,12 +340,12 @@ static void test_held_nowhere(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_bounds),         cmocka_unit_test(test_judge),
-                cmocka_unit_test(test_long_reads),     cmocka_unit_test(test_no_windows),
-                cmocka_unit_test(test_pairs),          cmocka_unit_test(test_empty_ranges),
-                cmocka_unit_test(test_how_much_stays), cmocka_unit_test(test_trim),
-                cmocka_unit_test(test_names),          cmocka_unit_test(test_held),
-                cmocka_unit_test(test_held_nowhere),
+                cmocka_unit_test(test_bounds),       cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_long_reads),   cmocka_unit_test(test_no_windows),
+                cmocka_unit_test(test_pairs),        cmocka_unit_test(test_groups),
+                cmocka_unit_test(test_empty_ranges), cmocka_unit_test(test_how_much_stays),
+                cmocka_unit_test(test_trim),         cmocka_unit_test(test_names),
+                cmocka_unit_test(test_held),         cmocka_unit_test(test_held_nowhere),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

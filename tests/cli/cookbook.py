@@ -9,6 +9,7 @@ import math
 import os
 import random
 import re
+import shutil
 import subprocess
 
 from lib.session import KCOUNT, SOURCE, Session, expect
@@ -153,6 +154,12 @@ def fastq_of_worm():
     return worm, ["".join(lines[i:i + 4]) for i in range(0, len(lines), 4)]
 
 
+def sam_line(number, read):
+    """A read that is not aligned, as SAM."""
+    _, bases, _, quality = read.splitlines()
+    return "\t".join((f"r{number}", "4", *"*00**00", bases, quality)) + "\n"
+
+
 def test_filter():
     """Without the host's reads, those of one sequence, and those with rare k-mers."""
     s = Session()
@@ -160,7 +167,7 @@ def test_filter():
     both = [read for pair in zip(worm, phage) for read in pair]
     for name in "r_1.fq.gz", "r_2.fq.gz", "reads.fq.gz":
         s.write(name, gzip.compress("".join(both).encode()))
-    s.write("x.bam", "".join(phage))
+    s.write("x.bam", "".join(sam_line(i, read) for i, read in enumerate(both)))
     for name in "host.kc", "plastid.kc":
         s.kcount(SOURCE / "data/worm.fa.gz", "-k", 31, "-o", name)
     s.kcount("reads.fq.gz", "-k", 31)
@@ -175,10 +182,10 @@ def test_filter():
         same_text(gzip.decompress((s.path / name).read_bytes()).decode(), "".join(reads), name)
     expect(len(s.read("reads.tsv").splitlines()), 201, "lines of reads.tsv")
     expect(0 < len(s.read("rare.txt").splitlines()) < 201, True, "some names")
-    piped = " ".join(re.search(r"`(samtools fastq x.bam [^`]*)`", text)[1].split())
-    s.kcount("reads.fq.gz", "-k", 31, "-o", "db.kc")
-    shell(s, piped.replace("samtools fastq", "cat"))
-    expect((s.path / "out.fq.gz").stat().st_size > 1000, True, "reads through a pipe")
+    collate = re.search(r"`(samtools collate [^`]*)`", text)[1]
+    if shutil.which("samtools"):
+        shell(s, f"{collate} | kcount filter plastid.kc - --drop -o y.bam --names y")
+        expect(len(s.read("y").splitlines()), len(phage), "alignments from a pipe")
 
 
 main([test_filter, test_recipes, test_several_k, test_workflows, test_multiqc, test_imports,

@@ -4,7 +4,6 @@ kcount filter against a plain reference: which reads are kept, and every byte of
     filter.py KCOUNT SOURCE
 """
 import collections
-import fractions
 import gzip
 import itertools
 import os
@@ -14,10 +13,10 @@ import signal
 import subprocess
 import time
 
+from lib.filter_rules import Rule, kmers
 from lib.session import SOURCE, Session, expect, wait_for_output
 from lib.tools import Failure, bgzf, main, run, same_text
 
-COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 SPACE = b" \t\r\n"
 HEADER = b"name\twindows\tin_range\tmin\tmax\tsum\n"
 
@@ -43,14 +42,6 @@ def records(text):
                 at += 1
             at += not bases  # an empty line
         yield Read(b"".join(lines[begin:at]), name, bases)
-
-
-def kmers(bases, k):
-    """For each window: its canonical k-mer, or None."""
-    bases = bases.upper().replace(b"U", b"T")
-    for i in range(len(bases) - k + 1):
-        kmer = bases[i:i + k]
-        yield min(kmer, kmer.translate(COMPLEMENT)[::-1]) if not kmer.strip(b"ACGT") else None
 
 
 def count(texts, k):
@@ -80,38 +71,6 @@ def trimmed(read, n):
     plus = [line.startswith(b"+") for line in lines].index(True)
     return (head + b"".join(cut(lines[:plus], n)) + lines[plus]
             + b"".join(cut(lines[plus + 1:], n)))
-
-
-class Rule:
-    """Options of filter, and what they mean."""
-    def __init__(self, at_least="1", at_most=None, low=1, high=2**32 - 1, denominator="valid",
-                 drop=False, pairs="any", trim=False):
-        self.at_least, self.at_most, self.low, self.high = at_least, at_most, low, high
-        self.denominator, self.drop, self.pairs, self.trim = denominator, drop, pairs, trim
-
-    def options(self):
-        yield from ("--at-least", self.at_least, "--min", self.low, "--max", self.high,
-                    "--denominator", self.denominator)
-        yield from ("--at-most", self.at_most) if self.at_most is not None else ()
-        yield from ["--drop"] * self.drop + ["--trim"] * self.trim
-
-    def bound(self, text, nwindows, nvalid):
-        if not text.endswith("%"):
-            return int(text)
-        share = fractions.Fraction(text[:-1]) / 100
-        return share * nvalid if self.denominator == "valid" else int(share * nwindows)
-
-    def passes(self, windows):
-        """windows: the counts, None where there is no k-mer."""
-        valid = [c for c in windows if c is not None]
-        found = sum(self.low <= c <= self.high for c in valid)
-        sizes = len(windows), len(valid)
-        return (bool(valid) and found >= self.bound(self.at_least, *sizes)
-                and (self.at_most is None or found <= self.bound(self.at_most, *sizes)))
-
-    def lead(self, windows):
-        return len(list(itertools.takewhile(
-            lambda c: c is not None and self.low <= c <= self.high, windows)))
 
 
 class Reference:
@@ -465,8 +424,9 @@ def test_usage():
             ([*db, "-o", "m_1.fq", "--force"], "m_1.fq is an input"),
             ([*db, "-o", "db.kc", "--force"], "db.kc is an input"),
             ([*db, *two, "--table", "x"], "two outputs"),
-            ([*db, "-o", "x.bam"], "plain text, .gz and .zst"),
-            ([*db, "-o", "x.fq.xz"], "plain text, .gz and .zst"),
+            ([*db, "-o", "x.bam"], "does not become SAM or BAM"),
+            ([*db, "-o", "x.cram"], "plain text, .gz, .zst, .bam and .sam"),
+            ([*db, "-o", "x.fq.xz"], "plain text, .gz, .zst, .bam and .sam"),
             ([*db, *two, "--at-least", "half"], "neither a whole number nor a share"),
             ([*db, *two, "--at-most", "101%"], "neither a whole number nor a share"),
             ([*db, *two, "--at-most", "0"], "--at-least 1 is above --at-most 0"),

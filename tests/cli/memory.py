@@ -69,6 +69,14 @@ def simulate(folder, name, mbases, *options):
     return path
 
 
+def write_alignments(reads, path):
+    """The reads of a FASTQ file as unaligned SAM, whose names come twice, far from each other."""
+    lines = reads.read_bytes().split(b"\n")
+    rows = [b"\t".join((lines[i][1:], b"4", *b"* 0 0 * * 0 0".split(), lines[i + 1], lines[i + 3]))
+            for i in range(0, len(lines) - 1, 4)]
+    path.write_bytes(b"\n".join(rows + rows) + b"\n")
+
+
 def test_count(folder):
     """Many distinct k-mers, more threads than the bound has room for, and compressed input."""
     reads = simulate(folder, "reads.fq", 1000 if LONG else 100)
@@ -195,11 +203,16 @@ def test_other_commands(folder):
         few = count(folder, size, 1, folder / "few.fq", "few.kc", k=k)
         bounded(size, "merge", *([few] * nfiles), "-o", folder / "set.kc", *common, "--force",
                 "--device", "cpu", "--min", "2", fails=fails)
+    write_alignments(folder / "0.fq", folder / "mixed.sam")
     with open(folder / "list", "wb") as kmers:
         bounded(size, "dump", grown, "-t", "16", "--max", "1", stdout=kmers)
     for command in (("hist",), ("query", "-f", folder / "list", "-m", size), ("check",),
                     ("profile", folder / "0.fq", "-m", size),
-                    ("profile", folder / "0.fq", "-m", size, "--positions", "--format", "bed")):
+                    ("profile", folder / "0.fq", "-m", size, "--positions", "--format", "bed"),
+                    ("filter", folder / "0.fq", "-m", size, "-o", folder / "kept.fq.gz", "--rest",
+                     folder / "rest.fq.zst", "--table", folder / "table", "--force"),
+                    ("filter", folder / "mixed.sam", "-m", size, "-o", folder / "kept.bam",
+                     "--names", folder / "names", "--force")):
         bounded(size, command[0], grown, *command[1:], "-t", "16")
     bounded(size, "remove", grown, "-f", folder / "list", *common)
     bounded(size, "compact", grown, *common, "--device", "cpu")

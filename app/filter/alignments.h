@@ -1,0 +1,85 @@
+/*
+ * Alignments from SAM or BAM to SAM or BAM, decided by the read's name: all records of a name are
+ * kept, or none. Its primary records, which have whole reads, are judged like those of a pair.
+ *
+ * If all records of a name follow each other, one pass is enough: each group is written as soon as
+ * it is complete. Otherwise the first pass judges all names, and the second writes. Unless the
+ * header says that two are needed, the first pass begins as if it were the only one, and remembers
+ * names to see whether one comes again; then all begins again. A header that says that names follow
+ * each other is believed only where there is no memory for more names.
+ */
+#ifndef APP_FILTER_ALIGNMENTS_H
+#define APP_FILTER_ALIGNMENTS_H
+
+#include "app/filter/filtering.h"
+#include "app/filter/verdicts.h"
+#include "app/filter/written.h"
+
+struct alignments {
+        /* Set by the caller. */
+        struct filtering *filtering; /* its rules, outputs, held text and totals */
+        struct kc_alignment_program program;
+        const char *path;      /* of the input */
+        bool is_paired;        /* there are two inputs, or mates follow each other */
+        bool has_rule;         /* the user has said how pairs are judged */
+        bool can_repeat;       /* the input can be read again */
+        bool can_restart;      /* the outputs can be begun again */
+        uint64_t names_nbytes; /* memory for names */
+        struct kc_job *job;
+
+        /* Set by alignments_begin. */
+        bool is_input; /* the input is SAM or BAM */
+        bool has_two_passes;
+        bool is_promised; /* the header says that the records of a name follow each other */
+        bool writes;      /* alignments, not only lines about them */
+        enum kc_alignment_format format;
+        struct sam_hdr_t *header; /* the stream's */
+        struct alignments_worker {
+                struct written written;
+                struct notes notes;
+        } * workers; /* [nthreads] */
+
+        /* Used by one thread at a time. */
+        struct verdicts verdicts;
+        bool remembers;        /* in the only pass: names */
+        bool wants_two_passes; /* the only pass has failed, but two would not */
+        /* The group that is not complete yet; its records of earlier blocks are held. */
+        char name[NAMES_MOST_NBYTES];
+        size_t name_nbytes; /* 0: there is none */
+        uint64_t nreads;    /* primary records */
+        struct judge_group group;
+        struct notes notes;
+};
+
+/*
+ * begin looks at any input, for asking_run's consumer; format and write do the consumer's work if
+ * it is SAM or BAM (is_input). finish comes after asking_run: it ends the only pass, or makes the
+ * second. KC_EINPUT, KC_EUSAGE if the input, its order and the outputs do not go together;
+ * KC_ENOMEM, KC_EIO, KC_ECANCELED.
+ */
+enum kc_status alignments_begin(struct alignments *alignments,
+                                const struct kc_records *const streams[2], struct kc_error *err);
+enum kc_status alignments_format(struct alignments *alignments, int worker,
+                                 const struct asked *block, struct kc_error *err);
+enum kc_status alignments_write(struct alignments *alignments, int worker,
+                                const struct asked *block, struct kc_error *err);
+enum kc_status alignments_finish(struct alignments *alignments, struct kc_error *err);
+
+/* After a run that wanted two passes: forget it. */
+void alignments_restart(struct alignments *alignments);
+
+void alignments_close(struct alignments *alignments);
+
+/* ---- for second_pass.c ---- */
+
+/* Write the header. */
+enum kc_status alignments_put_header(struct alignments *alignments, struct kc_error *err);
+
+/* Write records [first, end) that the worker has made. */
+enum kc_status alignments_put(const struct alignments *alignments, int worker, size_t first,
+                              size_t end, bool kept, struct kc_error *err);
+
+/* Read the input again, and write. */
+enum kc_status alignments_second_pass(struct alignments *alignments, struct kc_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+#include "app/filter/run.h"
+
+static enum kc_status begin(void *ctx, const struct kc_records *const streams[2],
+                            struct kc_error *err)
+{
+        struct filter_run *run = ctx;
+        return alignments_begin(&run->alignments, streams, err);
+}
+
+static enum kc_status format(void *ctx, int worker, const struct asked *block, struct kc_error *err)
+{
+        struct filter_run *run = ctx;
+        return run->alignments.is_input ? alignments_format(&run->alignments, worker, block, err)
+                                        : filtering_format(&run->filtering, worker, block, err);
+}
+
+static enum kc_status write(void *ctx, int worker, const struct asked *block, struct kc_error *err)
+{
+        struct filter_run *run = ctx;
+        return run->alignments.is_input ? alignments_write(&run->alignments, worker, block, err)
+                                        : filtering_write(&run->filtering, worker, block, err);
+}
+
+static enum kc_status pass(struct filter_run *run, struct kc_error *err)
+{
+        const struct asking_consumer consumer = {
+                .ctx = run, .begin = begin, .format = format, .write = write
+        };
+        enum kc_status status;
+        KC_TRY(notes_begin_table(&run->outputs, err));
+        KC_TRY(asking_run(run->store, &run->input, &run->options, &consumer, NULL, err));
+        KC_TRY(alignments_finish(&run->alignments, err));
+out:
+        return status;
+}
+
+static enum kc_status restart(struct filter_run *run, struct kc_error *err)
+{
+        enum kc_status status;
+        filtering_restart(&run->filtering);
+        alignments_restart(&run->alignments);
+        KC_TRY(outputs_restart(&run->outputs, run->wanted, err));
+        KC_TRY(pass(run, err));
+out:
+        return status;
+}
+
+enum kc_status filter_run(struct filter_run *run, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        enum kc_status status = pass(run, &own);
+        if (status != KC_OK && run->alignments.wants_two_passes)
+                status = restart(run, err);
+        else if (status != KC_OK)
+                kc_fail_as(err, &own);
+        if (status == KC_OK)
+                status = outputs_finish(&run->outputs, err);
+        return status;
+}
