@@ -152,7 +152,7 @@ static enum kc_status look_up(struct engine<Key> *e, struct asking_thread *t, st
         cudaStream_t stream = e->gpu.stream;
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, t->uploaded, 0)));
         KC_TRY(kc_ask_make_kmers(stream, &t->device, &t->sizes, e->k, e->stranded, e->kmers, err));
-        KC_TRY(kc_ask_map_find(&e->table, (const Key *)e->kmers, t->device.counts,
+        KC_TRY(kc_ask_map_find(&e->table, stream, (const Key *)e->kmers, t->device.counts,
                                t->sizes.nwindows, err));
         KC_TRY(kc_ask_summarize_parts(stream, &t->device, &t->sizes, &e->setup, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));

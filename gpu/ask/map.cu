@@ -10,10 +10,18 @@ template <class Key> struct kc_ask_map_functions {
                                const struct kc_ask_map_options *options, struct kc_error *err);
         enum kc_status (*put)(void *map, Key *kmers, uint32_t *counts, size_t n,
                               struct kc_error *err);
-        enum kc_status (*find)(const void *map, const Key *kmers, uint32_t *counts, size_t n,
-                               struct kc_error *err);
+        enum kc_status (*find)(const void *map, cudaStream_t stream, const Key *kmers,
+                               uint32_t *counts, size_t n, struct kc_error *err);
         void (*close)(void *map);
 };
+
+/* The same map for work on another stream. It is only asked, so nothing of it changes. */
+template <class Map> static Map on_stream(const void *map, cudaStream_t stream)
+{
+        Map copy = *(const Map *)map;
+        copy.on.stream = stream;
+        return copy;
+}
 
 /* ---- WarpDrive ---- */
 
@@ -48,11 +56,12 @@ template <class Layout> struct warpdrive {
                 return kc_wd_put((map *)m, kmers, counts, n, KC_WD_ADD, NULL, err);
         }
 
-        static enum kc_status find(const void *m, const key *kmers, uint32_t *counts, size_t n,
-                                   struct kc_error *err)
+        static enum kc_status find(const void *m, cudaStream_t stream, const key *kmers,
+                                   uint32_t *counts, size_t n, struct kc_error *err)
         {
+                const map asked = on_stream<map>(m, stream);
                 static_assert(KC_WD_ABSENT == 0, "the count of an absent k-mer");
-                return kc_wd_find((const map *)m, kmers, counts, n, err);
+                return kc_wd_find(&asked, kmers, counts, n, err);
         }
 
         static void close(void *m)
@@ -87,11 +96,12 @@ struct slab {
                 return kc_slab_insert((map *)m, kmers, counts, n, err);
         }
 
-        static enum kc_status find(const void *m, const kc_key64 *kmers, uint32_t *counts, size_t n,
-                                   struct kc_error *err)
+        static enum kc_status find(const void *m, cudaStream_t stream, const kc_key64 *kmers,
+                                   uint32_t *counts, size_t n, struct kc_error *err)
         {
+                const map asked = on_stream<map>(m, stream);
                 static_assert(KC_SLAB_ABSENT == 0, "the count of an absent k-mer");
-                return kc_slab_find((const map *)m, kmers, counts, n, err);
+                return kc_slab_find(&asked, kmers, counts, n, err);
         }
 
         static void close(void *m)
@@ -145,12 +155,13 @@ struct linear {
                                        : status;
         }
 
-        static enum kc_status find(const void *m, const kc_key64 *kmers, uint32_t *counts, size_t n,
-                                   struct kc_error *err)
+        static enum kc_status find(const void *m, cudaStream_t stream, const kc_key64 *kmers,
+                                   uint32_t *counts, size_t n, struct kc_error *err)
         {
+                const map asked = on_stream<map>(m, stream);
                 static_assert(KC_LINEAR_ABSENT + 1 == 0, "the count of an absent k-mer");
-                enum kc_status status = kc_linear_find((const map *)m, kmers, counts, n, err);
-                return status == KC_OK ? shift((const map *)m, counts, n, 1, err) : status;
+                enum kc_status status = kc_linear_find(&asked, kmers, counts, n, err);
+                return status == KC_OK ? shift(&asked, counts, n, 1, err) : status;
         }
 
         static void close(void *m)
@@ -180,11 +191,12 @@ template <class Key> struct lsm {
                                      err);
         }
 
-        static enum kc_status find(const void *m, const Key *kmers, uint32_t *counts, size_t n,
-                                   struct kc_error *err)
+        static enum kc_status find(const void *m, cudaStream_t stream, const Key *kmers,
+                                   uint32_t *counts, size_t n, struct kc_error *err)
         {
+                const map asked = on_stream<map>(m, stream);
                 static_assert(KC_LSM_ABSENT == 0, "the count of an absent k-mer");
-                return kc_lsm_find((const map *)m, kmers, counts, n, err);
+                return kc_lsm_find(&asked, kmers, counts, n, err);
         }
 
         static void close(void *m)
@@ -274,10 +286,10 @@ enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *table, Key *kmers, uint32_
 }
 
 template <class Key>
-enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, const Key *kmers,
-                               uint32_t *counts, size_t n, struct kc_error *err)
+enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, cudaStream_t stream,
+                               const Key *kmers, uint32_t *counts, size_t n, struct kc_error *err)
 {
-        return table->functions->find(table->map, kmers, counts, n, err);
+        return table->functions->find(table->map, stream, kmers, counts, n, err);
 }
 
 #define INSTANTIATE(Key) \
@@ -287,6 +299,7 @@ enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, const Key *k
         template void kc_ask_map_close(struct kc_ask_map<Key> *); \
         template enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *, Key *, uint32_t *, \
                                                size_t, struct kc_error *); \
-        template enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *, const Key *, \
-                                                uint32_t *, size_t, struct kc_error *);
+        template enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *, cudaStream_t, \
+                                                const Key *, uint32_t *, size_t, \
+                                                struct kc_error *);
 KC_GPU_INTEGER_KEYS(INSTANTIATE)

@@ -45,12 +45,13 @@ enum kc_status kc_ask_map_put(struct kc_ask_map<Key> *table, Key *kmers, uint32_
                               struct kc_error *err);
 
 /*
- * Look n k-mers up, at most 2^32 - 1. Returns before the work is done.
+ * Look n k-mers up, at most 2^32 - 1. The work is queued on the stream. Several threads may do so
+ * at once, on streams of their own, once all that was put is there.
  *   counts  out, [n] device: 0 for a k-mer that the table does not have
  * KC_EDEVICE.
  */
 template <class Key>
-enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, const Key *kmers,
-                               uint32_t *counts, size_t n, struct kc_error *err);
+enum kc_status kc_ask_map_find(const struct kc_ask_map<Key> *table, cudaStream_t stream,
+                               const Key *kmers, uint32_t *counts, size_t n, struct kc_error *err);
 
 #endif

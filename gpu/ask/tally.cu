@@ -105,7 +105,7 @@ static enum kc_status add_slice(struct tallying<Key> *t, const uint64_t *words,
                 words, spans, nspans, t->k, t->stranded, t->kmers, t->nkmers);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(&t->gpu, &n, t->nkmers, 1, err));
-        KC_TRY(kc_ask_map_find(&t->table, (const Key *)t->kmers, t->counts, n, err));
+        KC_TRY(kc_ask_map_find(&t->table, stream, (const Key *)t->kmers, t->counts, n, err));
         KC_TRY(kc_ask_frequencies_add(&t->frequencies, t->counts, n,
                                       (struct kc_ask_repeats *)t->kmers, t->tally, err));
 out:

@@ -74,7 +74,7 @@ static enum kc_status look_up(struct turns<Key> *e, struct slot *slot, struct kc
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, slot->uploaded, 0)));
         KC_TRY(kc_ask_make_kmers(stream, device, sizes, e->table.k, e->options.stranded, e->kmers,
                                  err));
-        KC_TRY(kc_ask_map_find(&e->map, (const Key *)e->kmers, device->counts, n, err));
+        KC_TRY(kc_ask_map_find(&e->map, stream, (const Key *)e->kmers, device->counts, n, err));
         if (kept->has_counts)
                 larger_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, stream>>>(device->counts,
                                                                                slot->before, n);

@@ -326,7 +326,6 @@ enum kc_status kc_linear_find(const kc_linear_map<Key> *map, const Key *keys, ui
         linear_find_kernel<<<grid_for(map->on, n), THREADS, 0, map->on.stream>>>(map->view, keys,
                                                                                  values, n);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->on.stream)));
 out:
         return status;
 }

@@ -97,8 +97,9 @@ template <class Key> KC_HD uint64_t kc_linear_probes(Key key, uint64_t slot, uin
  *
  * Arrays are in device memory and remain the caller's; n is in elements and may be 0. A map belongs
  * to one stream: its work and its memory are ordered there, and arrays must be ready in that order.
- * All calls wait for their work, except kc_linear_clear. One host thread at a time uses a map and
- * its kc_gpu. Every call may return KC_EDEVICE; the contents of the map are then undefined, and it
+ * All calls wait for their work, except kc_linear_clear and kc_linear_find. One host thread at a
+ * time uses a map and its kc_gpu; but any number of them may find keys at once in a map that does
+ * not change. Every call may return KC_EDEVICE; the contents of the map are then undefined, and it
  * can only be freed.
  */
 

@@ -138,6 +138,13 @@ static void launch_kind(struct kc_gpu_stream on, const struct run_args<Layout> &
                 launch_one<Layout, NLANES, KC_SLAB_ANY>(on, args);
 }
 
+/* Whether the host must wait for the outcome. */
+template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *ops)
+{
+        return ops->kinds != NULL || kc_slab_inserts(ops->kind) || ops->lists != NULL ||
+               ops->found_numbers != NULL;
+}
+
 template <class Layout>
 static enum kc_status launch(const struct kc_slab_map<Layout> *map,
                              const struct kc_slab_ops<Layout> *ops, bool resume,
@@ -156,7 +163,8 @@ static enum kc_status launch(const struct kc_slab_map<Layout> *map,
         if (ops->found_numbers != NULL)
                 args.found = { ops->found_numbers, ops->found_values, ops->found_cap,
                                &map->state->sums.nfound };
-        *map->pool.news = 0;
+        if (must_wait(ops))
+                *map->pool.news = 0; /* else several threads may be here */
         with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->on, args); });
         return KC_LAUNCHED();
 }
@@ -241,13 +249,6 @@ static enum kc_status check_ops(const struct kc_slab_map<Layout> *map,
         if (ops->found_numbers != NULL && Layout::VALUES && ops->found_values == NULL)
                 return kc_fail(err, KC_EUSAGE, "slab hash: found_values is missing");
         return KC_OK;
-}
-
-/* Whether the host must wait for the outcome. */
-template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *ops)
-{
-        return ops->kinds != NULL || kc_slab_inserts(ops->kind) || ops->lists != NULL ||
-               ops->found_numbers != NULL;
 }
 
 /*

@@ -136,7 +136,7 @@ template <class Key> struct kc_wd_batch {
         const uint32_t *todo;   /* a bit per key: put only those; NULL: all */
         uint32_t *refused;      /* a bit a key */
         uint64_t n;
-        unsigned long long *totals;
+        unsigned long long *totals; /* NULL: nobody counts what was retrieved */
 };
 
 /* A warp's keys: runs of 32 below `end`, `stride` apart, so that all warps are at about the same
@@ -512,7 +512,8 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
                         out.write(i, there, there ? map.odd->values[which] : 0);
                         nfound += there;
                 });
-        kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
+        if (batch.totals != NULL)
+                kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
 }
 
 static __device__ inline bool kc_wd_erase_odd(struct kc_wd_odd *odd, int i)

@@ -371,11 +371,15 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, NULL, n);
         struct kc_wd_answers answers = { values, found, missing };
         unsigned long long totals[KC_WD_NTOTALS] = {};
+        if (nfound == NULL)
+                batch.totals = NULL;
         if (n == 0)
                 goto out;
-        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
+        if (nfound != NULL)
+                KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
         KC_TRY(BY_GROUP(launch_retrieve, map, &batch, &answers, err));
-        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
+        if (nfound != NULL)
+                KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
 out:
         if (nfound != NULL)
                 *nfound = totals[KC_WD_NHIT];

@@ -88,9 +88,10 @@ template <class Layout> struct kc_wd_map {
  *
  * Arrays are in device memory and remain the caller's; n is in elements and may be 0. A map belongs
  * to one stream: its work and its memory are ordered there, and arrays must be ready in that order.
- * All calls of this map wait for their work, except kc_wd_clear. One host thread at a time uses a
- * map and its kc_gpu. Every call may return KC_EDEVICE; the contents of the map are then undefined,
- * and it can only be freed.
+ * All calls of this map wait for their work, except kc_wd_clear and look-ups that count nothing.
+ * One host thread at a time uses a map and its kc_gpu; but any number of them may find keys at once
+ * in a map that does not change. Every call may return KC_EDEVICE; the contents of the map are then
+ * undefined, and it can only be freed.
  */
 
 /*
@@ -180,7 +181,7 @@ enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *key
  * Look n keys up.
  *   values   out, [n] device; `missing` if the key is absent
  *   found    out, [n] device: 1 or 0; may be NULL
- *   nfound   out, host; may be NULL
+ *   nfound   out, host; NULL: not wanted, and the call does not wait for its work
  */
 template <class Layout>
 enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
