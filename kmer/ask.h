@@ -6,11 +6,14 @@
  * It is valid if its k letters are bases. Its count is that of the k-mer (of its canonical form,
  * unless the table is stranded), or 0 if the table does not have it.
  *
- * An asker works in rounds, for threads that each have sequences of their own:
+ * Threads each have blocks of sequences of their own. They add blocks, and take the answers to them
+ * in the order in which they added them. A prompt asker answers each thread by itself: the thread
+ * takes when it likes, and waits if it must. It should keep a few blocks added, because the asker
+ * works on them meanwhile. All other askers work in rounds:
  *
- *      add      each thread adds blocks of sequences, until the asker is full or there are no more
+ *      add      each thread adds blocks, until the asker is full or there are no more
  *      answer   one thread, once all have added what they will
- *      take     each thread takes the answers to its blocks, in the order in which it added them
+ *      take     each thread takes the answers to all its blocks
  */
 #ifndef KC_KMER_ASK_H
 #define KC_KMER_ASK_H
@@ -66,17 +69,21 @@ struct kc_ask_setup {
  * KC_EDEVICE. After a failure only close may be called. */
 struct kc_asker {
         void *ctx;
+        /* Of a prompt asker: how many blocks a thread should have added before it takes the first
+         * of them. Otherwise 0. */
+        unsigned depth;
         /*
-         * Add a block: n sequences. *full is set, never cleared, if no thread should add more in
-         * this round; blocks that other threads are about to add are still taken.
+         * Add a block: n sequences.
          *   thread  0 .. nthreads-1; different ones may call at the same time
+         *   full    set, never cleared, if no thread should add more in this round; blocks that
+         *           other threads are about to add are still taken. A prompt asker is never full
          */
         enum kc_status (*add)(void *ctx, int thread, const struct kc_ask_sequence *sequences,
                               size_t n, bool *full, struct kc_error *err);
-        enum kc_status (*answer)(void *ctx, struct kc_error *err);
+        enum kc_status (*answer)(void *ctx, struct kc_error *err); /* NULL if it is prompt */
         /*
-         * Take the answers to the thread's next block, of n sequences. After the last one of each
-         * thread, the next round may begin.
+         * Take the answers to the thread's next block, of n sequences. In rounds, the next one may
+         * begin after the last block of each thread.
          *   answers  out [n]; what they point to is valid until the thread's next call
          */
         enum kc_status (*take)(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,

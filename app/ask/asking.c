@@ -1,11 +1,16 @@
 /*
- * Rounds: all threads read blocks of records and add them to the asker, until that is full, the
- * blocks have taken their share of memory, or the input ends. The asker answers. Then each thread
- * takes the answers to its own blocks, in order: formatting is done by all at once, writing in the
- * order of the blocks.
+ * A prompt asker (kmer/ask.h) is asked in a stream: each worker reads blocks and adds them until a
+ * few wait for their answers; then it takes the answers to the first of them, formats it, writes it
+ * in the turn of the blocks, and lets it go. The blocks of a worker are in the order of the file,
+ * and it waits for the turn of its first one only: so the worker whose turn it is does not wait.
  *
- * Before the first round a few blocks are read ahead: if the input ends with them, or is known to
- * be small, k-mers are looked up one by one, and nothing is loaded.
+ * Other askers need rounds: all threads read blocks of records and add them to the asker, until
+ * that is full, the blocks have taken their share of memory, or the input ends. The asker answers.
+ * Then each thread takes the answers to its own blocks, in order: formatting is done by all at
+ * once, writing in the order of the blocks.
+ *
+ * Before that a few blocks are read ahead: if the input ends with them, or is known to be small,
+ * k-mers are looked up one by one, and nothing is loaded.
  */
 #include "app/ask/asking.h"
 
@@ -34,7 +39,9 @@ static uint64_t kmer_nbytes(int k)
 }
 
 struct asking_worker {
-        struct asking_block *first, **end; /* added in this round */
+        struct asking_block *first, **end; /* read, and not consumed yet */
+        struct asking_block **unadded;     /* of these, the first one that is not added */
+        unsigned nadded;
         struct kc_ask_sequence *sequences; /* [cap] */
         struct kc_ask_answer *answers;     /* [cap] */
         size_t cap;
@@ -123,20 +130,34 @@ out:
         return status;
 }
 
-static enum kc_status add_blocks(void *ctx, int worker, struct kc_error *err)
+/* Add the next block: the first one that was read ahead, or else another one. *more: there was one
+ * to add. */
+static enum kc_status add_next(struct asking *a, int worker, bool *more, struct kc_error *err)
+{
+        struct asking_worker *w = &a->workers[worker];
+        struct asking_block *block = *w->unadded;
+        enum kc_status status = KC_OK;
+        if (block == NULL && !atomic_load(&a->ended))
+                KC_TRY(read_block(a, worker, &block, err));
+        *more = block != NULL;
+        if (block == NULL)
+                return KC_OK;
+        KC_TRY(add_block(a, worker, block, err));
+        w->unadded = &block->next;
+        w->nadded++;
+out:
+        return status;
+}
+
+/* All blocks that were read ahead are added, even if the asker is full. */
+static enum kc_status add_round(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
+        const struct asking_worker *w = &a->workers[worker];
+        bool more = true;
         enum kc_status status = KC_OK;
-        /* those that were read ahead */
-        for (struct asking_block *block = a->workers[worker].first; block; block = block->next)
-                KC_TRY(add_block(a, worker, block, err));
-        while (!atomic_load(&a->full) && !atomic_load(&a->failed)) {
-                struct asking_block *block;
-                KC_TRY(read_block(a, worker, &block, err));
-                if (block == NULL)
-                        break;
-                KC_TRY(add_block(a, worker, block, err));
-        }
+        while (more && !atomic_load(&a->failed) && (*w->unadded != NULL || !atomic_load(&a->full)))
+                KC_TRY(add_next(a, worker, &more, err));
 out:
         return status;
 }
@@ -179,37 +200,77 @@ static void release_first(struct asking *a, struct asking_worker *w)
 {
         struct asking_block *block = w->first;
         w->first = block->next;
+        if (w->end == &block->next)
+                w->end = &w->first;
+        if (w->unadded == &block->next)
+                w->unadded = &w->first;
         asking_blocks_release(&a->blocks, block);
 }
 
-static enum kc_status consume_blocks(void *ctx, int worker, struct kc_error *err)
+static enum kc_status consume_first(struct asking *a, int worker, struct kc_error *err)
 {
-        struct asking *a = ctx;
         struct asking_worker *w = &a->workers[worker];
-        enum kc_status status = KC_OK;
-        while (w->first != NULL) {
-                KC_TRY(consume(a, worker, w->first, err));
-                release_first(a, w);
-        }
-        w->end = &w->first;
-out:
-        return status;
+        const enum kc_status status = consume(a, worker, w->first, err);
+        if (status != KC_OK)
+                return status;
+        release_first(a, w);
+        w->nadded--;
+        return KC_OK;
 }
 
 /* ---- rounds ---- */
+
+static enum kc_status consume_round(void *ctx, int worker, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        enum kc_status status = KC_OK;
+        while (a->workers[worker].nadded > 0)
+                KC_TRY(consume_first(a, worker, err));
+out:
+        return status;
+}
 
 static enum kc_status run_rounds(struct asking *a, int nthreads, struct kc_error *err)
 {
         enum kc_status status;
         do {
                 atomic_store(&a->full, false);
-                KC_TRY(kc_parallel(nthreads, add_blocks, give_up, a, err));
+                KC_TRY(kc_parallel(nthreads, add_round, give_up, a, err));
                 KC_TRY(a->asker.answer(a->asker.ctx, err));
-                KC_TRY(kc_parallel(nthreads, consume_blocks, give_up, a, err));
+                KC_TRY(kc_parallel(nthreads, consume_round, give_up, a, err));
         } while (!atomic_load(&a->ended));
 out:
         return status;
 }
+
+/* ---- a stream ---- */
+
+/* If blocks take so much memory that there is none for a worker's next one, it does without; one
+ * that has none left ends, and leaves the input to others. */
+static enum kc_status stream(void *ctx, int worker, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        const struct asking_worker *w = &a->workers[worker];
+        enum kc_status status = KC_OK;
+        for (;;) {
+                bool more = true;
+                while (more && w->nadded < a->asker.depth && !atomic_load(&a->failed))
+                        KC_TRY(add_next(a, worker, &more, err));
+                if (w->nadded == 0)
+                        break;
+                KC_TRY(consume_first(a, worker, err));
+        }
+out:
+        return status;
+}
+
+static enum kc_status run(struct asking *a, int nthreads, struct kc_error *err)
+{
+        return a->asker.depth > 0 ? kc_parallel(nthreads, stream, give_up, a, err)
+                                  : run_rounds(a, nthreads, err);
+}
+
+/* ---- all of it ---- */
 
 /* Read blocks, one for each worker in turn, until they have at least `most` bases, or the input
  * ends. */
@@ -283,7 +344,7 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         KC_TRY(read_ahead(a, few_kmers(info, &setup), &nblocks, err));
         KC_TRY(open_asker(a, store, &setup, err));
         const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
-        KC_TRY(run_rounds(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
+        KC_TRY(run(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
         complete_job(a);
 out:
         return status;
@@ -324,7 +385,7 @@ static enum kc_status open_asking(struct asking *a, const struct asking_input *i
         if (a->workers == NULL)
                 KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for threads"));
         for (int i = 0; i < a->nthreads; i++)
-                a->workers[i].end = &a->workers[i].first;
+                a->workers[i].end = a->workers[i].unadded = &a->workers[i].first;
         kc_job_expect(options->job, a->blocks.input_nbytes);
 out:
         return status;

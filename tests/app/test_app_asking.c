@@ -1,6 +1,8 @@
 /* Asking for the records of files: every record once, in order, with its answer, whatever the
- * threads, the memory, and the pieces. */
+ * threads, the memory, and the pieces; in rounds, and in a stream. */
 #include "app/ask/asking.h"
+#include "app/ask/device_asker.h"
+#include "app/ask/lookup_asker.h"
 #include "base/job.h"
 #include "kmer/kmer.h"
 #include "tests/random.h"
@@ -134,6 +136,24 @@ static void write_text(const char *path, struct text *t)
         *t = (struct text){ 0 };
 }
 
+/* ---- a prompt asker ---- */
+
+/* This program is linked so that it is called for device_asker_open. The asker that looks k-mers up
+ * one by one can be asked promptly, too. */
+enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                        const struct kc_gpu_ask_options *options,
+                                        const struct kc_ask_setup *setup, struct kc_error *err);
+
+enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                        const struct kc_gpu_ask_options *options,
+                                        const struct kc_ask_setup *setup, struct kc_error *err)
+{
+        const enum kc_status status = lookup_asker_open(asker, store, setup, err);
+        asker->depth = options->batch_nbases;
+        asker->answer = NULL;
+        return status;
+}
+
 /* ---- the consumer ---- */
 
 struct taker {
@@ -201,14 +221,18 @@ static enum kc_status write_block(void *ctx, int worker, const struct asked *blo
         return KC_OK;
 }
 
+/* depth: of a prompt asker; 0: in rounds. */
 static enum kc_status take_all(struct taker *taker, const struct asking_input *input, int nthreads,
-                               uint64_t memory_nbytes, uint64_t *nrecords, struct kc_error *err)
+                               uint32_t depth, uint64_t memory_nbytes, uint64_t *nrecords,
+                               struct kc_error *err)
 {
+        const struct kc_gpu_ask_options device = { .batch_nbases = depth };
         const struct asking_options options = { .nthreads = nthreads,
                                                 .memory_nbytes = memory_nbytes,
                                                 .min_count = 5,
                                                 .max_count = 600,
                                                 .wants_counts = true,
+                                                .device = depth > 0 ? &device : NULL,
                                                 .job = &taker->job };
         const struct asking_consumer consumer = {
                 .ctx = taker, .begin = count_streams, .format = format_block, .write = write_block
@@ -227,31 +251,40 @@ static struct taker taker_of(void)
         return (struct taker){ .nstreams = -1, .fail_at = UINT64_MAX, .cancel_at = UINT64_MAX };
 }
 
+static void check(const struct asking_input *input, const struct text *wanted, uint64_t n,
+                  uint64_t input_nbytes, int nthreads, uint32_t depth, uint64_t memory_nbytes)
+{
+        struct taker taker = taker_of();
+        struct kc_error err = { 0 };
+        uint64_t nrecords = 77;
+        const enum kc_status status =
+                take_all(&taker, input, nthreads, depth, memory_nbytes, &nrecords, &err);
+        if (status != KC_OK)
+                print_error("%s\n", err.message);
+        assert_int_equal(status, KC_OK);
+        assert_int_equal(nrecords, n);
+        assert_int_equal(taker.nstreams, input->paths[1] != NULL ? 2 : 1);
+        assert_int_equal(taker.log.n, wanted->n);
+        if (wanted->n > 0)
+                assert_memory_equal(taker.log.data, wanted->data, wanted->n);
+        assert_int_equal(atomic_load(&taker.job.done), input_nbytes);
+        assert_int_equal(atomic_load(&taker.job.total), input_nbytes);
+        free(taker.log.data);
+}
+
 /* The input has that log with all numbers of threads and bounds on memory. */
 static void check_all(const struct asking_input *input, const struct text *wanted, uint64_t n,
                       uint64_t input_nbytes)
 {
         const int nthreads[] = { 1, 2, MAX_THREADS };
+        const uint32_t depths[] = { 0, 1, 4 };
         const uint64_t sizes[] = { 1 << 20, 8 << 20, 256 << 20 };
         for (int t = 0; t < 3; t++)
-                for (int m = 0; m < 3; m++) {
-                        struct taker taker = taker_of();
-                        struct kc_error err = { 0 };
-                        uint64_t nrecords = 77;
-                        const enum kc_status status =
-                                take_all(&taker, input, nthreads[t], sizes[m], &nrecords, &err);
-                        if (status != KC_OK)
-                                print_error("%s\n", err.message);
-                        assert_int_equal(status, KC_OK);
-                        assert_int_equal(nrecords, n);
-                        assert_int_equal(taker.nstreams, input->paths[1] != NULL ? 2 : 1);
-                        assert_int_equal(taker.log.n, wanted->n);
-                        if (wanted->n > 0)
-                                assert_memory_equal(taker.log.data, wanted->data, wanted->n);
-                        assert_int_equal(atomic_load(&taker.job.done), input_nbytes);
-                        assert_int_equal(atomic_load(&taker.job.total), input_nbytes);
-                        free(taker.log.data);
-                }
+                for (int m = 0; m < 3; m++)
+                        for (int d = 0; d < 3; d++)
+                                if (d == 0 || (m == t && d == 2 - t % 2))
+                                        check(input, wanted, n, input_nbytes, nthreads[t],
+                                              depths[d], sizes[m]);
 }
 
 /* ---- tests ---- */
@@ -331,15 +364,17 @@ static void test_failures(void **state)
 {
         (void)state;
         const struct asking_input input = { .paths = { paths[0] } };
-        for (int nthreads = 1; nthreads <= MAX_THREADS; nthreads += 2)
+        for (int way = 0; way < 6; way++)
                 for (int what = 0; what < 3; what++) {
+                        const int nthreads = 1 + way / 2 * 2;
                         struct taker taker = taker_of();
                         struct kc_error err = { 0 };
                         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
                         make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
                         taker.fail_at = what == 0 ? 2 : UINT64_MAX;
                         taker.cancel_at = what == 1 ? 2 : UINT64_MAX;
-                        assert_int_equal(take_all(&taker, &input, nthreads, 1 << 20, NULL, &err),
+                        assert_int_equal(take_all(&taker, &input, nthreads, way % 2 * 3, 1 << 20,
+                                                  NULL, &err),
                                          wanted[what]);
                         assert_int_equal(err.status, wanted[what]);
                         if (what == 0)

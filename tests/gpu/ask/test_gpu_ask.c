@@ -155,8 +155,9 @@ struct asking {
         struct kc_asker asker;
         const struct pair_set *set;
         const struct texts *texts;
-        size_t next[MOST_THREADS];                     /* the next block that a thread adds ... */
-        size_t begin[MOST_THREADS], end[MOST_THREADS]; /* ... and those of its round */
+        size_t added[MOST_THREADS], taken[MOST_THREADS]; /* each thread has every nth block */
+        unsigned ahead;            /* blocks that a thread has added before it takes one */
+        struct kc_ask_answer *got; /* [texts->n] with counts and stretches of their own */
         bool full;
         size_t nrounds, nreads; /* nreads: of the table */
 };
@@ -202,35 +203,108 @@ static size_t block_of(const struct asking *a, size_t block, const char ***texts
         return from >= a->texts->n ? 0 : a->texts->n - from < BLOCK ? a->texts->n - from : BLOCK;
 }
 
-/* Each thread has every nth block. The letters do not outlive the call. */
-static enum kc_status add(void *ctx, int thread, struct kc_error *err)
+/* Add the thread's next block. The letters do not outlive the call. */
+static enum kc_status add_next(struct asking *a, int thread, bool *full, struct kc_error *err)
+{
+        const char **texts;
+        struct kc_ask_sequence sequences[BLOCK] = { 0 };
+        char *copies[BLOCK];
+        const size_t n = block_of(a, a->added[thread], &texts);
+        for (size_t i = 0; i < n; i++) {
+                copies[i] = strdup(texts[i]);
+                sequences[i].bases = copies[i];
+                sequences[i].nbases = (uint32_t)strlen(copies[i]);
+        }
+        const enum kc_status status = a->asker.add(a->asker.ctx, thread, sequences, n, full, err);
+        for (size_t i = 0; i < n; i++)
+                free(copies[i]);
+        a->added[thread] += (size_t)a->setup.nthreads;
+        return status;
+}
+
+static void *copy_of(const void *from, size_t nbytes)
+{
+        void *copy = malloc(nbytes + 1);
+        if (nbytes > 0)
+                memcpy(copy, from, nbytes);
+        return copy;
+}
+
+/* What answers point to is valid until the thread's next call only. */
+static enum kc_status take_next(struct asking *a, int thread, struct kc_error *err)
+{
+        const char **texts;
+        struct kc_ask_answer *got = a->got + a->taken[thread] * BLOCK;
+        const size_t n = block_of(a, a->taken[thread], &texts);
+        const enum kc_status status = a->asker.take(a->asker.ctx, thread, got, n, err);
+        for (size_t i = 0; i < n && status == KC_OK; i++) {
+                const size_t ncounts = a->setup.wants_counts ? got[i].summary.nvalid : 0;
+                got[i].counts = copy_of(got[i].counts, ncounts * sizeof *got[i].counts);
+                got[i].stretches =
+                        copy_of(got[i].stretches, got[i].nstretches * sizeof *got[i].stretches);
+        }
+        a->taken[thread] += (size_t)a->setup.nthreads;
+        return status;
+}
+
+static bool has_more(const struct asking *a, int thread)
+{
+        return a->added[thread] * BLOCK < a->texts->n;
+}
+
+/* A prompt asker: keep some blocks added, and take one after the other. */
+static enum kc_status stream(void *ctx, int thread, struct kc_error *err)
 {
         struct asking *a = ctx;
         enum kc_status status = KC_OK;
         bool full = false;
-        a->begin[thread] = a->next[thread];
-        for (;; a->next[thread] += (size_t)a->setup.nthreads) {
-                const char **texts;
-                struct kc_ask_sequence sequences[BLOCK];
-                char *copies[BLOCK];
-                const size_t n = block_of(a, a->next[thread], &texts);
-                if (n == 0 || full || __atomic_load_n(&a->full, __ATOMIC_RELAXED))
+        while (status == KC_OK) {
+                const size_t nadded =
+                        (a->added[thread] - a->taken[thread]) / (size_t)a->setup.nthreads;
+                if (nadded < a->ahead && has_more(a, thread))
+                        status = add_next(a, thread, &full, err);
+                else if (nadded > 0)
+                        status = take_next(a, thread, err);
+                else
                         break;
-                for (size_t i = 0; i < n; i++) {
-                        copies[i] = strdup(texts[i]);
-                        sequences[i].bases = copies[i];
-                        sequences[i].nbases = (uint32_t)strlen(copies[i]);
-                }
-                status = a->asker.add(a->asker.ctx, thread, sequences, n, &full, err);
-                for (size_t i = 0; i < n; i++)
-                        free(copies[i]);
-                if (status != KC_OK)
-                        return status;
         }
-        a->end[thread] = a->next[thread];
+        return status != KC_OK || !full ? status : kc_fail(err, KC_EUSAGE, "the asker is full");
+}
+
+static enum kc_status add_round(void *ctx, int thread, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        enum kc_status status = KC_OK;
+        bool full = false;
+        while (status == KC_OK && !full && has_more(a, thread) &&
+               !__atomic_load_n(&a->full, __ATOMIC_RELAXED))
+                status = add_next(a, thread, &full, err);
         if (full)
                 __atomic_store_n(&a->full, true, __ATOMIC_RELAXED);
-        return KC_OK;
+        return status;
+}
+
+static enum kc_status take_round(void *ctx, int thread, struct kc_error *err)
+{
+        struct asking *a = ctx;
+        enum kc_status status = KC_OK;
+        while (status == KC_OK && a->taken[thread] < a->added[thread])
+                status = take_next(a, thread, err);
+        return status;
+}
+
+static void run_rounds(struct asking *a)
+{
+        struct kc_error err = { 0 };
+        bool more = true;
+        for (a->nrounds = 0; more; a->nrounds++) {
+                a->full = more = false;
+                assert_ok(kc_parallel(a->setup.nthreads, add_round, NULL, a, &err), err);
+                assert_ok(a->asker.answer(a->asker.ctx, &err), err);
+                assert_ok(kc_parallel(a->setup.nthreads, take_round, NULL, a, &err), err);
+                for (int t = 0; t < a->setup.nthreads; t++)
+                        more |= has_more(a, t);
+        }
 }
 
 /* The count of the k-mer that begins here; false: it is no k-mer. */
@@ -291,42 +365,26 @@ static void check_answer(const struct asking *a, const char *text, const struct 
                 assert_int_equal(got->nstretches, nstretches);
 }
 
-static void take(struct asking *a, int thread)
-{
-        for (size_t b = a->begin[thread]; b < a->end[thread]; b += (size_t)a->setup.nthreads) {
-                struct kc_error err = { 0 };
-                struct kc_ask_answer answers[BLOCK];
-                const char **texts;
-                const size_t n = block_of(a, b, &texts);
-                assert_ok(a->asker.take(a->asker.ctx, thread, answers, n, &err), err);
-                for (size_t i = 0; i < n; i++)
-                        check_answer(a, texts[i], &answers[i]);
-        }
-}
-
-static bool is_more(const struct asking *a)
-{
-        for (int t = 0; t < a->setup.nthreads; t++)
-                if (a->next[t] * BLOCK < a->texts->n)
-                        return true;
-        return false;
-}
-
 static void ask_all(struct asking *a, const char *path)
 {
         struct kc_error err = { 0 };
+        a->got = calloc(a->texts->n, sizeof *a->got);
+        assert_non_null(a->got);
         assert_ok(open_asker(a, path, &err), err);
         for (int t = 0; t < a->setup.nthreads; t++)
-                a->next[t] = (size_t)t;
-        for (a->nrounds = 0; is_more(a); a->nrounds++) {
-                a->full = false;
-                assert_ok(kc_parallel(a->setup.nthreads, add, NULL, a, &err), err);
-                assert_ok(a->asker.answer(a->asker.ctx, &err), err);
-                for (int t = 0; t < a->setup.nthreads; t++)
-                        take(a, t);
-        }
+                a->added[t] = a->taken[t] = (size_t)t;
+        if (a->asker.depth > 0)
+                assert_ok(kc_parallel(a->setup.nthreads, stream, NULL, a, &err), err);
+        else
+                run_rounds(a);
         a->asker.close(a->asker.ctx);
         kc_store_close(a->store);
+        for (size_t i = 0; i < a->texts->n; i++) {
+                check_answer(a, a->texts->items[i], &a->got[i]);
+                free((void *)a->got[i].counts);
+                free((void *)a->got[i].stretches);
+        }
+        free(a->got);
 }
 
 static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set,
@@ -344,6 +402,7 @@ static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set
                            .wants_counts = true },
                 .set = set,
                 .texts = texts,
+                .ahead = 3,
         };
 }
 
@@ -353,12 +412,12 @@ static struct asking make_asking(enum kc_gpu_map map, const struct pair_set *set
 static const struct {
         int nthreads;
         uint32_t batch_nbases, min_count, max_count;
-        uint64_t memory_nbytes;
+        unsigned ahead;
         bool wants_counts;
-} ways[] = { { 1, 3000, 1, UINT32_MAX, 1 << 24, true },
-             { 3, 400, 3, 65535, 1 << 24, false },
-             { 2, 150, 0, 0, 20000, true },
-             { 4, 700, 0, UINT32_MAX - 1, 4000, false } };
+} ways[] = { { 1, 3000, 1, UINT32_MAX, 4, true },
+             { 3, 400, 3, 65535, 2, false },
+             { 2, 150, 0, 0, 1, true },
+             { 4, 0, 0, UINT32_MAX - 1, 100, false } };
 
 static struct asking make_way(size_t way, enum kc_gpu_map map, const struct pair_set *set,
                               const struct texts *texts)
@@ -368,7 +427,7 @@ static struct asking make_way(size_t way, enum kc_gpu_map map, const struct pair
         a.setup.nthreads = ways[way].nthreads;
         a.setup.min_count = ways[way].min_count;
         a.setup.max_count = ways[way].max_count;
-        a.setup.memory_nbytes = ways[way].memory_nbytes;
+        a.ahead = ways[way].ahead;
         a.setup.wants_counts = ways[way].wants_counts;
         return a;
 }
@@ -378,8 +437,7 @@ static void check_way(size_t way, enum kc_gpu_map map, const struct pair_set *se
 {
         struct asking a = make_way(way, map, set, texts);
         ask_all(&a, "t.kc");
-        if (a.setup.memory_nbytes < 1 << 24)
-                assert_true(a.nrounds > 1);
+        assert_true(a.asker.depth > 0);
 }
 
 static void check_k(int k, bool stranded, uint64_t seed)
@@ -484,9 +542,12 @@ static void check_turns(enum kc_gpu_map map, size_t way, const struct pair_set *
 {
         struct asking a = make_way(way, map, set, reads);
         a.options.memory_nbytes = scarce_nbytes(map, set->k, set->n);
-        if (a.setup.memory_nbytes < 1 << 24)
+        if (way >= 2)
                 a.setup.memory_nbytes = 60000;
+        if (a.options.batch_nbases == 0)
+                a.options.batch_nbases = 700;
         ask_all(&a, "t.kc");
+        assert_int_equal(a.asker.depth, 0);
         /* read to see whether it fits, and for each round */
         assert_true(a.nreads > a.nrounds);
 }
@@ -519,6 +580,34 @@ static void test_turns(void **state)
         }
 }
 
+/* Sequences that are longer than what is packed at a time, 16384 bases, and whose stretches end
+ * about there. */
+static void test_long(void **state)
+{
+        (void)state;
+        enum { PIECE = 16384, K = 31, NBASES = 2 * PIECE + 100 };
+        uint64_t seed = 11;
+        char *genome = random_letters(NBASES, &seed);
+        struct pair_set set = set_of(genome, K, false, &seed);
+        struct texts reads = { 0 };
+        static const size_t odd[] = {
+                PIECE - K, PIECE - 1, PIECE, 5, PIECE + K - 1, PIECE - K + 1
+        };
+        for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+                add_text(&reads, genome, i % 2 == 0 ? NBASES : PIECE + K + i);
+                reads.items[reads.n - 1][odd[i]] = 'N';
+                add_text(&reads, genome, PIECE - 1 + i % 3);
+        }
+        add_text(&reads, genome, NBASES);
+        write_set(&set, "t.kc", 1, 700, seed);
+        for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+                check_way(way, KC_GPU_MAP_WARPDRIVE, &set, &reads);
+        unlink("t.kc");
+        free_texts(&reads);
+        free_set(&set);
+        free(genome);
+}
+
 /* A batch for each window. */
 static void test_windows(void **state)
 {
@@ -532,6 +621,7 @@ static void test_windows(void **state)
         write_set(&set, "t.kc", 1, 700, seed);
         struct asking a = make_asking(KC_GPU_MAP_LSM, &set, &reads);
         a.options.batch_nbases = 1;
+        a.ahead = 2;
         ask_all(&a, "t.kc");
         unlink("t.kc");
         free_texts(&reads);
@@ -581,6 +671,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_sizes, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_turns, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_windows, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_long, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_limits, enter_folder, leave_folder),
         };
         need_device();
