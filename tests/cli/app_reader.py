@@ -222,6 +222,18 @@ def test_left_to_the_host():
     s.kcount("count", "x.fq", "-k", "21,31", "--device", "cuda", "--reader", "device", "-o", "x.kc")
 
 
+def test_selection():
+    """Reads that are left out, or begin late: the host reads, whatever --reader says."""
+    s = Session()
+    s.write("x.fq.gz", bgzf(fastq(MIXED[:80])))
+    s.write("human.bam", HUMAN)
+    every = compare(s, "all reads", ["x.fq.gz", "human.bam"], *LEAST)
+    for options in (("--skip", 9), ("--require-flags", "0x10"),
+                    ("--skip", 40, "--exclude-flags", 16, "-q", 9)):
+        some = compare(s, f"{options}", ["x.fq.gz", "human.bam"], *LEAST, *options, left="host")
+        expect(0 < some["kmers"] < every["kmers"], True, f"k-mers with {options}")
+
+
 def test_host_reader():
     s = Session()
     text = fastq(MIXED)
@@ -269,4 +281,4 @@ def test_option():
 
 
 main([test_clean_files, test_many_files, test_bam, test_bam_and_the_host, test_flipped_bam,
-      test_left_to_the_host, test_host_reader, test_bad_files, test_option])
+      test_left_to_the_host, test_selection, test_host_reader, test_bad_files, test_option])
