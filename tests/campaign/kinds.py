@@ -1,6 +1,7 @@
 """The kinds of cases: how often each is drawn, and its description for docs/dev/reliability.md."""
 WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5,
-           "text": 8, "container": 10, "argument": 8, "many files": 2, "import": 6, "output": 8}
+           "text": 8, "container": 10, "argument": 8, "many files": 2, "import": 6, "output": 8,
+           "filter": 8}
 
 ABOUT = {
     "count": "random reads, formats and options against the naive counter; the bytes of the .kc "
@@ -27,6 +28,8 @@ ABOUT = {
               "with the right counts",
     "output": "names of outputs that are refused or hold control characters; modes of files that "
               "are replaced",
+    "filter": "random reads, pairs and alignments, filtered by random rules: every byte of what is "
+              "kept and of the rest",
 }
 
 

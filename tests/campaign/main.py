@@ -27,6 +27,7 @@ import case as cases  # noqa: E402
 import container_cases  # noqa: E402
 import counting_cases  # noqa: E402
 import damage_cases  # noqa: E402
+import filter_cases  # noqa: E402
 import hostile_cases  # noqa: E402
 import import_cases  # noqa: E402
 import kinds  # noqa: E402
@@ -46,7 +47,7 @@ RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "text": text_cases.text_case, "container": container_cases.container_case,
        "argument": argument_cases.argument_case,
        "many files": many_cases.many_case, "import": import_cases.import_case,
-       "output": output_cases.output_case}
+       "output": output_cases.output_case, "filter": filter_cases.filter_case}
 RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"
 PROGRESS_SECONDS = 60
 

@@ -21,6 +21,18 @@ RARE = "signal,full disk,many files,argument"  # kinds that so few cases may lea
 LOST_WARNINGS = """
     { "$kcount" "$@" 2>&1 >&3 | grep -v warning >&2; exit "${PIPESTATUS[0]}"; } 3>&1"""
 
+
+
+def without(option, nwords):
+    """A program to which the option, with its argument, means nothing."""
+    return f"""
+        words=()
+        while (($#)); do
+            if [ "$1" = {option} ]; then shift {nwords}; else words+=("$1"); shift; fi
+        done
+        exec "$kcount" "${{words[@]}}" """
+
+
 # {what is wrong: (kinds of cases that must find it, shell commands in place of the program)}
 WRONG = {
     "a count that is one too high": ("count", """
@@ -46,6 +58,28 @@ WRONG = {
     "a mode that is not kept": ("output", """
         "$kcount" "$@" || exit
         [ ! -f old ] || chmod 644 old"""),
+    "filter that ignores --drop": ("filter", without("--drop", 1)),
+    "filter that ignores --trim": ("filter", without("--trim", 1)),
+    "filter that ignores --at-most": ("filter", without("--at-most", 2)),
+    "filter that ignores --max": ("filter", without("--max", 2)),
+    "filter that takes shares of valid k-mers only": ("filter", without("--denominator", 2)),
+    "filter that keeps a pair for any mate": ("filter", without("--pairs", 2)),
+    "filter that counts a k-mer as in range from one less on": ("filter", """
+        words=()
+        for word; do
+            [ "${last-}" != --min ] || word=$((word > 0 ? word - 1 : 0))
+            words+=("$word")
+            last=$word
+        done
+        exec "$kcount" "${words[@]}" """),
+    "filter that loses the last line": ("filter", """
+        "$kcount" "$@" && for file in kept-0 kept-0.sam; do
+            [ ! -f $file ] || sed -i '$d' $file
+        done"""),
+    "filter that leaves supplementary alignments out": ("filter", """
+        "$kcount" "$@" && for file in *-0.sam; do
+            [ ! -f $file ] || sed -i '/\t2052\t/d' $file
+        done"""),
 }
 
 
