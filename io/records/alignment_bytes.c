@@ -1,5 +1,6 @@
 #include "io/alignment_bytes.h"
 
+#include <errno.h>
 #include <htslib/hts_endian.h>
 #include <htslib/sam.h>
 #include <inttypes.h>
@@ -140,8 +141,11 @@ static enum kc_status put_sam(struct kc_alignment_bytes *bytes, const sam_hdr_t 
 {
         kstring_t line = KS_INITIALIZE;
         enum kc_status status = KC_OK;
+        errno = 0;
         if (sam_format1(header, record, &line) < 0 || kputc('\n', &line) < 0)
-                status = no_memory(err);
+                status = errno != EINVAL ? no_memory(err)
+                                         : kc_fail(err, KC_EINPUT, "the record %s has damaged tags",
+                                                   bam_get_qname(record));
         else if ((status = reserve(bytes, line.l, err)) == KC_OK)
                 put(bytes, line.s, line.l);
         ks_free(&line);
