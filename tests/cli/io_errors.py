@@ -20,7 +20,7 @@ import tempfile
 import traceback
 
 from lib.faults import FAULT, Looker, run_faulty
-from lib.scenes import QUIET, dumped, one_run, reads, three_runs, two_files
+from lib.scenes import QUIET, aligned, dumped, one_run, reads, three_runs, two_files
 from lib.session import SOURCE, Session
 from lib.tools import SKIPPED, Failure
 
@@ -272,6 +272,9 @@ CASES = [
     Case("filter --force", three_runs,
          ("filter", "db.kc", "c.fa", "-o", "b.fa", "--table", "t.gz", "--force", "-t", 1,
           "--quiet"), "b.fa", also=("t.gz",), most=20),
+    Case("filter of alignments", aligned,
+         ("filter", "db.kc", "a.sam", "-o", "x.bam", "--rest", "y.bam", "-t", 1, "--quiet"),
+         "x.bam", also=("y.bam",), most=20),
     Case("check", three_runs, ("check", "db.kc", "-t", 1), None),
 ]
 

@@ -24,6 +24,14 @@ def three_runs(s):
     s.kcount("add", "db.kc", "c.fa")
 
 
+def aligned(s):
+    """Alignments of two names, which have to be read twice."""
+    three_runs(s)
+    bases = "".join(s.read("c.fa").split("\n")[1:])[:60]
+    s.write("a.sam", "".join(f"{name}\t4\t*\t0\t0\t*\t*\t0\t0\t{bases[at:at + 30]}\t*\n"
+                             for at, name in ((0, "r"), (5, "q"), (9, "r"))))
+
+
 def two_files(s):
     three_runs(s)
     s.kcount("b.fa", "c.fa", "-k", 21, "-o", "other.kc")
