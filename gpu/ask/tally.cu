@@ -1,12 +1,13 @@
 /*
  * Looking up all windows of the reads of files, whatever their order.
  *
- *      files ──▶ portions ──▶ text ──▶ reads on the device                  gpu/intake/intake.cuh
- *      or:     batches ──▶ pinned ──▶ reads on the device                   gpu/feed/feed.cuh
+ *      files ──▶ portions ──▶ text ──▶ reads on a device                    gpu/intake/intake.cuh
+ *      or:     batches ──▶ pinned ──▶ reads on a device                     gpu/feed/feed.cuh
  *      reads ──▶ k-mers ──▶ counts ──▶ how often each count occurs          gpu/ask/frequencies.cuh
  *
- * The thread that calls is the driver: it loads the table, and then makes all calls to the device
- * but the workers' copies. Only the frequencies of counts come back.
+ * Each device has a copy of the table, and a thread that makes all calls to it but the workers'
+ * copies; a read is looked up on the device that it comes to. Only the frequencies of counts come
+ * back.
  */
 #include "gpu/ask.h"
 
@@ -28,35 +29,44 @@ enum {
         USUAL_NSPANS = 1 << 20,
         BUFFER_NBASES = 1 << 25, /* of the feed */
         NBUFFERS = 4,
-        MANY_THREADS = 8, /* with more, the driver has a core of its own */
+        MANY_THREADS = 8, /* with more, each device's thread has a core of its own */
 };
 
 namespace
 {
 
-template <class Key> struct tallying {
-        const struct kc_gpu_ask_reads *reads;
-        const struct kc_ask_tally *tally;
-        int k;
-        bool stranded;
-        enum kc_gpu_map map;
-        uint64_t batch_nbases; /* 0: as many as usual */
+template <class Key> struct tallying;
+
+/* A device. */
+template <class Key> struct tallier {
+        struct tallying<Key> *all;
+        int number; /* among all */
         struct kc_gpu gpu;
         struct kc_ask_map<Key> table;
         struct kc_ask_frequencies frequencies;
         uint64_t nwindows; /* looked up since the beginning of the reads */
         /* A slice of the reads: at most nspans of their spans. Device memory. */
         size_t nspans;
-        Key *kmers;                 /* [nspans * KC_SPAN_NKMERS] */
-        uint32_t *counts;           /* likewise */
-        unsigned long long *nkmers; /* [1] */
-        /* Reading. */
+        Key *kmers;                   /* [nspans * KC_SPAN_NKMERS] */
+        uint32_t *counts;             /* likewise */
+        unsigned long long *nkmers;   /* [1] */
+        struct kc_gpu_intake *intake; /* or NULL: it takes no files */
+};
+
+template <class Key> struct tallying {
+        const struct kc_gpu_ask_table *table;
+        const struct kc_gpu_ask_options *options;
+        const struct kc_gpu_ask_reads *reads;
+        struct kc_ask_tally tally; /* the caller's, locked */
+        const struct kc_ask_tally *callers;
+        pthread_mutex_t lock;
+        struct tallier<Key> devices[KC_GPU_MAX_DEVICES]; /* [options->ndevices] */
         int nworkers;
         uint32_t batch_words; /* of the feed */
         struct kc_gate gate;
         struct kc_gpu_trace trace; /* disabled */
         struct kc_gpu_intakes intakes;
-        struct kc_gpu_intake *intake; /* or NULL: reads come in batches */
+        bool takes_files; /* from the intakes; otherwise reads come in batches */
         struct kc_gpu_feed *feed;
 };
 
@@ -93,177 +103,288 @@ static __global__ void windows_kernel(const uint64_t *words, const struct kc_spa
 
 /* Returns when the spans are no longer needed. */
 template <class Key>
-static enum kc_status add_slice(struct tallying<Key> *t, const uint64_t *words,
+static enum kc_status add_slice(struct tallier<Key> *d, const uint64_t *words,
                                 const struct kc_span *spans, size_t nspans, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = t->gpu.stream;
+        const struct tallying<Key> *t = d->all;
+        cudaStream_t stream = d->gpu.stream;
         unsigned long long n;
         static_assert(sizeof(struct kc_ask_repeats) <= sizeof(Key), "k-mers leave room for them");
-        KC_TRY(KC_CUDA(cudaMemsetAsync(t->nkmers, 0, sizeof *t->nkmers, stream)));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(d->nkmers, 0, sizeof *d->nkmers, stream)));
         windows_kernel<<<kc_ceil_div(nspans, THREADS), THREADS, 0, stream>>>(
-                words, spans, nspans, t->k, t->stranded, t->kmers, t->nkmers);
+                words, spans, nspans, t->table->k, t->options->stranded, d->kmers, d->nkmers);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(&t->gpu, &n, t->nkmers, 1, err));
-        KC_TRY(kc_ask_map_find(&t->table, stream, (const Key *)t->kmers, t->counts, n, err));
-        KC_TRY(kc_ask_frequencies_add(&t->frequencies, t->counts, n,
-                                      (struct kc_ask_repeats *)t->kmers, t->tally, err));
+        KC_TRY(kc_gpu_read(&d->gpu, &n, d->nkmers, 1, err));
+        KC_TRY(kc_ask_map_find(&d->table, stream, (const Key *)d->kmers, d->counts, n, err));
+        KC_TRY(kc_ask_frequencies_add(&d->frequencies, d->counts, n,
+                                      (struct kc_ask_repeats *)d->kmers, &t->tally, err));
 out:
         return status;
 }
 
 template <class Key>
-static enum kc_status add_reads(struct tallying<Key> *t, const struct kc_gpu_reads *reads,
+static enum kc_status add_reads(struct tallier<Key> *d, const struct kc_gpu_reads *reads,
                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (size_t i = 0; i < reads->nspans; i += t->nspans)
-                KC_TRY(add_slice(t, reads->words, reads->spans + i,
-                                 std::min(reads->nspans - i, t->nspans), err));
-        t->nwindows += reads->nkmers;
+        for (size_t i = 0; i < reads->nspans; i += d->nspans)
+                KC_TRY(add_slice(d, reads->words, reads->spans + i,
+                                 std::min(reads->nspans - i, d->nspans), err));
+        d->nwindows += reads->nkmers;
 out:
         return status;
 }
 
-/* ---- reading ---- */
-
-/* An intake, if the files are given and there is memory for it. */
+/* As struct kc_ask_tally's put. */
 template <class Key>
-static enum kc_status open_intake(struct tallying<Key> *t, struct kc_error *err)
+static enum kc_status put_locked(void *ctx, uint32_t count, uint64_t n, struct kc_error *err)
 {
+        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
+        pthread_mutex_lock(&t->lock);
+        const enum kc_status status = t->callers->put(t->callers->ctx, count, n, err);
+        pthread_mutex_unlock(&t->lock);
+        return status;
+}
+
+/* ---- reading files ---- */
+
+/* An intake, if the files are given and the device has the memory for it. */
+template <class Key> static enum kc_status open_intake(struct tallier<Key> *d, struct kc_error *err)
+{
+        struct tallying<Key> *t = d->all;
         struct kc_error refusal = {};
         struct kc_gpu_intake_setup setup = {};
         if (t->reads->stored == NULL)
                 return KC_OK;
-        t->intakes.gate = &t->gate;
-        t->intakes.source = t->reads->stored;
-        t->intakes.n = 1;
         setup.all = &t->intakes;
-        setup.k = setup.max_k = t->k;
-        setup.text_nbytes = kc_gpu_intake_plan(t->reads->stored, kc_gpu_room(&t->gpu),
-                                               t->reads->memory_nbytes / 4, t->batch_nbases);
+        setup.number = d->number;
+        setup.k = setup.max_k = t->table->k;
+        setup.text_nbytes =
+                kc_gpu_intake_plan(t->reads->stored, kc_gpu_room(&d->gpu),
+                                   t->reads->memory_nbytes / 4 / (size_t)t->options->ndevices,
+                                   t->options->batch_nbases);
         if (setup.text_nbytes == 0)
                 return KC_OK;
-        enum kc_status status = kc_gpu_intake_new(&t->intake, &setup, err);
+        enum kc_status status = kc_gpu_intake_new(&d->intake, &setup, err);
         if (status != KC_OK)
                 return status;
-        status = kc_gpu_intake_attach(t->intake, &t->gpu, setup.text_nbytes, &refusal);
+        status = kc_gpu_intake_attach(d->intake, &d->gpu, setup.text_nbytes, &refusal);
         if (status == KC_OK) {
-                (void)kc_gpu_intake_join(t->intake);
+                (void)kc_gpu_intake_join(d->intake);
                 return KC_OK;
         }
-        kc_gpu_intake_free(t->intake);
-        t->intake = NULL;
+        kc_gpu_intake_free(d->intake);
+        d->intake = NULL;
         if (status != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
-        kc_gpu_forget_refusals(&t->gpu);
+        kc_gpu_forget_refusals(&d->gpu);
         return KC_OK;
 }
 
-template <class Key>
-static enum kc_status attach_feed(struct tallying<Key> *t, struct kc_error *err)
-{
-        const uint64_t nbases = t->batch_nbases != 0 ? t->batch_nbases : (uint64_t)BUFFER_NBASES;
-        const uint32_t words = t->batch_words;
-        struct kc_gpu_feed_caps caps = kc_gpu_feed_plan_caps(nbases, words);
-        const struct kc_gpu_feed_caps least = kc_gpu_feed_least(words);
-        bool attached; /* if not, there are no reads */
-        caps.nbuffers = NBUFFERS;
-        while (caps.nbases > least.nbases && kc_gpu_feed_nbytes(&caps) > kc_gpu_room(&t->gpu) / 2) {
-                caps = kc_gpu_feed_plan_caps(caps.nbases / 2, words);
-                caps.nbuffers = KC_FEED_MIN_BUFFERS;
-        }
-        return kc_gpu_feed_attach(t->feed, 0, &t->gpu, &caps, 1, &attached, err);
-}
-
-/* Reads of files that the device inflates and parses. *foreign: it could not, so all reads come
- * again. */
-template <class Key>
-static enum kc_status drive_intake(struct tallying<Key> *t, bool *foreign, struct kc_error *err)
+/* Reads of files that the device inflates and parses. */
+template <class Key> static enum kc_status take_files(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_reads reads;
+        bool foreign;
+        if (d->intake == NULL)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device))); /* it is per thread */
         for (;;) {
-                KC_TRY(kc_gpu_intake_take(t->intake, &reads, foreign, err));
+                KC_TRY(kc_gpu_intake_take(d->intake, &reads, &foreign, err));
                 if (reads.nkmers == 0)
                         break;
-                KC_TRY(add_reads(t, &reads, err));
+                KC_TRY(add_reads(d, &reads, err));
         }
-        KC_TRY(kc_gpu_intake_end(t->intake, err));
-        KC_TRY(kc_gpu_intakes_wait(&t->intakes, foreign, err));
+        KC_TRY(kc_gpu_intake_end(d->intake, err));
+out:
+        return status;
+}
+
+/* The first threads are the devices', and thread 0 the driver; the others copy files. */
+template <class Key> static enum kc_status read_files(void *ctx, int thread, struct kc_error *err)
+{
+        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
+        enum kc_status status;
+        bool foreign;
+        if (thread >= t->options->ndevices)
+                return kc_gpu_intakes_read(&t->intakes, thread - t->options->ndevices, &foreign,
+                                           err);
+        KC_TRY(take_files(&t->devices[thread], err));
+        if (thread > 0)
+                return KC_OK;
+        KC_TRY(kc_gpu_intakes_wait(&t->intakes, &foreign, err));
+        t->takes_files = !foreign;
         kc_gpu_intakes_end(&t->intakes);
 out:
         return status;
 }
 
-/* Forget what the intake has read, and prepare for batches. */
-template <class Key>
-static enum kc_status begin_again(struct tallying<Key> *t, struct kc_error *err)
+template <class Key> static void free_intakes(struct tallying<Key> *t)
 {
-        enum kc_status status;
+        for (int i = 0; i < t->options->ndevices; i++) {
+                struct tallier<Key> *d = &t->devices[i];
+                if (d->intake != NULL)
+                        (void)cudaSetDevice(d->gpu.device);
+                kc_gpu_intake_free(d->intake);
+                d->intake = NULL;
+        }
+}
+
+/* Forget what the intakes have read. */
+template <class Key> static enum kc_status drop_files(struct tallying<Key> *t, struct kc_error *err)
+{
         const struct kc_stored_source *source = t->reads->stored;
+        enum kc_status status = KC_OK;
         uint64_t nbytes = 0;
         for (size_t i = 0; i < source->nfiles; i++)
                 nbytes += source->files[i].nbytes;
         kc_job_expect(t->reads->job, nbytes);
-        t->tally->clear(t->tally->ctx);
-        t->nwindows = 0;
-        KC_TRY(kc_ask_frequencies_clear(&t->frequencies, err));
-        KC_TRY(attach_feed(t, err));
+        t->callers->clear(t->callers->ctx);
+        for (int i = 0; i < t->options->ndevices; i++) {
+                struct tallier<Key> *d = &t->devices[i];
+                d->nwindows = 0;
+                KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device)));
+                KC_TRY(kc_ask_frequencies_clear(&d->frequencies, err));
+        }
 out:
         return status;
 }
 
-template <class Key> static enum kc_status drive_feed(struct tallying<Key> *t, struct kc_error *err)
+/* ---- reading batches ---- */
+
+template <class Key> static enum kc_status make_feed(struct tallying<Key> *t, struct kc_error *err)
+{
+        struct kc_gpu_feed_setup setup = {};
+        const uint64_t wanted = t->options->batch_nbases;
+        t->batch_words = kc_gpu_feed_plan_words((size_t)t->reads->memory_nbytes / 4, t->nworkers,
+                                                wanted != 0 ? wanted : (uint64_t)BUFFER_NBASES);
+        setup.k = t->table->k;
+        setup.nthreads = t->nworkers;
+        setup.ndevices = t->options->ndevices;
+        setup.source = t->reads->batches;
+        setup.batch_words = t->batch_words;
+        return kc_gpu_feed_new(&t->feed, &setup, &t->gate, &t->trace, err);
+}
+
+template <class Key> static enum kc_status attach_feed(struct tallier<Key> *d, struct kc_error *err)
+{
+        const struct tallying<Key> *t = d->all;
+        const uint64_t wanted = t->options->batch_nbases;
+        const uint64_t nbases = wanted != 0 ? wanted : (uint64_t)BUFFER_NBASES;
+        const struct kc_gpu_feed_caps least = kc_gpu_feed_least(t->batch_words);
+        struct kc_gpu_feed_caps caps = kc_gpu_feed_plan_caps(nbases, t->batch_words);
+        bool attached; /* nothing has been read yet */
+        caps.nbuffers = NBUFFERS;
+        while (caps.nbases > least.nbases && kc_gpu_feed_nbytes(&caps) > kc_gpu_room(&d->gpu) / 2) {
+                caps = kc_gpu_feed_plan_caps(caps.nbases / 2, t->batch_words);
+                caps.nbuffers = KC_FEED_MIN_BUFFERS;
+        }
+        const enum kc_status status = KC_CUDA(cudaSetDevice(d->gpu.device));
+        return status == KC_OK
+                       ? kc_gpu_feed_attach(t->feed, d->number, &d->gpu, &caps, 1, &attached, err)
+                       : status;
+}
+
+template <class Key> static enum kc_status attach_all(struct tallying<Key> *t, struct kc_error *err)
 {
         enum kc_status status;
+        KC_TRY(make_feed(t, err));
+        for (int i = 0; i < t->options->ndevices; i++)
+                KC_TRY(attach_feed(&t->devices[i], err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status take_batches(struct tallier<Key> *d, struct kc_error *err)
+{
+        struct kc_gpu_feed *feed = d->all->feed;
+        enum kc_status status;
         struct kc_gpu_reads reads;
+        KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device)));
         for (;;) {
-                KC_TRY(kc_gpu_feed_take(t->feed, 0, &reads, err));
+                KC_TRY(kc_gpu_feed_take(feed, d->number, &reads, err));
                 if (reads.nkmers == 0)
                         break;
-                KC_TRY(add_reads(t, &reads, err));
-                kc_gpu_feed_give_back(t->feed, 0);
+                KC_TRY(add_reads(d, &reads, err));
+                kc_gpu_feed_give_back(feed, d->number);
         }
-        kc_gpu_feed_detach(t->feed, 0);
+        kc_gpu_feed_detach(feed, d->number);
 out:
         return status;
 }
 
-template <class Key> static enum kc_status drive(struct tallying<Key> *t, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        bool foreign = true;
-        if (t->intake != NULL)
-                KC_TRY(drive_intake(t, &foreign, err));
-        if (t->intake != NULL && foreign)
-                KC_TRY(begin_again(t, err));
-        if (foreign)
-                KC_TRY(drive_feed(t, err));
-        KC_TRY(kc_ask_frequencies_end(&t->frequencies, t->tally, err));
-        if (t->frequencies.ntaken != t->nwindows)
-                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
-                                      "the device looked up %" PRIu64 " of %" PRIu64
-                                      " k-mers; please report this",
-                                      t->frequencies.ntaken, t->nwindows);
-out:
-        return status;
-}
-
-/* Thread 0 drives the device, the others read. */
-template <class Key> static enum kc_status work(void *ctx, int thread, struct kc_error *err)
+/* As read_files. */
+template <class Key> static enum kc_status read_batches(void *ctx, int thread, struct kc_error *err)
 {
         struct tallying<Key> *t = (struct tallying<Key> *)ctx;
-        enum kc_status status = KC_OK;
-        bool batches = true;
-        if (thread == 0)
-                return drive(t, err);
-        if (t->intake != NULL)
-                KC_TRY(kc_gpu_intakes_read(&t->intakes, thread - 1, &batches, err));
-        if (batches)
-                KC_TRY(kc_gpu_feed_read(t->feed, thread - 1, err));
+        const int ndevices = t->options->ndevices;
+        return thread < ndevices ? take_batches(&t->devices[thread], err)
+                                 : kc_gpu_feed_read(t->feed, thread - ndevices, err);
+}
+
+/* ---- opening and closing ---- */
+
+/* The table is what must fit: this is little beside it. */
+template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t share = d->gpu.limit_nbytes / SHARE / KC_SPAN_NKMERS;
+        const size_t wanted = d->all->options->batch_nbases;
+        const size_t most = wanted != 0 ? wanted : (size_t)USUAL_NSPANS;
+        d->nspans = std::max(std::min(share / (sizeof(Key) + sizeof(uint32_t)), most), (size_t)1);
+        KC_TRY(kc_gpu_new(&d->gpu, &d->kmers, d->nspans * KC_SPAN_NKMERS, err));
+        KC_TRY(kc_gpu_new(&d->gpu, &d->counts, d->nspans * KC_SPAN_NKMERS, err));
+        KC_TRY(kc_gpu_new(&d->gpu, &d->nkmers, 1, err));
+        KC_TRY(kc_ask_frequencies_open(&d->frequencies, &d->gpu, KC_ASK_USUAL_SLOTS, err));
 out:
         return status;
+}
+
+template <class Key>
+static enum kc_status load(void *ctx, const struct kc_join_source *source,
+                           struct kc_join_totals *totals, struct kc_error *err)
+{
+        struct tallier<Key> *d = (struct tallier<Key> *)ctx;
+        const struct tallying<Key> *t = d->all;
+        const int nreaders = std::max(t->reads->nthreads / t->options->ndevices, 1);
+        return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, totals, err);
+}
+
+/* A thread for each device. */
+template <class Key> static enum kc_status open_device(void *ctx, int number, struct kc_error *err)
+{
+        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
+        struct tallier<Key> *d = &t->devices[number];
+        const struct kc_gpu_ask_options *options = t->options;
+        const struct kc_gpu_ask_reader reader = { d, load<Key> };
+        enum kc_status status;
+        d->all = t;
+        d->number = number;
+        KC_TRY(kc_gpu_wake(options->devices[number], err));
+        KC_TRY(kc_gpu_open(&d->gpu, options->devices[number], options->memory_nbytes, err));
+        KC_TRY(take_memory(d, err));
+        KC_TRY(t->table->read(t->table->ctx, &reader, err));
+        KC_TRY(open_intake(d, err));
+out:
+        return status;
+}
+
+template <class Key> static void close_device(struct tallier<Key> *d)
+{
+        if (d->gpu.pool != NULL) {
+                (void)cudaSetDevice(d->gpu.device);
+                (void)cudaDeviceSynchronize(); /* after a failure, copies may be under way */
+        }
+        kc_gpu_intake_free(d->intake);
+        kc_ask_map_close(&d->table);
+        kc_ask_frequencies_close(&d->frequencies);
+        kc_gpu_delete(&d->gpu, d->kmers, d->nspans * KC_SPAN_NKMERS);
+        kc_gpu_delete(&d->gpu, d->counts, d->nspans * KC_SPAN_NKMERS);
+        kc_gpu_delete(&d->gpu, d->nkmers, 1);
+        kc_gpu_close(&d->gpu);
 }
 
 template <class Key> static void stop(void *ctx)
@@ -271,83 +392,50 @@ template <class Key> static void stop(void *ctx)
         kc_gate_stop(&((struct tallying<Key> *)ctx)->gate);
 }
 
-/* ---- opening and closing ---- */
-
-/* The table is what must fit: this is little beside it. */
-template <class Key>
-static enum kc_status take_memory(struct tallying<Key> *t, struct kc_error *err)
+/* Pass the frequencies to the tally. */
+template <class Key> static enum kc_status end(struct tallying<Key> *t, struct kc_error *err)
 {
-        enum kc_status status;
-        const size_t share = t->gpu.limit_nbytes / SHARE / KC_SPAN_NKMERS;
-        const size_t most = t->batch_nbases != 0 ? (size_t)t->batch_nbases : (size_t)USUAL_NSPANS;
-        t->nspans = std::max(std::min(share / (sizeof(Key) + sizeof(uint32_t)), most), (size_t)1);
-        KC_TRY(kc_gpu_new(&t->gpu, &t->kmers, t->nspans * KC_SPAN_NKMERS, err));
-        KC_TRY(kc_gpu_new(&t->gpu, &t->counts, t->nspans * KC_SPAN_NKMERS, err));
-        KC_TRY(kc_gpu_new(&t->gpu, &t->nkmers, 1, err));
-        KC_TRY(kc_ask_frequencies_open(&t->frequencies, &t->gpu, KC_ASK_USUAL_SLOTS, err));
-out:
-        return status;
-}
-
-template <class Key> static enum kc_status make_feed(struct tallying<Key> *t, struct kc_error *err)
-{
-        struct kc_gpu_feed_setup setup = {};
-        const uint64_t nbases = t->batch_nbases != 0 ? t->batch_nbases : (uint64_t)BUFFER_NBASES;
-        t->batch_words =
-                kc_gpu_feed_plan_words((size_t)t->reads->memory_nbytes / 4, t->nworkers, nbases);
-        setup.k = t->k;
-        setup.nthreads = t->nworkers;
-        setup.ndevices = 1;
-        setup.source = t->reads->batches;
-        setup.batch_words = t->batch_words;
-        return kc_gpu_feed_new(&t->feed, &setup, &t->gate, &t->trace, err);
-}
-
-template <class Key>
-static enum kc_status load(void *ctx, const struct kc_join_source *source,
-                           struct kc_join_totals *totals, struct kc_error *err)
-{
-        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
-        return kc_ask_load(&t->table, &t->gpu, source, t->map, t->reads->nthreads, totals, err);
-}
-
-template <class Key>
-static enum kc_status run(struct tallying<Key> *t, const struct kc_gpu_ask_table *table,
-                          const struct kc_gpu_ask_options *options, bool *began,
-                          struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_gpu_ask_reader reader = { t, load<Key> };
-        KC_TRY(kc_gpu_wake(options->devices[0], err));
-        KC_TRY(kc_gpu_open(&t->gpu, options->devices[0], options->memory_nbytes, err));
-        KC_TRY(take_memory(t, err));
-        KC_TRY(table->read(table->ctx, &reader, err));
-        KC_TRY(make_feed(t, err));
-        KC_TRY(open_intake(t, err));
-        if (t->intake == NULL)
-                KC_TRY(attach_feed(t, err));
-        *began = true;
-        KC_TRY(kc_parallel(1 + t->nworkers, work<Key>, stop<Key>, t, err));
-out:
-        return status;
-}
-
-template <class Key> static void close(struct tallying<Key> *t)
-{
-        if (t->gpu.pool != NULL) {
-                (void)cudaSetDevice(t->gpu.device);
-                (void)cudaDeviceSynchronize(); /* after a failure, copies may be under way */
+        enum kc_status status = KC_OK;
+        uint64_t nwindows = 0, ntaken = 0;
+        for (int i = 0; i < t->options->ndevices; i++) {
+                struct tallier<Key> *d = &t->devices[i];
+                KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device)));
+                KC_TRY(kc_ask_frequencies_end(&d->frequencies, &t->tally, err));
+                nwindows += d->nwindows;
+                ntaken += d->frequencies.ntaken;
         }
-        kc_gpu_feed_free(t->feed);
-        kc_gpu_intake_free(t->intake);
-        kc_ask_map_close(&t->table);
-        kc_ask_frequencies_close(&t->frequencies);
-        kc_gpu_delete(&t->gpu, t->kmers, t->nspans * KC_SPAN_NKMERS);
-        kc_gpu_delete(&t->gpu, t->counts, t->nspans * KC_SPAN_NKMERS);
-        kc_gpu_delete(&t->gpu, t->nkmers, 1);
-        kc_gpu_close(&t->gpu);
-        kc_gpu_trace_close(&t->trace);
-        kc_gate_destroy(&t->gate);
+        if (ntaken != nwindows)
+                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
+                                      "the device looked up %" PRIu64 " of %" PRIu64
+                                      " k-mers; please report this",
+                                      ntaken, nwindows);
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status run(struct tallying<Key> *t, bool *began, struct kc_error *err)
+{
+        const int ndevices = t->options->ndevices, nthreads = ndevices + t->nworkers;
+        enum kc_status status;
+        KC_TRY(kc_parallel(ndevices, open_device<Key>, NULL, t, err));
+        t->takes_files = t->devices[0].intake != NULL;
+        if (!t->takes_files) {
+                free_intakes(t);
+                KC_TRY(attach_all(t, err));
+        }
+        *began = true;
+        if (t->takes_files) {
+                KC_TRY(kc_parallel(nthreads, read_files<Key>, stop<Key>, t, err));
+                if (t->takes_files)
+                        return end(t, err);
+                KC_TRY(drop_files(t, err));
+                KC_TRY(attach_all(t, err));
+        }
+        KC_TRY(kc_parallel(nthreads, read_batches<Key>, stop<Key>, t, err));
+        KC_TRY(end(t, err));
+out:
+        return status;
 }
 
 template <class Key>
@@ -360,17 +448,25 @@ static enum kc_status tally_with(const struct kc_gpu_ask_table *table,
         struct tallying<Key> t = {
         };
         const int nthreads = reads->nthreads;
+        t.table = table;
+        t.options = options;
         t.reads = reads;
-        t.tally = tally;
-        t.k = table->k;
-        t.stranded = options->stranded;
-        t.map = options->map;
-        t.batch_nbases = options->batch_nbases;
-        t.nworkers = nthreads > MANY_THREADS ? nthreads - 1 : nthreads;
+        t.tally = { &t, put_locked<Key>, NULL };
+        t.callers = tally;
+        t.nworkers = nthreads > MANY_THREADS ? std::max(nthreads - options->ndevices, 1) : nthreads;
+        pthread_mutex_init(&t.lock, NULL);
         kc_gate_init(&t.gate, reads->job);
         kc_gpu_trace_open(&t.trace, NULL);
-        const enum kc_status status = run(&t, table, options, began, err);
-        close(&t);
+        t.intakes.gate = &t.gate;
+        t.intakes.source = reads->stored;
+        t.intakes.n = options->ndevices;
+        const enum kc_status status = run(&t, began, err);
+        kc_gpu_feed_free(t.feed);
+        for (int i = 0; i < options->ndevices; i++)
+                close_device(&t.devices[i]);
+        kc_gpu_trace_close(&t.trace);
+        kc_gate_destroy(&t.gate);
+        pthread_mutex_destroy(&t.lock);
         return status;
 }
 
