@@ -171,6 +171,18 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
         return status;
 }
 
+uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least)
+{
+        enum { LEAST_MIB = 256, PARTS_EACH = 8 };
+        const uint64_t nparts = (uint64_t)ndevices * PARTS_EACH;
+        uint64_t nbytes = 0;
+        if (least == 0)
+                least = (uint64_t)LEAST_MIB << 20;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        return nbytes / nparts > least ? nbytes / nparts : least;
+}
+
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet)
 {

@@ -80,6 +80,11 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                                  struct kc_gpu_ask_options *options,
                                  const struct kc_gpu_ask_options **device, struct kc_error *err);
 
+/* How much of the files a device reads at a time, if several devices read them: little enough that
+ * all of them are busy until the end, but enough to be worth the effort.
+ *   least  at least so many bytes; 0: as many as are worth it */
+uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least);
+
 /* "cpu", "cuda:N" or "cuda:N,M,...". */
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);
 

@@ -93,20 +93,6 @@ static bool reads_on_device(const struct count *count, const struct kc_stored_so
         return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
 }
 
-/* How much of the files a device reads at a time, if several devices read them: little enough that
- * all of them are busy until the end, but enough to be worth the effort. */
-static uint64_t part_nbytes(const struct count *count, const struct kc_stored_source *source)
-{
-        enum { LEAST_MIB = 256, PARTS_EACH = 8 };
-        const uint64_t nparts = (uint64_t)count->writing.device.ndevices * PARTS_EACH;
-        const uint64_t small = count->settings->gpu_batch_nkmers;
-        const uint64_t least = small != 0 ? small : LEAST_MIB * MEMORY_MIB;
-        uint64_t nbytes = 0;
-        for (size_t i = 0; i < source->nfiles; i++)
-                nbytes += source->files[i].nbytes;
-        return nbytes / nparts > least ? nbytes / nparts : least;
-}
-
 /* The files, if the device should read them. */
 static const struct kc_stored_source *choose_reader(const struct count *count,
                                                     struct kc_stored_source *source)
@@ -114,7 +100,10 @@ static const struct kc_stored_source *choose_reader(const struct count *count,
         if (!kc_reader_stored(count->reader, UINT64_MAX, source) || !reads_on_device(count, source))
                 return NULL;
         if (count->writing.device.ndevices > 1 &&
-            !kc_reader_stored(count->reader, part_nbytes(count, source), source))
+            !kc_reader_stored(count->reader,
+                              device_part_nbytes(source, count->writing.device.ndevices,
+                                                 count->settings->gpu_batch_nkmers),
+                              source))
                 return NULL;
         return source;
 }
