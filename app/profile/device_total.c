@@ -1,6 +1,7 @@
 #include "app/profile/device_total.h"
 
 #include "app/ask/device_asker.h"
+#include "app/cli/device.h"
 #include "app/cli/memory.h"
 #include "io/reader.h"
 
@@ -50,12 +51,16 @@ static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
 static bool reads_on_device(const struct totaling *t, struct kc_stored_source *source)
 {
         enum { FEW_CORES = 4 };
+        const int ndevices = t->request->device->ndevices;
         bool plain = false;
         if (!kc_reader_stored(t->reader, UINT64_MAX, source))
                 return false;
         for (size_t i = 0; i < source->nfiles; i++)
                 plain |= !source->files[i].bgzf;
-        return !plain || t->request->nthreads <= FEW_CORES;
+        if (plain && t->request->nthreads > FEW_CORES)
+                return false;
+        return ndevices == 1 ||
+               kc_reader_stored(t->reader, device_part_nbytes(source, ndevices, 0), source);
 }
 
 static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *err)
