@@ -17,13 +17,18 @@ static inline uint32_t bit_length(uint64_t x)
         return x == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(x);
 }
 
-/* Without a popcnt instruction in the baseline, the builtin is a slow call. */
-static inline uint32_t popcount(uint64_t x)
+/* The number of set bits of each byte, in that byte. */
+static inline uint64_t popcounts_of_bytes(uint64_t x)
 {
         x -= x >> 1 & UINT64_C(0x5555555555555555);
         x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-        x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-        return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+        return (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+/* Without a popcnt instruction in the baseline, the builtin is a slow call. */
+static inline uint32_t popcount(uint64_t x)
+{
+        return (uint32_t)(popcounts_of_bytes(x) * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* out = a - b modulo 2^(64 * nwords). */
@@ -341,35 +346,67 @@ ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct secti
                 value[np + 1] = high >> 1 >> (63 - r);
 }
 
-enum { BITS_STEP = 8 }; /* positions of set bits found together, some of them beyond the last */
+/* Where the set bits of each byte are, one place in each byte of the entry. The lowest is first:
+ * from the highest bit down, each set bit moves the ones before it up. */
+#define PLACES_0(above) above, (above) << 8 | 0
+#define PLACES_1(above) PLACES_0(above), PLACES_0((above) << 8 | 1)
+#define PLACES_2(above) PLACES_1(above), PLACES_1((above) << 8 | 2)
+#define PLACES_3(above) PLACES_2(above), PLACES_2((above) << 8 | 3)
+#define PLACES_4(above) PLACES_3(above), PLACES_3((above) << 8 | 4)
+#define PLACES_5(above) PLACES_4(above), PLACES_4((above) << 8 | 5)
+#define PLACES_6(above) PLACES_5(above), PLACES_5((above) << 8 | 6)
 
-/* Where the set bits of the words are. The number of steps is easier to predict than that of bits,
- * and what follows has no branch at all.
- *   at  out [set bits + BITS_STEP] */
+static const uint64_t places[256] = { PLACES_6(UINT64_C(0)), PLACES_6(UINT64_C(7)) };
+
+enum { BYTE_NBITS = 8 };
+
+/* Where the set bits of the words are. A byte's places are written together, those of the next byte
+ * after its last set bit: without a branch, which would be mispredicted.
+ *   at  out [set bits + BYTE_NBITS] */
 ALWAYS_INLINE void find_bits(const uint64_t *words, uint32_t nwords, uint16_t *at)
 {
-        const uint64_t end = UINT64_C(1) << 63; /* ctz of 0 is undefined */
         for (uint32_t w = 0; w < nwords; w++) {
-                uint64_t word = words[w];
-                const uint32_t nbits = popcount(word);
-                for (uint32_t i = 0; i < nbits; i += BITS_STEP)
-                        for (uint32_t j = 0; j < BITS_STEP; j++, word &= word - 1)
-                                at[i + j] =
-                                        (uint16_t)(64 * w) + (uint16_t)__builtin_ctzll(word | end);
-                at += nbits;
+                const uint64_t counts = popcounts_of_bytes(words[w]);
+                for (uint32_t b = 0; b < 64; b += BYTE_NBITS) {
+                        uint8_t in_byte[BYTE_NBITS];
+                        memcpy(in_byte, &places[words[w] >> b & 0xff], sizeof in_byte);
+                        for (uint32_t j = 0; j < BYTE_NBITS; j++)
+                                at[j] = (uint16_t)(64 * w + b + in_byte[j]);
+                        at += counts >> b & 0xff;
+                }
         }
 }
 
-/* k-mers of one word, with all that vectors can do in a loop of its own. */
+/* Short fields by groups of eight, which begin at whole bytes and are all laid out alike. */
+ALWAYS_INLINE void read_short_fields(const uint64_t *section, uint32_t nbits, uint32_t n,
+                                     uint64_t *fields)
+{
+        const uint64_t mask = low_mask(nbits);
+        const char *group = (const char *)section;
+        uint32_t byte[8], shift[8], i = 0;
+        for (uint32_t j = 0; j < 8; j++) {
+                byte[j] = j * nbits / 8;
+                shift[j] = j * nbits % 8;
+        }
+        for (; i + 8 <= n; i += 8, group += nbits)
+                for (uint32_t j = 0; j < 8; j++) {
+                        uint64_t bytes;
+                        memcpy(&bytes, group + byte[j], sizeof bytes);
+                        fields[i + j] = bytes >> shift[j] & mask;
+                }
+        for (; i < n; i++)
+                fields[i] = get_short_bits(section, i, nbits, mask);
+}
+
+/* k-mers of one word: fields, and then all that vectors can do. */
 ALWAYS_INLINE void decode_words(const struct kc_block_plan *plan, const struct sections *s,
                                 const uint16_t *at, uint64_t first, bool is_short, uint64_t *kmers)
 {
-        const uint64_t *fields = s->fields;
         const uint32_t n = plan->n, r = plan->low_nbits;
-        const uint64_t mask = low_mask(r);
-        for (uint32_t i = 0; i < n; i++)
-                kmers[i] = is_short ? get_short_bits(fields, i, r, mask)
-                                    : get_bits(fields, i, r, mask);
+        if (is_short)
+                read_short_fields(s->fields, r, n, kmers);
+        for (uint32_t i = 0; !is_short && i < n; i++)
+                kmers[i] = get_bits(s->fields, i, r, low_mask(r));
         for (uint32_t i = 0; i < n; i++)
                 kmers[i] += first + ((uint64_t)(at[i] - i) << r);
 }
@@ -392,7 +429,7 @@ ALWAYS_INLINE void decode_fields(const struct kc_block_plan *plan, const struct 
 ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct sections *s,
                                 const uint64_t *first, int nw, uint64_t *kmers)
 {
-        uint16_t at[KC_BLOCK_NKMERS + BITS_STEP];
+        uint16_t at[KC_BLOCK_NKMERS + BYTE_NBITS];
         find_bits(s->high, plan->high_words, at);
         if (plan->low_nbits % 64 <= SHORT_NBITS)
                 decode_fields(plan, s, at, first, nw, true, kmers);
@@ -405,7 +442,7 @@ ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct 
 {
         const uint32_t width = plan->width;
         const uint64_t mask = low_mask(width);
-        uint16_t big[KC_BLOCK_NKMERS + BITS_STEP];
+        uint16_t big[KC_BLOCK_NKMERS + BYTE_NBITS];
         find_bits(s->bitmap, words_for(plan->n), big);
         for (uint32_t i = 0; i < plan->n; i++)
                 counts[i] = 1;
