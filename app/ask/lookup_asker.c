@@ -4,6 +4,8 @@
  */
 #include "app/ask/lookup_asker.h"
 
+#include "kmer/letters.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,9 @@ struct thread_lookups {
         struct looked_up *first, **end; /* added and not yet taken */
         struct looked_up *taken;
         /* of the block that is being added */
-        uint64_t *kmers; /* [cap * nwords] in the form that the store keeps */
+        uint8_t *codes; /* of a sequence [codes_cap] */
+        size_t codes_cap;
+        uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] in the form that the store keeps */
         uint32_t *order; /* [cap] */
         size_t n, cap;
         struct kc_ask_stretch *stretches; /* [stretches_cap] */
@@ -57,23 +61,25 @@ static enum kc_status reserve_kmers(struct thread_lookups *l, size_t nwords, siz
                 return KC_OK;
         free(l->kmers);
         free(l->order);
-        l->kmers = malloc(n * nwords * sizeof *l->kmers);
+        l->kmers = malloc((n + KC_LETTERS_SPARE) * nwords * sizeof *l->kmers);
         l->order = malloc(n * sizeof *l->order);
         l->cap = l->kmers != NULL && l->order != NULL ? n : 0;
         return l->cap == n ? KC_OK : no_memory(err);
 }
 
-/* Add the window that begins at this base, the sequence's next one, to its stretches. */
-static enum kc_status extend_stretch(struct thread_lookups *l, struct looked_up_sequence *sequence,
-                                     uint32_t begin, struct kc_error *err)
+static enum kc_status reserve_codes(struct thread_lookups *l, size_t n, struct kc_error *err)
 {
-        if (sequence->nstretches > 0) {
-                struct kc_ask_stretch *last = &l->stretches[l->nstretches - 1];
-                if (last->begin + last->n == begin) {
-                        last->n++;
-                        return KC_OK;
-                }
-        }
+        if (n <= l->codes_cap)
+                return KC_OK;
+        free(l->codes);
+        l->codes = malloc(n + KC_LETTERS_SPARE);
+        l->codes_cap = l->codes != NULL ? n : 0;
+        return l->codes != NULL ? KC_OK : no_memory(err);
+}
+
+static enum kc_status add_stretch(struct thread_lookups *l, struct looked_up_sequence *sequence,
+                                  size_t begin, size_t nwindows, struct kc_error *err)
+{
         if (l->nstretches == l->stretches_cap) {
                 const size_t cap = 2 * l->stretches_cap + 256;
                 struct kc_ask_stretch *grown = realloc(l->stretches, cap * sizeof *grown);
@@ -82,7 +88,8 @@ static enum kc_status extend_stretch(struct thread_lookups *l, struct looked_up_
                 l->stretches = grown;
                 l->stretches_cap = cap;
         }
-        l->stretches[l->nstretches++] = (struct kc_ask_stretch){ .begin = begin, .n = 1 };
+        l->stretches[l->nstretches++] =
+                (struct kc_ask_stretch){ .begin = (uint32_t)begin, .n = (uint32_t)nwindows };
         sequence->nstretches++;
         return KC_OK;
 }
@@ -91,25 +98,24 @@ static enum kc_status take_apart(const struct lookup_asker *a, struct thread_loo
                                  const struct kc_ask_sequence *given,
                                  struct looked_up_sequence *sequence, struct kc_error *err)
 {
-        const size_t nbytes = a->nwords * sizeof *l->kmers, before = l->n;
-        uint64_t kmer[KC_MAX_WORDS] = { 0 };
-        uint32_t run = 0;
+        const size_t k = (size_t)a->k, before = l->n;
         enum kc_status status = KC_OK;
         *sequence = (struct looked_up_sequence){ .nbases = given->nbases };
-        for (uint32_t i = 0; i < given->nbases; i++) {
-                const int code = kc_base_code((unsigned char)given->bases[i]);
-                if (code < 0) {
-                        run = 0;
+        if (given->nbases < k)
+                goto out;
+        KC_TRY(reserve_codes(l, given->nbases, err));
+        kc_letters_encode(given->bases, given->nbases, l->codes);
+        for (size_t begin = 0, n;; begin += n) {
+                n = kc_letters_stretch(l->codes, given->nbases, &begin);
+                if (n == 0)
+                        break;
+                if (n < k)
                         continue;
-                }
-                kc_kmer_append(kmer, a->k, code);
-                if (++run < (uint32_t)a->k)
-                        continue;
-                KC_TRY(extend_stretch(l, sequence, i + 1 - (uint32_t)a->k, err));
-                uint64_t *kept = l->kmers + l->n++ * a->nwords;
-                memcpy(kept, kmer, nbytes);
-                if (!a->stranded)
-                        kc_kmer_canonical(kept, a->k);
+                struct kc_roller roller = kc_roller(a->k, a->stranded);
+                kc_roll_begin(&roller, l->codes + begin);
+                kc_roll(&roller, n - k + 1, l->kmers + l->n * a->nwords);
+                l->n += n - k + 1;
+                KC_TRY(add_stretch(l, sequence, begin, n - k + 1, err));
         }
         sequence->ncounts = l->n - before;
 out:
@@ -266,6 +272,7 @@ static void close_thread(struct thread_lookups *l)
         }
         free_looked_up(l->taken);
         kc_lookup_close(l->lookup);
+        free(l->codes);
         free(l->kmers);
         free(l->order);
         free(l->stretches);

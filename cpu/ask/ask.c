@@ -2,8 +2,8 @@
 
 #include "base/parallel.h"
 #include "cpu/ask/join.h"
-#include "cpu/ask/letters.h"
 #include "cpu/ask/shape.h"
+#include "kmer/letters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct thread {
         size_t codes_cap;
         uint32_t *counts; /* [counts_cap] */
         size_t counts_cap;
-        uint64_t *tile_kmers;      /* [TILE * nwords] */
+        uint64_t *tile_kmers;      /* [(TILE + KC_LETTERS_SPARE) * nwords] */
         uint16_t tile_parts[TILE]; /* of these k-mers */
 };
 
@@ -80,12 +80,11 @@ static enum kc_status add_kmers(struct asker *a, struct thread *t, const uint8_t
                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_ask_roller roller = kc_ask_roller(a->table.k, a->table.stranded);
-        kc_ask_roll_begin(&roller, codes);
-        codes += a->table.k - 1;
-        for (size_t m; n > 0; n -= m, codes += m) {
+        struct kc_roller roller = kc_roller(a->table.k, a->table.stranded);
+        kc_roll_begin(&roller, codes);
+        for (size_t m; n > 0; n -= m) {
                 m = n < TILE ? n : TILE;
-                kc_ask_roll(&roller, codes, m, t->tile_kmers);
+                kc_roll(&roller, m, t->tile_kmers);
                 KC_TRY(kc_ask_lists_append(&t->lists, t->tile_kmers, m, t->tile_parts, err));
                 KC_TRY(kc_ask_stream_put(&t->parts, &a->pool, &t->holder, t->tile_parts,
                                          m * sizeof *t->tile_parts, err));
@@ -105,10 +104,10 @@ static enum kc_status add_sequence(struct asker *a, struct thread *t,
         KC_TRY(add_item(t, nbases, 0, err));
         if (nbases < k)
                 goto out;
-        KC_TRY(reserve((void **)&t->codes, &t->codes_cap, nbases + KC_ASK_ENCODE_STEP, 1, err));
-        const bool is_whole = kc_ask_encode(sequence->bases, nbases, t->codes);
+        KC_TRY(reserve((void **)&t->codes, &t->codes_cap, nbases + KC_LETTERS_SPARE, 1, err));
+        const bool is_whole = kc_letters_encode(sequence->bases, nbases, t->codes);
         for (size_t begin = 0, n; begin < nbases; begin += n) {
-                n = is_whole ? nbases : kc_ask_stretch(t->codes, nbases, &begin);
+                n = is_whole ? nbases : kc_letters_stretch(t->codes, nbases, &begin);
                 if (n < k)
                         continue;
                 const uint32_t nvalid = (uint32_t)n - k + 1;
@@ -291,7 +290,8 @@ static enum kc_status add_thread(struct asker *a, int i, struct kc_error *err)
         a->joiners[i] = kc_ask_joiner(&a->join);
         a->lists[i] = &t->lists;
         KC_TRY(kc_ask_lists_init(&t->lists, &a->plan, &a->pool, &t->holder, err));
-        t->tile_kmers = malloc(TILE * (size_t)a->plan.nwords * sizeof *t->tile_kmers);
+        t->tile_kmers =
+                malloc((TILE + KC_LETTERS_SPARE) * (size_t)a->plan.nwords * sizeof *t->tile_kmers);
         if (t->tile_kmers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for k-mers");
 out:
