@@ -1,5 +1,6 @@
 """
-Attribute the instructions that callgrind counted to the stages of a count; see instructions.sh.
+Attribute the instructions that callgrind counted to the stages of counting and of asking; see
+instructions.sh.
 
     instructions.py BUILD PROFILES [--record]
 
@@ -20,20 +21,28 @@ SKIPPED = 77
 GROWTH = 1.03           # a stage fails if it grows by more than this factor...
 LEAST_GROWTH = 0.1      # ...and by more instructions per base than this: some stages hardly run
 OTHER = "other"         # all else in the program, and functions whose name is in several stages
-NAMES = ["finding", "reading", "super-k-mers", "counting", "ordering", "writing", OTHER]
+NAMES = ["finding", "reading", "super-k-mers", "counting", "ordering", "writing", "adding",
+         "answering", "taking", OTHER]
 ORDER = re.findall(r"^\S.*\bW\((\w+)\)\(", (ROOT / "cpu/order.inc.h").read_text(), re.M)
 # The first pattern that matches "SOURCE:FUNCTION" decides. "finding" is the search for deflate
-# blocks from which a thread can start to inflate.
+# blocks from which a thread can start to inflate. An asker (kmer/ask.h) adds, answers and takes.
 STAGES = [("finding", r"io/inflate/deflate_find\.c"),
           ("reading", r"io/(input|inflate|parse)/"),
+          ("taking", r"kmer/ask\.c|cpu/ask/(lists\.c:.*_(replay|rewind|clear)|"
+                     r"pool\.c:kc_ask_(stream_get|release))"),
+          ("answering", r"cpu/ask/(join|index|directory|buckets|plan)\.c|"
+                        r"kmer/block_codec\.c:.*(decode|read_head)|"
+                        r"io/store/(ask|cursor|page|split|walk)\.c"),
+          ("adding", r"kmer/letters\.c|cpu/ask/"),
           ("super-k-mers", r"cpu/(superkmer|engine_partition|lists|arena)\.c"),
           ("ordering", rf"cpu/(engine_order\.c|width\.c:({'|'.join(ORDER)})_\d)"),
           ("counting", r"cpu/"),
           ("writing", r"io/store/|kmer/block_codec\.c")]
 # The number of bases in the input of each profile.
-BASES = {"reads-31": 1_500_000, "reads-55": 1_500_000, "genome-31": 299_950, "inflating": 1_500_000}
+BASES = {"reads-31": 1_500_000, "reads-55": 1_500_000, "genome-31": 299_950, "inflating": 1_500_000,
+         "asking-31": 1_500_000}
 HEAD = """\
-# Instructions per base in each stage of a count on the CPU, with one thread and AVX2.
+# Instructions per base in each stage of counting and asking on the CPU, with one thread and AVX2.
 # bench/instructions.sh BUILD --record writes this file; CONTRIBUTING.md says when.
 """
 
@@ -108,7 +117,8 @@ def measure(build, profiles):
     for name, nbases in BASES.items():
         found[name] = {stage: {} for stage in NAMES}
         for function, cost in own_costs(profiles / name, build).items():
-            if function in stages:      # else it is of a static library, such as CUDA's
+            # Other functions are of a static library, such as CUDA's; main may be that of a bench.
+            if function in stages and function != "main":
                 found[name][stages[function]][function] = cost / nbases
     return found
 

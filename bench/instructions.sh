@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Count the instructions that a base costs in each stage of a count on the CPU, and compare them
-# with the last figures in bench/results/instructions-ARCHITECTURE.txt: fails if a stage has grown
-# by over 3 %. Exits with 77 where it cannot compare, and says why.
+# Count the instructions that a base costs in each stage of counting and of asking on the CPU, and
+# compare them with the last figures in bench/results/instructions-ARCHITECTURE.txt: fails if a
+# stage has grown by over 3 %. Exits with 77 where it cannot compare, and says why.
 #
 #       bench/instructions.sh [BUILD [--record]]        --record: write the file anew
 #
@@ -37,7 +37,10 @@ count() {
 
 gzip -dc data/phage.fq.gz > "$work/phage.fq"
 gzip -dc data/worm.fa.gz > "$work/worm.fa"
+# The reads are asked against their own counts.
 count reads-31 "$build/kcount" count "$work/phage.fq" -k 31
+sed -n 2~4p "$work/phage.fq" > "$work/phage.txt"
+profile asking-31 "$build/bench/bench_ask" "$work/out.kc" "$work/phage.txt" 1 1024
 count reads-55 "$build/kcount" count "$work/phage.fq" -k 55
 count genome-31 "$build/kcount" count "$work/worm.fa" -k 31
 profile inflating "$build/bench/bench_inflate" data/phage.fq.gz 1

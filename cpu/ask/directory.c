@@ -49,7 +49,7 @@ static inline void find_slots(const struct kc_ask_directory *directory, const ui
 /* Fill the directory, from the last k-mer to the first, so that each slot keeps its first one.
  * Returns how many k-mers lie beyond the first STEP of their slot. */
 KC_SIMD_CLONES
-static size_t fill(struct kc_ask_directory *directory, size_t nslots, size_t n)
+static size_t fill_slots(struct kc_ask_directory *directory, size_t nslots, size_t n)
 {
         uint32_t slots[TILE + STEP], *begins = directory->begins;
         size_t nbeyond = 0;
@@ -87,7 +87,7 @@ enum kc_status kc_ask_directory_make(struct kc_ask_directory *directory, uint64_
                 kmers[i] = UINT64_MAX; /* below no k-mer */
                 counts[i] = 0;
         }
-        *suits = fill(directory, nslots, n) <= n / MOST_BEYOND;
+        *suits = fill_slots(directory, nslots, n) <= n / MOST_BEYOND;
         return KC_OK;
 }
 
