@@ -188,5 +188,60 @@ def test_filter():
         expect(len(s.read("y").splitlines()), len(phage), "alignments from a pipe")
 
 
-main([test_filter, test_recipes, test_several_k, test_workflows, test_multiqc, test_imports,
-      test_profile, test_comparison])
+def rows_of(heading, page):
+    """For each row of a section's table, the commands and options in its last column."""
+    lines = [line for line in section(heading, page).split("\n") if line.startswith("| ")]
+    return [re.findall(r"`([^`]+)`", line.split(" | ")[-1]) for line in lines[1:]]
+
+
+def mates(reads):
+    """The reads, all with one name."""
+    return ["@r\n" + read.partition("\n")[2] for read in reads]
+
+
+def expect_reads(s, name, wanted):
+    same_text(s.read(name), "".join(wanted), name)
+
+
+def test_coming_from():
+    """What other programs do, with kcount: the commands of the table, one after the other."""
+    s = Session()
+    worm, phage = fastq_of_worm()
+    n = len(phage)
+    mixed = [read for pair in zip(worm, phage) for read in pair]
+    sequences = [f">s\n{read.splitlines()[1]}\n" for read in phage]
+    first, second = mates(phage + worm[:n]), mates(2 * worm[:n])
+    for name, text in (("r.fq", mixed), ("r_1.fq", first), ("r_2.fq", second),
+                       ("s.fa", sequences[:2]), ("phix.fa", sequences), ("host.fa", sequences)):
+        s.write(name, "".join(text))
+    rows = rows_of("## From BBDuk, meryl-lookup or deacon",
+                   (SOURCE / "docs/from-kmc-and-jellyfish.md").read_text())
+    alone, counts, (pairs, both), (has, drop), existence, positions, host = rows
+    for call in alone:
+        shell(s, call)
+    expect_reads(s, "o.fq", worm[:n])
+    expect_reads(s, "m.fq", phage)
+    for option in counts:
+        shell(s, f"{alone[1]} {option} --force")
+        expect_reads(s, "m.fq", phage)
+    shell(s, pairs)
+    expect_reads(s, "o_1.fq", first[n:])
+    expect_reads(s, "o_2.fq", second[n:])
+    shell(s, f"{pairs} {both} --force")
+    expect_reads(s, "o_1.fq", first)
+    shell(s, "cp phix.kc db.kc")
+    shell(s, has)
+    expect_reads(s, "i.fq", phage)
+    shell(s, f"{has} {drop} --force")
+    expect_reads(s, "i.fq", worm[:n])
+    for call in existence + positions:
+        shell(s, call)
+    expect(len(s.read("s.tsv").splitlines()), 3, "lines of s.tsv")
+    expect(s.read("s.wig").startswith(("track", "fixedStep", "variableStep")), True, "s.wig")
+    for call in host:
+        shell(s, call)
+    expect_reads(s, "c_1.fq", first[n:])
+
+
+main([test_filter, test_coming_from, test_recipes, test_several_k, test_workflows, test_multiqc,
+      test_imports, test_profile, test_comparison])
