@@ -543,10 +543,27 @@ static enum kc_status W(put_counts)(struct W(counter) *c, struct kc_error *err)
         return status;
 }
 
+/* Drop the k-mers that are not in the set. */
+static void W(keep_only)(struct W(counter) *c, struct kc_run_dropped *dropped)
+{
+        const size_t nslots = (size_t)1 << c->table_bits;
+        for (size_t i = 0; i < nslots; i++) {
+                const uint32_t count = c->counts[i];
+                if (count == 0 || kc_kmer_set_has(c->setup.only, c->keys[i].word))
+                        continue;
+                dropped->ndistinct++;
+                dropped->nkmers += count;
+                dropped->nunique += count == 1;
+                c->counts[i] = 0;
+        }
+}
+
 /* Take what is wanted out of the table, and empty it. */
 static enum kc_status W(empty_table)(struct W(counter) *c, int worker,
                                      struct kc_run_dropped *dropped, struct kc_error *err)
 {
+        if (c->setup.only != NULL)
+                W(keep_only)(c, dropped);
         if (c->setup.counts != NULL)
                 return W(put_counts)(c, err);
         return W(collect_pairs)(c, worker, dropped, err);

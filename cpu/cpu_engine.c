@@ -99,6 +99,10 @@ static void set_totals(struct counting *c, struct kc_count_totals *totals)
         totals->ndistinct = c->counted.ndistinct;
         totals->nsaturated = c->counted.nsaturated;
         totals->nown = c->nown;
+        if (!kc_engine_wants_pairs(c)) {
+                totals->nother_distinct = c->counted.dropped.ndistinct;
+                totals->nother_kmers = c->counted.dropped.nkmers;
+        }
         kc_engine_release_lists(c, &c->pairs);
         totals->spilled_nbytes = c->spilled_nbytes;
 }
@@ -187,6 +191,7 @@ static enum kc_status make_countings(struct cpu_engine *e, struct kc_count_task 
                                                     .stranded = e->params->stranded,
                                                     .scratch_nbytes = scratch_nbytes,
                                                     .filter = sink->filter,
+                                                    .only = tasks[i].only,
                                                     .counts = sink->put_counts ? sink : NULL };
         }
         return KC_OK;

@@ -6,6 +6,7 @@
 #define KC_WIDTH_H
 
 #include "cpu/lists.h"
+#include "kmer/kmer_set.h"
 #include "kmer/run.h"
 
 struct kc_counter_totals {
@@ -21,6 +22,7 @@ struct kc_width_setup {
         int prefix_bits;       /* top bits of a k-mer that choose its list of pairs */
         size_t scratch_nbytes; /* memory that one thread may use */
         struct kc_run_filter filter;
+        const struct kc_kmer_set *only;   /* a counter drops all other k-mers; NULL: none */
         const struct kc_run_sink *counts; /* takes the counts of each bin; NULL: pairs are wanted */
         struct kc_lists *pairs;           /* not used if only counts are wanted */
         /* For a sorter. NULL: the pairs are final. Otherwise a k-mer may be in several pairs, and

@@ -35,8 +35,8 @@ enum kc_status kc_histogram_add(struct kc_histogram *histogram, const struct kc_
 
 /*
  * The rows by ascending count, none of them empty. Call it after the engine has returned.
- * KC_ECORRUPT if they do not add up to the engine's totals: number of k-mers = ndistinct, and sum
- * of counts + nsaturated = nkmers. KC_ENOMEM.
+ * KC_ECORRUPT if they do not add up to the engine's totals: number of k-mers + nother_distinct =
+ * ndistinct, and sum of counts + nother_kmers + nsaturated = nkmers. KC_ENOMEM.
  *   totals  NULL: they are not checked
  *   rows  out, [*nrows], freed by the caller
  */

@@ -46,18 +46,23 @@ struct kc_count_totals {
         uint64_t nkmers;     /* k-mers counted */
         uint64_t ndistinct;  /* pairs, including those that the sink's filter drops */
         uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
+        uint64_t nother_distinct, nother_kmers; /* of these, what a sink of counts alone does not
+                                                   get, because of kc_count_task.only */
         uint64_t spilled_nbytes;
         uint64_t nown; /* pairs of ndistinct that this rank counted; all, if there are no others */
         double stage_seconds[KC_NSTAGES]; /* wall */
 };
 
 struct kc_run_sink;
+struct kc_kmer_set;
 
 /* One of several k that are counted in one run. */
 struct kc_count_task {
         int k;
         const struct kc_run_sink *sink;
-        struct kc_count_totals totals; /* out; all have the same time for KC_STAGE_PARTITION */
+        const struct kc_kmer_set *only; /* the host's engine drops all other k-mers, whatever their
+                                           counts are; NULL: it drops none */
+        struct kc_count_totals totals;  /* out; all have the same time for KC_STAGE_PARTITION */
 };
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 #include "app/cli/shell.h"
 #include "app/cli/signals.h"
 #include "app/count/count_internal.h"
+#include "app/count/only.h"
 #include "app/store/stores.h"
 #include "base/temp_file.h"
 #include "io/input/input.h"
@@ -162,10 +163,12 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         if (s->reader_only)
                 return KC_OK;
         KC_TRY(count_check_operands(count, err));
+        KC_TRY(only_check(count, err));
         KC_TRY(count_choose_device(count, err));
         KC_TRY(count_check_exist(count->writing.call, count->adds, err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
+        KC_TRY(only_read_sets(count, err));
         KC_TRY(open_all(count, err));
 out:
         return status;
@@ -221,6 +224,7 @@ static void close_count(struct count *count)
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);
                 exporting_free(&count->outputs[i].exports);
+                kc_kmer_set_free(&count->outputs[i].only);
         }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);

@@ -21,7 +21,8 @@ struct count_settings {
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality, nskip,
                 gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
-        const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags;
+        const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags,
+                *only;
         int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
         int reader; /* enum count_reader */
         bool stranded, canonical, hpc, force, reader_only, gather;
@@ -116,6 +117,13 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "given as a number or as names such as DUP,QCFAIL. Like 'samtools view " \
                        "-F'. The host then reads the input, whatever --reader says.", \
                        .argument = "FLAGS", .group = OPTION_COMMON), \
+                OPTION(TEXT, "only", COUNT_FIELD(only), \
+                       "Count only the k-mers that FILE has, in canonical form unless --stranded " \
+                       "is given. FILE is of any kind that count takes; its k-mers may take a " \
+                       "quarter of the memory. The .kc file records it, and can be combined only " \
+                       "with files that were counted with the same k-mers. The CPU counts, " \
+                       "whatever --device says.", \
+                       .argument = "FILE", .is_input = true, .group = OPTION_COMMON), \
                 OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
                        "Skip files of 0 bytes, with a warning for each. Default: they are " \
                        "errors, because a download or a program may have failed.", \

@@ -10,6 +10,7 @@
 #include "app/store/exporting.h"
 #include "io/formats/format.h"
 #include "io/reader.h"
+#include "kmer/kmer_set.h"
 
 /* What is counted with one k. */
 struct count_output {
@@ -20,7 +21,9 @@ struct count_output {
         struct kc_store_writer *writer;
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
-        uint64_t nguest; /* bytes that this guest has written */
+        struct kc_kmer_set only; /* with --only: what is counted */
+        uint64_t only_checksum;  /* of this set; 0: there is none */
+        uint64_t nguest;         /* bytes that this guest has written */
         /* valid once it has been counted */
         struct kc_gpu_report gpu;
         struct kc_count_totals totals;
@@ -58,9 +61,9 @@ struct count {
         const char *const *inputs;
         size_t ninputs;
         char *tmp_dir;
-        uint64_t memory_nbytes;
-        struct memory_plan plan; /* how memory_nbytes is divided */
-        bool rereadable;         /* all inputs, from their beginning */
+        uint64_t memory_nbytes, only_nbytes; /* the second: the part of it that the sets take */
+        struct memory_plan plan;             /* how memory_nbytes is divided */
+        bool rereadable;                     /* all inputs, from their beginning */
         bool tried_device;
         struct kc_reader *reader;
         uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
@@ -93,6 +96,10 @@ void count_warn_of_same_inputs(const struct count *count);
 /* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
  * kc_reader_open. */
 enum kc_status count_open_reader(struct count *count, struct kc_error *err);
+
+/* How to read the file that --only names, with a plan for that alone. */
+struct kc_reader_options count_reading_of_only(const struct count *count,
+                                               const struct memory_plan *plan);
 
 /* Let the open reader begin again after another count_plan_memory, if the inputs are rereadable.
  * Fails like kc_reader_reopen. */

@@ -1,5 +1,6 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/message.h"
 #include "app/count/joint_devices.h"
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"
@@ -20,8 +21,8 @@ void count_plan_memory(struct count *count)
         const struct count_settings *s = count->settings;
         struct writing *w = &count->writing;
         const uint64_t messages = ranks_nbytes(count->ranks, w->nthreads);
-        const uint64_t rest = count->memory_nbytes > 2 * messages ? count->memory_nbytes - messages
-                                                                  : count->memory_nbytes / 2;
+        const uint64_t nbytes = count->memory_nbytes - count->only_nbytes;
+        const uint64_t rest = nbytes > 2 * messages ? nbytes - messages : nbytes / 2;
         count->plan = memory_plan_count(rest, w->nthreads, w->device.cuda);
         if (s->engine_memory_nbytes)
                 count->plan.engine_nbytes = s->engine_memory_nbytes;
@@ -49,6 +50,12 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
         if (count->ranks != NULL && s->table == 0)
                 wanted = device_if_named(wanted);
         KC_TRY(device_choose(device, wanted, s->table, largest_k(count), DEVICE_COUNTS, err));
+        if (s->only != NULL && device->cuda) {
+                if (!device->may_fall_back)
+                        message_print("kcount: the CUDA engine does not support --only: counting "
+                                      "on the CPU\n");
+                device->cuda = false;
+        }
         if (count->ranks == NULL || !device->cuda)
                 return KC_OK;
         if (s->reader == COUNT_READER_DEVICE)
@@ -113,7 +120,10 @@ static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
 {
         for (int i = 0; i < count->noutputs; i++)
                 tasks[i] = (struct kc_count_task){ .k = count->outputs[i].k,
-                                                   .sink = &count->outputs[i].sink };
+                                                   .sink = &count->outputs[i].sink,
+                                                   .only = count->settings->only != NULL
+                                                                   ? &count->outputs[i].only
+                                                                   : NULL };
 }
 
 static void end_tasks(struct count *count, const struct kc_count_task *tasks)

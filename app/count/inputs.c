@@ -121,6 +121,19 @@ static struct kc_reader_options reading_of(const struct count *count)
         return reading;
 }
 
+struct kc_reader_options count_reading_of_only(const struct count *count,
+                                               const struct memory_plan *plan)
+{
+        struct kc_reader_options reading = reading_of(count);
+        reading.min_quality = 0;
+        reading.selection = (struct kc_selection){ .hpc = count->selection.hpc };
+        reading.nworkers = plan->nthreads;
+        reading.memory_nbytes = plan->reader_nbytes;
+        reading.bound = plan->reader_bound;
+        reading.rank = reading.nranks = 0; /* each rank needs all of it */
+        return reading;
+}
+
 enum kc_status count_open_reader(struct count *count, struct kc_error *err)
 {
         const struct kc_reader_options reading = reading_of(count);

@@ -92,6 +92,7 @@ static void put_settings(struct json *json, const struct count *c, const struct 
         json_number(json, "min_quality", c->settings->min_quality);
         json_number(json, "skip", c->selection.nskip);
         json_bool(json, "hpc", c->selection.hpc);
+        json_bool(json, "only", c->settings->only != NULL);
         json_number(json, "require_flags", c->selection.required);
         json_number(json, "exclude_flags", c->selection.excluded);
         json_number(json, "memory_bound_bytes", c->memory_nbytes);

@@ -32,7 +32,7 @@ static bool is_filtered(const struct count *c)
 {
         const struct kc_store_info *stored = &c->outputs[0].written.info;
         return c->outputs[0].path != NULL && !c->adds &&
-               (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX);
+               (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX || stored->only != 0);
 }
 
 static void put_counted(struct text_out *out, const struct count *c)
@@ -40,14 +40,15 @@ static void put_counted(struct text_out *out, const struct count *c)
         const struct count_output *o = &c->outputs[0];
         const struct kc_store_info *stored = &o->written.info;
         const uint64_t ndistinct = o->totals.ndistinct;
-        char range[RANGE_NBYTES], label[RANGE_NBYTES + 16];
+        char range[RANGE_NBYTES], label[RANGE_NBYTES + 32];
         snprintf(label, sizeof label, "%d-mers", o->k);
         writing_put_number(out, label, o->totals.nkmers);
         writing_put_number(out, "  distinct", ndistinct);
         writing_put_share(out, "  seen once", o->written.nunique, ndistinct);
         if (is_filtered(c)) {
                 format_range(stored->min_count, stored->max_count_kept, range);
-                snprintf(label, sizeof label, "  kept (%s)", range);
+                snprintf(label, sizeof label, "  kept (%s%s)", range,
+                         stored->only != 0 ? ", --only" : "");
                 writing_put_share(out, label, stored->ndistinct, ndistinct);
         }
         if (o->totals.nsaturated > 0)

@@ -90,6 +90,10 @@ bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
 
 void stores_warn_absent(const struct kc_store_info *info, const char *path)
 {
+        if (info->only != 0)
+                message_print("kcount: warning: %s holds only the k-mers given with --only; all "
+                              "others count as absent\n",
+                              path);
         if (is_filtered(info))
                 message_print("kcount: warning: %s lacks k-mers that --min or --max dropped; they "
                               "count as absent\n",

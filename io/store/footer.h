@@ -10,7 +10,7 @@
 
 /* ---- writing ---- */
 
-void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags);
+void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags, uint64_t only);
 
 /* The version of the format that a file with these flags has. */
 uint32_t kc_header_version(uint32_t flags);

@@ -30,7 +30,8 @@ enum {
         /* flags: */
         KC_STORE_STRANDED = 1 << 0, /* k-mers as they occur; otherwise canonical */
         KC_STORE_HPC = 1 << 1,      /* of reads in which each run of equal bases is one base */
-        KC_STORE_NEW_FLAGS = KC_STORE_HPC,
+        KC_STORE_ONLY = 1 << 2,     /* only the k-mers of a set were counted */
+        KC_STORE_NEW_FLAGS = KC_STORE_HPC | KC_STORE_ONLY,
         KC_STORE_FLAGS = KC_STORE_STRANDED | KC_STORE_NEW_FLAGS,
         KC_PAGE_NBLOCKS = 256, /* index entries in a page; all but a run's last are full */
         KC_STORE_MAX_RUNS = 256,
@@ -55,8 +56,10 @@ struct kc_store_header {
         uint32_t version;
         uint32_t k;
         uint32_t flags;
-        uint32_t reserved[9]; /* 0 */
-        uint64_t checksum;    /* of the 56 bytes above */
+        uint32_t reserved;
+        uint64_t only; /* with KC_STORE_ONLY: checksum of the set, never 0; otherwise 0 */
+        uint32_t reserved_too[6]; /* 0 */
+        uint64_t checksum;        /* of the 56 bytes above */
         struct kc_footer_ref footer[2];
 };
 _Static_assert(sizeof(struct kc_store_header) == 128, "header");

@@ -180,8 +180,10 @@ enum kc_status kc_histogram_rows(struct kc_histogram *h, const struct kc_count_t
         KC_TRY(kc_tally_rows(total, &found, &n, err));
         kc_rows_totals(found, n, &ndistinct, &sum);
         if (totals != NULL) {
-                KC_TRY(kc_check_ndistinct(name, totals->ndistinct, ndistinct, err));
-                KC_TRY(kc_check_sum(name, sum, 0, totals->nsaturated, totals->nkmers, err));
+                KC_TRY(kc_check_ndistinct(name, totals->ndistinct - totals->nother_distinct,
+                                          ndistinct, err));
+                KC_TRY(kc_check_sum(name, sum, totals->nother_kmers, totals->nsaturated,
+                                    totals->nkmers, err));
         }
         *rows = found;
         *nrows = n;

@@ -171,7 +171,8 @@ def read_store(data):
     version, k, flags = struct.unpack_from("<III", data, 8)
     footer, nbytes = footer_in_force(data)
     magic = bytes.fromhex("894b430d0a1a0a00")
-    known = flags <= 3 and version == (2 if flags > 1 else 1)
+    only, = struct.unpack_from("<Q", data, 24)
+    known = flags <= 7 and version == (2 if flags > 1 else 1) and (only != 0) == (flags > 3)
     if data[:8] != magic or not known or footer + nbytes != len(data):
         raise ValueError("not a .kc file")
     key_words = divide_up(2 * k, 64)

@@ -15,7 +15,8 @@ from lib.tools import Failure, main
 GOLDEN = SOURCE / "tests/golden"
 NEWEST = "footer3"
 INPUTS = {"tombstones-k129": ["middle.fa", "middle_b.fa"], "one-k255": ["long.fa"],
-          "blocks-k6": ["dense.fa"], "one-k21": ["a.fa"], "hpc-k13": ["a.fa"]}
+          "blocks-k6": ["dense.fa"], "one-k21": ["a.fa"], "hpc-k13": ["a.fa"],
+          "only-k17": ["a.fa"]}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 EXTRA = "ACGTTGCATTAGGCCATAC" * 20 + "A" * 20
 
@@ -23,8 +24,8 @@ EXTRA = "ACGTTGCATTAGGCCATAC" * 20 + "A" * 20
 def stores():
     """Path, k, whether stranded, and the dump of each file."""
     found = sorted(GOLDEN.glob("*.kc"))
-    if len(found) != 18:
-        raise Failure(f"{len(found)} golden files, not 18")
+    if len(found) != 19:
+        raise Failure(f"{len(found)} golden files, not 19")
     for path in found:
         _, _, name = path.stem.partition("-")
         k = int(name.rpartition("-k")[2])
@@ -80,9 +81,11 @@ def test_read():
         check_file(s, path.name, k, stranded, pairs(dump))
         report = json.loads(quietly(s, "info", path.name, "--json"))
         nruns = 3 if "tombstones" in path.name else 2 if "two" in path.name else 1
+        version = 2 if report["hpc"] or report["only"] else 1
         expect((report["k"], report["stranded"], report["runs"], report["version"]),
-               (k, stranded, nruns, 2 if report["hpc"] else 1), f"info {path.name}")
-        expect(report["hpc"], "-hpc-" in path.name, f"info {path.name}")
+               (k, stranded, nruns, version), f"info {path.name}")
+        expect((report["hpc"], report["only"]), ("-hpc-" in path.name, "-only-" in path.name),
+               f"info {path.name}")
         expect((report["min_count_is_mixed"], report["max_count_is_mixed"]),
                ("mixed" in path.name,) * 2, f"bounds of {path.name}")
         names = INPUTS.get(path.stem.partition("-")[2], ["a.fa", "b.fa"])
@@ -98,14 +101,18 @@ def test_grow():
         shutil.copy(path, s.path)
         model = collections.Counter(pairs(dump))
         extra = compress(EXTRA) if "-hpc-" in path.name else EXTRA
-        model.update(count(extra, k, stranded))
-        s.kcount("add", path.name, "extra.fa", "--quiet")
+        only = ["--only", GOLDEN / "inputs/b.fa"] if "-only-" in path.name else []
+        added = count(extra, k, stranded)
+        if only:  # the set has one of these
+            added = {"A" * k: added["A" * k]}
+        model.update(added)
+        s.kcount("add", path.name, "extra.fa", "--quiet", *only)
         expect("lacks k-mers that --min" in s.said,
                "filtered" in path.name or "mixed" in path.name, s.said)
         check_file(s, path.name, k, stranded, model)
         quietly(s, "remove", path.name, "-f", "extra.fa", "--quiet")
         for kmer in count(extra, k, stranded):
-            model.pop(kmer)
+            model.pop(kmer, None)
         check_file(s, path.name, k, stranded, model)
         quietly(s, "merge", path.name, "-o", "merged.kc", "--force", "--quiet")
         quietly(s, "compact", path.name, "--quiet")

@@ -15,6 +15,7 @@ add "$to-mixed-k21.kc" b.fa 2>/dev/null # it warns of what --min dropped
 count dense.fa -k 6 --stranded -o "$to-blocks-k6.kc"
 count long.fa -k 255 -o "$to-one-k255.kc"
 count a.fa -k 13 --hpc -o "$to-hpc-k13.kc"
+count a.fa -k 17 --only b.fa -o "$to-only-k17.kc"
 
 count a.fa -k 21 -o "$to-two-k21.kc"
 add "$to-two-k21.kc" b.fa
