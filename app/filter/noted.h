@@ -18,6 +18,9 @@ struct noted {
 };
 
 void noted_text(struct noted *noted, const char *text, size_t nbytes);
-void noted_number(struct noted *noted, uint64_t number);
+
+/* A line with a name and n numbers, and tabs between them. */
+void noted_row(struct noted *noted, const char *name, size_t nbytes, const uint64_t *numbers,
+               size_t n);
 
 #endif

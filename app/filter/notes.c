@@ -19,13 +19,7 @@ void notes_row(struct notes *notes, const char *name, size_t nbytes, const struc
 {
         const uint64_t numbers[] = { s->nvalid, s->nfound, s->nvalid > 0 ? s->min : 0, s->max,
                                      s->sum };
-        struct noted *table = &notes->table;
-        noted_text(table, name, nbytes);
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-                noted_text(table, "\t", 1);
-                noted_number(table, numbers[i]);
-        }
-        noted_text(table, "\n", 1);
+        noted_row(&notes->table, name, nbytes, numbers, sizeof numbers / sizeof *numbers);
 }
 
 enum kc_status notes_put(struct notes *notes, struct outputs *outputs, int worker,
