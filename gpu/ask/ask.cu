@@ -14,7 +14,6 @@
 
 #include "gpu/ask/flight.cuh"
 #include "gpu/ask/load.cuh"
-#include "gpu/ask/pack.h"
 #include "gpu/ask/turns.cuh"
 
 #include <cstdlib>
@@ -216,64 +215,66 @@ out:
 
 /* ---- adding ---- */
 
-/* Pack the first of n windows of the last sequence. Returns how many; 0: the batch is full. */
+/* Fill in windows of a piece of the last sequence. Returns how many; 0: the batch is full. */
 template <class Key>
-static uint32_t pack_some(const struct engine<Key> *e, struct asking_thread<Key> *t,
-                          struct block *block, const char *letters, uint32_t n)
+static uint32_t fill_some(const struct engine<Key> *e, struct asking_thread<Key> *t,
+                          struct block *block, const struct kc_ask_walk *piece, uint32_t from)
 {
         struct kc_ask_flight<Key> *flight = packed_flight(t);
         struct asked_sequence *sequence = &block->sequences.items[block->sequences.n - 1];
         struct goal *goals = t->goals[t->nstarted % NFLIGHTS];
         const uint32_t nparts = flight->sizes.nparts;
         const bool continues = nparts > 0 && goals[nparts - 1].sequence == sequence;
-        const uint32_t npacked = kc_ask_fill(&flight->host, &flight->sizes, &e->rules.caps,
-                                             e->rules.k, continues, letters, n);
+        const uint32_t nfilled = kc_ask_fill(&flight->host, &flight->sizes, &e->rules.caps,
+                                             e->rules.k, continues, piece, from);
         if (flight->sizes.nparts > nparts) {
                 uint32_t *counts = block->counts.items;
                 goals[nparts] = { sequence, counts != NULL ? counts + block->counts.n : NULL };
         }
-        if (npacked > 0)
+        if (nfilled > 0)
                 block->nflights = t->nstarted + 1;
-        block->counts.n += npacked;
-        return npacked;
+        block->counts.n += nfilled;
+        return nfilled;
 }
 
-/* Add n windows that follow each other. */
 template <class Key>
-static enum kc_status add_stretch(const struct engine<Key> *e, struct asking_thread<Key> *t,
-                                  struct block *block, const char *letters, uint32_t n,
-                                  struct kc_error *err)
+static enum kc_status add_piece(const struct engine<Key> *e, struct asking_thread<Key> *t,
+                                struct block *block, const struct kc_ask_walk *piece,
+                                struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        while (n > 0) {
+        for (uint32_t from = 0; from < piece->n;) {
                 if (t->nstarted - t->nlanded == NFLIGHTS)
                         KC_TRY(land(t, err));
-                const uint32_t npacked = pack_some(e, t, block, letters, n);
-                if (npacked == 0)
+                const uint32_t nfilled = fill_some(e, t, block, piece, from);
+                if (nfilled == 0)
                         KC_TRY(start(e, t, err));
-                letters += npacked;
-                n -= npacked;
+                from += nfilled;
         }
 out:
         return status;
 }
 
-/* Note a stretch of the last sequence. */
-static enum kc_status note_stretch(struct block *block, uint32_t begin, uint32_t n,
-                                   bool wants_counts, struct kc_error *err)
+/* Note the windows of a piece of the last sequence. */
+static enum kc_status note_piece(struct block *block, const struct kc_ask_walk *piece,
+                                 bool wants_counts, struct kc_error *err)
 {
         struct asked_sequence *sequence = &block->sequences.items[block->sequences.n - 1];
-        sequence->summary.nvalid += n;
-        if (begin == 0)
-                sequence->nbegin = n;
+        struct growing<struct kc_ask_stretch> *stretches = &block->stretches;
+        sequence->summary.nvalid += piece->n;
+        if (piece->begin == sequence->nbegin)
+                sequence->nbegin += piece->n;
         if (!wants_counts)
                 return KC_OK;
-        const enum kc_status status = reserve(&block->stretches, 1, err);
-        if (status == KC_OK) {
-                block->stretches.items[block->stretches.n++] = { begin, n };
+        if (!piece->continues) {
+                const enum kc_status status = reserve(stretches, 1, err);
+                if (status != KC_OK)
+                        return status;
+                stretches->items[stretches->n++] = { piece->begin, 0 };
                 sequence->nstretches++;
         }
-        return status;
+        stretches->items[stretches->n - 1].n += piece->n;
+        return KC_OK;
 }
 
 static uint32_t nwindows_of(const struct kc_ask_sequence *sequence, uint32_t k)
@@ -298,18 +299,12 @@ static enum kc_status add_sequence(const struct engine<Key> *e, struct asking_th
                                    struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const uint32_t k = (uint32_t)e->rules.k, nbases = from->nbases;
-        begin_sequence(block, nwindows_of(from, k));
-        for (uint32_t at = 0; nbases - at >= k;) {
-                const char *letters = from->bases + at;
-                const uint32_t n = kc_ask_count_bases(letters, nbases - at);
-                if (n >= k) {
-                        const bool wants_counts = e->rules.setup.wants_counts;
-                        KC_TRY(note_stretch(block, at, n - k + 1, wants_counts, err));
-                        KC_TRY(add_stretch(e, t, block, letters, n - k + 1, err));
-                }
-                at += n;
-                at += kc_ask_count_others(from->bases + at, nbases - at);
+        struct kc_ask_walk walk;
+        begin_sequence(block, nwindows_of(from, (uint32_t)e->rules.k));
+        kc_ask_walk_begin(&walk, from, e->rules.k);
+        while (kc_ask_walk_next(&walk)) {
+                KC_TRY(note_piece(block, &walk, e->rules.setup.wants_counts, err));
+                KC_TRY(add_piece(e, t, block, &walk, err));
         }
 out:
         return status;

@@ -1,7 +1,5 @@
 #include "gpu/ask/filling.cuh"
 
-#include "gpu/ask/pack.h"
-
 enum : uint32_t {
         NBASES_PER_STRETCH = 16, /* a batch has room for a stretch per so many bases... */
         NBASES_PER_PART = 32,    /* ...and for a part per so many */
@@ -78,6 +76,33 @@ void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
 
 /* ---- packing ---- */
 
+void kc_ask_walk_begin(struct kc_ask_walk *walk, const struct kc_ask_sequence *sequence, int k)
+{
+        walk->letters = sequence->bases;
+        walk->nbases = sequence->nbases;
+        walk->k = (uint32_t)k;
+        walk->at = walk->begin = walk->n = 0;
+}
+
+bool kc_ask_walk_next(struct kc_ask_walk *walk)
+{
+        const uint32_t most = KC_ASK_PIECE_NBASES;
+        while (walk->nbases - walk->at >= walk->k) {
+                const char *letters = walk->letters + walk->at;
+                const uint32_t left = walk->nbases - walk->at;
+                const uint32_t n = kc_ask_pack(walk->packed, letters, left < most ? left : most);
+                if (n >= walk->k) {
+                        walk->continues = walk->n > 0 && walk->at == walk->begin + walk->n;
+                        walk->begin = walk->at;
+                        walk->n = n - walk->k + 1;
+                        walk->at += walk->n; /* the next window, if there are more bases */
+                        return true;
+                }
+                walk->at += n + kc_ask_count_others(letters + n, left - n);
+        }
+        return false;
+}
+
 /* How many more windows the last part can have, if they belong to its sequence; otherwise how many
  * a new part can have, or 0 if there is no room for one. *is_new: a new part must begin. */
 static uint32_t part_room(const struct kc_ask_part *parts, uint32_t nparts, uint32_t cap,
@@ -93,8 +118,8 @@ static uint32_t part_room(const struct kc_ask_part *parts, uint32_t nparts, uint
 }
 
 uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
-                     const struct kc_ask_sizes *caps, int k, bool continues, const char *letters,
-                     uint32_t n)
+                     const struct kc_ask_sizes *caps, int k, bool continues,
+                     const struct kc_ask_walk *piece, uint32_t from)
 {
         const uint32_t before = (uint32_t)k - 1, room = caps->nbases - sizes->nbases;
         bool is_new;
@@ -102,14 +127,14 @@ uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
                 part_room(host->parts, sizes->nparts, caps->nparts, continues, &is_new);
         if (room <= before || most == 0 || sizes->nstretches == caps->nstretches)
                 return 0;
-        n = n < most ? n : most;
+        uint32_t n = piece->n - from < most ? piece->n - from : most;
         n = n < room - before ? n : room - before;
         if (is_new)
                 host->parts[sizes->nparts++] = { sizes->nwindows, 0 };
         if (host->parts != NULL)
                 host->parts[sizes->nparts - 1].n += n;
         host->firsts[sizes->nstretches++] = sizes->nwindows;
-        kc_ask_pack(host->words, sizes->nbases, letters, n + before);
+        kc_ask_copy_bases(host->words, sizes->nbases, piece->packed, from, n + before);
         sizes->nbases += n + before;
         sizes->nwindows += n;
         return n;

@@ -6,6 +6,7 @@
 #define KC_GPU_ASK_FILLING_CUH
 
 #include "gpu/ask/batch.cuh"
+#include "gpu/ask/pack.h"
 
 /* What a batch of at most nbases bases has room for. */
 struct kc_ask_sizes kc_ask_caps(uint32_t nbases);
@@ -22,16 +23,32 @@ enum kc_status kc_ask_device_new(struct kc_gpu *gpu, struct kc_ask_arrays *devic
 void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
                         const struct kc_ask_sizes *caps);
 
+/* A sequence on the way into batches, in pieces of its stretches, which are packed. */
+struct kc_ask_walk {
+        const char *letters;
+        uint32_t nbases, k;
+        uint32_t at; /* where the next piece may begin */
+        /* The piece: n windows that follow each other, from a base of the sequence on. */
+        uint32_t begin, n;
+        bool continues; /* the stretch of the piece before it */
+        uint64_t packed[KC_ASK_PIECE_NWORDS];
+};
+
+void kc_ask_walk_begin(struct kc_ask_walk *walk, const struct kc_ask_sequence *sequence, int k);
+
+/* Go on to the next piece. False: there is none. */
+bool kc_ask_walk_next(struct kc_ask_walk *walk);
+
 /*
- * Pack the first of n windows that follow each other, as many as the batch and a part have room
+ * Fill in windows of a piece from its window `from` on, as many as the batch and a part have room
  * for.
  *   host       without parts (NULL), if the caller does not want any
  *   continues  they belong to the same sequence as the last part
  * Returns how many; 0: the batch is full.
  */
 uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
-                     const struct kc_ask_sizes *caps, int k, bool continues, const char *letters,
-                     uint32_t n);
+                     const struct kc_ask_sizes *caps, int k, bool continues,
+                     const struct kc_ask_walk *piece, uint32_t from);
 
 /* Queue the copies of words, firsts and parts. KC_EDEVICE. */
 enum kc_status kc_ask_upload(cudaStream_t stream, const struct kc_ask_arrays *device,

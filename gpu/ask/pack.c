@@ -5,38 +5,18 @@
 
 #include <string.h>
 
-/* The kernels that pack letters write whole words at the beginning of a word, and read UNIT letters
- * at a time. So letters are packed in pieces, and then put where they belong. */
-enum {
-        UNIT = 64,
-        PIECE = 16 * UNIT,
-        PIECE_NWORDS = PIECE / 32 + 3, /* a kernel may write one too many, and one is read */
-};
+enum { UNIT = 64 }; /* kernels read so many letters at a time */
 
-/* Pack the bases before the first other letter, at most n <= PIECE. Returns how many there are. */
-static uint32_t pack_piece(uint64_t words[PIECE_NWORDS], const char *letters, uint32_t n)
+uint32_t kc_ask_pack(uint64_t words[KC_ASK_PIECE_NWORDS], const char *letters, uint32_t n)
 {
         const struct kc_kernels *kernels = kc_kernels_best();
         const uint32_t whole = n / UNIT * UNIT, rest = n - whole;
-        uint8_t last[UNIT];
+        uint8_t last[UNIT] = { 0 };
         const uint32_t npacked = (uint32_t)kernels->pack((const uint8_t *)letters, whole, words);
         if (npacked < whole || rest == 0)
                 return npacked;
         memcpy(last, letters + whole, rest);
-        memset(last + rest, 'N', UNIT - rest);
         return whole + (uint32_t)kernels->pack(last, rest, words + whole / 32);
-}
-
-uint32_t kc_ask_count_bases(const char *letters, uint32_t n)
-{
-        uint64_t words[PIECE_NWORDS];
-        for (uint32_t at = 0; at < n; at += PIECE) {
-                const uint32_t left = n - at < PIECE ? n - at : PIECE;
-                const uint32_t npacked = pack_piece(words, letters + at, left);
-                if (npacked < left)
-                        return at + npacked;
-        }
-        return n;
 }
 
 uint32_t kc_ask_count_others(const char *letters, uint32_t n)
@@ -45,6 +25,14 @@ uint32_t kc_ask_count_others(const char *letters, uint32_t n)
         while (i < n && kc_base_code((unsigned char)letters[i]) < 0)
                 i++;
         return i;
+}
+
+/* Up to 32 bases from this one on; after the last base of the words, there is anything. */
+static uint64_t bases_from(const uint64_t *words, uint32_t base)
+{
+        const uint64_t *word = words + base / 32;
+        const unsigned shift = 2 * (base % 32);
+        return shift == 0 ? word[0] : word[0] >> shift | word[1] << (64 - shift);
 }
 
 /* Where bases go next: into a word that is written once it is full. */
@@ -65,18 +53,16 @@ static void put(struct packing *p, uint64_t bits, unsigned nbits)
         p->nbits = (p->nbits + nbits) % 64;
 }
 
-void kc_ask_pack(uint64_t *words, uint64_t at, const char *letters, uint32_t n)
+void kc_ask_copy_bases(uint64_t *words, uint64_t at, const uint64_t *packed, uint32_t first,
+                       uint32_t n)
 {
         struct packing p = { .word = words + at / 32, .nbits = 2 * (at % 32) };
-        uint64_t piece[PIECE_NWORDS];
         if (p.nbits > 0)
                 p.bits = *p.word;
-        for (uint32_t done = 0; done < n; done += PIECE) {
-                const uint32_t left = n - done < PIECE ? n - done : PIECE;
-                pack_piece(piece, letters + done, left);
-                for (uint32_t i = 0; i < left; i += 32)
-                        put(&p, piece[i / 32], left - i < 32 ? 2 * (left - i) : 64);
-        }
+        for (; n >= 32; n -= 32, first += 32)
+                put(&p, bases_from(packed, first), 64);
+        if (n > 0)
+                put(&p, bases_from(packed, first) & ((UINT64_C(1) << 2 * n) - 1), 2 * n);
         if (p.nbits > 0)
                 *p.word = p.bits;
 }

@@ -1,7 +1,5 @@
 #include "gpu/ask/rounds.cuh"
 
-#include "gpu/ask/pack.h"
-
 #include <cstdlib>
 #include <cstring>
 
@@ -144,19 +142,18 @@ static void begin_round(struct kc_ask_rounds *r)
 
 /* ---- adding ---- */
 
-static enum kc_status add_stretch(struct kc_ask_rounds *r, struct kc_ask_waiting *t,
-                                  const char *letters, uint32_t n, struct kc_error *err)
+static enum kc_status add_piece(struct kc_ask_rounds *r, struct kc_ask_waiting *t,
+                                const struct kc_ask_walk *piece, struct kc_error *err)
 {
-        while (n > 0) {
-                const uint32_t npacked = t->last == NULL
+        for (uint32_t from = 0; from < piece->n;) {
+                const uint32_t nfilled = t->last == NULL
                                                  ? 0
                                                  : kc_ask_fill(&t->last->host, &t->last->sizes,
-                                                               &r->caps, r->k, true, letters, n);
-                const enum kc_status status = npacked == 0 ? next_batch(r, t, err) : KC_OK;
+                                                               &r->caps, r->k, true, piece, from);
+                const enum kc_status status = nfilled == 0 ? next_batch(r, t, err) : KC_OK;
                 if (status != KC_OK)
                         return status;
-                letters += npacked;
-                n -= npacked;
+                from += nfilled;
         }
         return KC_OK;
 }
@@ -165,19 +162,18 @@ static enum kc_status add_sequence(struct kc_ask_rounds *r, struct kc_ask_waitin
                                    const struct kc_ask_sequence *from, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const uint32_t k = (uint32_t)r->k, nbases = from->nbases;
-        struct sequence sequence = { nbases, 0, 0 };
-        for (uint32_t at = 0; nbases - at >= k;) {
-                const uint32_t n = kc_ask_count_bases(from->bases + at, nbases - at);
-                if (n >= k) {
+        struct sequence sequence = { from->nbases, 0, 0 };
+        struct kc_ask_walk walk;
+        kc_ask_walk_begin(&walk, from, r->k);
+        while (kc_ask_walk_next(&walk)) {
+                if (!walk.continues) {
                         KC_TRY(reserve(&t->stretches, 1, err));
-                        t->stretches.items[t->stretches.n++] = { at, n - k + 1 };
+                        t->stretches.items[t->stretches.n++] = { walk.begin, 0 };
                         sequence.nstretches++;
-                        sequence.nvalid += n - k + 1;
-                        KC_TRY(add_stretch(r, t, from->bases + at, n - k + 1, err));
                 }
-                at += n;
-                at += kc_ask_count_others(from->bases + at, nbases - at);
+                t->stretches.items[t->stretches.n - 1].n += walk.n;
+                sequence.nvalid += walk.n;
+                KC_TRY(add_piece(r, t, &walk, err));
         }
         t->sequences.items[t->sequences.n++] = sequence; /* there is room */
 out:
