@@ -34,7 +34,11 @@ static struct kc_ask_slab *map_slab(size_t nbytes)
                 free(slab);
                 return NULL;
         }
-        (void)madvise(slab->base, nbytes, MADV_NOHUGEPAGE); /* a matter of speed alone */
+        /* A matter of speed alone: small pages, but all at once instead of with a fault for each. */
+        (void)madvise(slab->base, nbytes, MADV_NOHUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+        (void)madvise(slab->base, nbytes, MADV_POPULATE_WRITE);
+#endif
         return slab;
 }
 
