@@ -5,6 +5,7 @@
  */
 #include "kmer/text.h"
 
+#include "base/simd.h"
 #include "kmer/kmer.h"
 
 #include <string.h>
@@ -99,15 +100,49 @@ char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmer
 /* How many windows are written at a time, from letters that stay in the fastest cache. */
 enum { NWINDOWS = 1024 };
 
-/* letters [n + k - 1] and WORD_LETTERS more, which may be anything. */
+/* The ends of lines with counts below 100. */
+#define SHORT_END(ones) \
+        { \
+                '\t', ones, '\n' \
+        }
+#define LONG_END(tens, ones) \
+        { \
+                '\t', tens, ones, '\n' \
+        }
+#define LONG_ENDS(tens) \
+        LONG_END(tens, '0'), LONG_END(tens, '1'), LONG_END(tens, '2'), LONG_END(tens, '3'), \
+                LONG_END(tens, '4'), LONG_END(tens, '5'), LONG_END(tens, '6'), \
+                LONG_END(tens, '7'), LONG_END(tens, '8'), LONG_END(tens, '9')
+
+static const char ends[100][4] = {
+        SHORT_END('0'), SHORT_END('1'), SHORT_END('2'), SHORT_END('3'), SHORT_END('4'),
+        SHORT_END('5'), SHORT_END('6'), SHORT_END('7'), SHORT_END('8'), SHORT_END('9'),
+        LONG_ENDS('1'), LONG_ENDS('2'), LONG_ENDS('3'), LONG_ENDS('4'), LONG_ENDS('5'),
+        LONG_ENDS('6'), LONG_ENDS('7'), LONG_ENDS('8'), LONG_ENDS('9'),
+};
+
+static inline char *put_end(uint32_t count, char *text)
+{
+        if (count < 100) {
+                memcpy(text, ends[count], sizeof ends[count]);
+                return text + 3 + (count >= 10);
+        }
+        *text = '\t';
+        text = put_count(count, text + 1);
+        *text = '\n';
+        return text + 1;
+}
+
+/* letters [n + k - 1] and WORD_LETTERS more, which may be anything. The first word of letters is
+ * copied outside the loop over words, because most k-mers have no other. */
+KC_SIMD_CLONES
 static char *put_windows(int k, const char *spelled, const uint32_t *counts, size_t n, char *text)
 {
         for (size_t i = 0; i < n; i++) {
-                for (int j = 0; j < k; j += WORD_LETTERS)
+                memcpy(text, spelled + i, WORD_LETTERS);
+                for (int j = WORD_LETTERS; j < k; j += WORD_LETTERS)
                         memcpy(text + j, spelled + i + j, WORD_LETTERS);
-                text[k] = '\t';
-                text = put_count(counts[i], text + k + 1);
-                *text++ = '\n';
+                text = put_end(counts[i], text + k);
         }
         return text;
 }
