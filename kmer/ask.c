@@ -52,9 +52,10 @@ void kc_ask_summarize(struct kc_ask_summary *s, int k, const struct kc_ask_setup
         *s = KC_ASK_NOTHING;
         s->nwindows = nbases >= (uint32_t)k ? nbases - (uint32_t)k + 1 : 0;
         for (size_t i = 0; i < nstretches; i++) {
-                add_stretch(s, setup, counts, stretches[i].n);
-                counts += stretches[i].n;
+                const size_t n = stretches[i].n;
+                add_stretch(s, setup, counts, n);
+                if (i == 0 && stretches[0].begin == 0)
+                        s->nlead = s->nfound == n ? n : lead_of(setup, counts, n);
+                counts += n;
         }
-        if (nstretches > 0 && stretches[0].begin == 0)
-                s->nlead = lead_of(setup, counts - s->nvalid, stretches[0].n);
 }
