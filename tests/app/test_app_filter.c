@@ -2,11 +2,13 @@
 #include "app/filter/held.h"
 #include "app/filter/judge.h"
 #include "app/filter/mates.h"
+#include "app/filter/names.h"
 #include "app/filter/trim.h"
 #include "tests/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +177,67 @@ static void test_groups(void **state)
                 }
 }
 
+/* Name i: of 1 to 250 letters, many with the same beginning. */
+static size_t make_name(char name[NAMES_MOST_NBYTES], unsigned i)
+{
+        const size_t n = (size_t)sprintf(name, "%x", i), most = i % 250 + 1;
+        if (n < most)
+                memset(name + n, 'x', most - n);
+        return n < most ? most : n;
+}
+
+/* Every name is found again with its value, and no other; the memory is as it says. */
+static void test_table_of_names(void **state)
+{
+        (void)state;
+        enum { N = 30000 };
+        struct names names = { .value_nbytes = sizeof(unsigned), .most_nbytes = 32 << 20 };
+        char name[NAMES_MOST_NBYTES];
+        unsigned zero = 0, i;
+        void *value;
+        assert_null(names_find(&names, "a", 1));
+        for (i = 0; i < 2 * N; i++) {
+                const unsigned number = i % N;
+                const size_t n = make_name(name, number);
+                assert_int_equal(names_add(&names, name, n, &value, NULL), KC_OK);
+                assert_non_null(value);
+                assert_memory_equal(value, i < N ? &zero : &number, sizeof number);
+                memcpy(value, &number, sizeof number);
+        }
+        assert_int_equal(names.n, N);
+        for (i = 0; i < 2 * N; i++) {
+                value = names_find(&names, name, make_name(name, i));
+                assert_true((value != NULL) == (i < N));
+                if (value != NULL)
+                        assert_memory_equal(value, &i, sizeof i);
+        }
+        assert_true(names.nbytes <= names.most_nbytes);
+        names_free(&names);
+        assert_null(names_find(&names, "a", 1));
+}
+
+static void test_names_without_room(void **state)
+{
+        (void)state;
+        for (uint64_t most = 0; most < 8 << 20; most += 700 << 10) {
+                struct names names = { .value_nbytes = 1, .most_nbytes = most };
+                char name[NAMES_MOST_NBYTES];
+                unsigned n = 0;
+                void *value;
+                do {
+                        const size_t nbytes = make_name(name, n);
+                        assert_int_equal(names_add(&names, name, nbytes, &value, NULL), KC_OK);
+                        n += value != NULL;
+                        assert_true(names.nbytes <= most);
+                } while (value != NULL);
+                assert_int_equal(names.n, n);
+                assert_true(most < 2 << 20 || n > 0);
+                while (n-- > 0) /* those that are there stay */
+                        assert_non_null(names_find(&names, name, make_name(name, n)));
+                names_free(&names);
+        }
+}
+
 static void test_empty_ranges(void **state)
 {
         (void)state;
@@ -340,12 +403,13 @@ static void test_held_nowhere(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_bounds),       cmocka_unit_test(test_judge),
-                cmocka_unit_test(test_long_reads),   cmocka_unit_test(test_no_windows),
-                cmocka_unit_test(test_pairs),        cmocka_unit_test(test_groups),
-                cmocka_unit_test(test_empty_ranges), cmocka_unit_test(test_how_much_stays),
-                cmocka_unit_test(test_trim),         cmocka_unit_test(test_names),
-                cmocka_unit_test(test_held),         cmocka_unit_test(test_held_nowhere),
+                cmocka_unit_test(test_bounds),         cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_long_reads),     cmocka_unit_test(test_no_windows),
+                cmocka_unit_test(test_pairs),          cmocka_unit_test(test_groups),
+                cmocka_unit_test(test_table_of_names), cmocka_unit_test(test_names_without_room),
+                cmocka_unit_test(test_empty_ranges),   cmocka_unit_test(test_how_much_stays),
+                cmocka_unit_test(test_trim),           cmocka_unit_test(test_names),
+                cmocka_unit_test(test_held),           cmocka_unit_test(test_held_nowhere),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
