@@ -53,6 +53,7 @@ struct asking {
         const struct asking_consumer *consumer;
         struct asking_blocks blocks;
         struct kc_asker asker; /* close is NULL: not open yet */
+        bool is_shared;        /* it is that of the options */
         int nthreads;
         struct asking_worker *workers; /* [nthreads] */
         struct kc_turn turn;           /* to write: numbered as the blocks */
@@ -305,16 +306,32 @@ static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_
         return few < most ? few : most;
 }
 
+static enum kc_status open_engine(struct kc_asker *asker, struct kc_store *store,
+                                  const struct kc_gpu_ask_options *device,
+                                  const struct kc_ask_setup *setup, struct kc_error *err)
+{
+        if (device != NULL)
+                return device_asker_open(asker, store, device, setup, err);
+        const struct kc_ask_table table = kc_store_ask_table(store);
+        return kc_cpu_ask_open(asker, &table, setup, NULL, err);
+}
+
 /* If the input has not ended by now, there are more than a few k-mers. */
 static enum kc_status open_asker(struct asking *a, struct kc_store *store,
                                  const struct kc_ask_setup *setup, struct kc_error *err)
 {
+        const struct asking_options *options = a->options;
+        enum kc_status status = KC_OK;
+        a->is_shared = options->shared != NULL && !atomic_load(&a->ended);
         if (atomic_load(&a->ended))
                 return lookup_asker_open(&a->asker, store, setup, err);
-        if (a->options->device != NULL)
-                return device_asker_open(&a->asker, store, a->options->device, setup, err);
-        const struct kc_ask_table table = kc_store_ask_table(store);
-        return kc_cpu_ask_open(&a->asker, &table, setup, NULL, err);
+        if (!a->is_shared)
+                return open_engine(&a->asker, store, options->device, setup, err);
+        if (options->shared->close == NULL)
+                KC_TRY(open_engine(options->shared, store, options->device, setup, err));
+        a->asker = *options->shared;
+out:
+        return status;
 }
 
 /* The last bytes that were read may have come with no record. */
@@ -341,7 +358,8 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         };
         int nblocks;
         enum kc_status status;
-        KC_TRY(read_ahead(a, few_kmers(info, &setup), &nblocks, err));
+        const bool is_open = options->shared != NULL && options->shared->close != NULL;
+        KC_TRY(read_ahead(a, is_open ? 0 : few_kmers(info, &setup), &nblocks, err));
         KC_TRY(open_asker(a, store, &setup, err));
         const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
         KC_TRY(run(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
@@ -391,6 +409,13 @@ out:
         return status;
 }
 
+void asking_close(struct kc_asker *shared)
+{
+        if (shared->close != NULL)
+                shared->close(shared->ctx);
+        *shared = (struct kc_asker){ 0 };
+}
+
 static void close_asking(struct asking *a)
 {
         for (int i = 0; a->workers != NULL && i < a->nthreads; i++) {
@@ -401,8 +426,8 @@ static void close_asking(struct asking *a)
                 free(w->answers);
         }
         free(a->workers);
-        if (a->asker.close != NULL)
-                a->asker.close(a->asker.ctx);
+        if (!a->is_shared)
+                asking_close(&a->asker);
         asking_blocks_close(&a->blocks);
         kc_turn_destroy(&a->turn);
 }

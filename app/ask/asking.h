@@ -24,6 +24,10 @@ struct asking_options {
         bool wants_counts;
         const struct kc_gpu_ask_options *device; /* answers, unless k-mers are few; NULL: the CPU
                                                     does */
+        /* An asker for several inputs, one after the other, whose options are the same. The first
+         * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
+         * and close it with asking_close. NULL: there is only one input. */
+        struct kc_asker *shared;
         struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
 };
 
@@ -65,5 +69,8 @@ enum kc_status asking_run(struct kc_store *store, const struct asking_input *inp
                           const struct asking_options *options,
                           const struct asking_consumer *consumer, uint64_t *nrecords,
                           struct kc_error *err);
+
+/* Close what several inputs have shared, if it is open. */
+void asking_close(struct kc_asker *shared);
 
 #endif

@@ -379,7 +379,8 @@ uint64_t profile_thread_nbytes(void)
 }
 
 static enum kc_status profile_input(struct profiling *p, size_t i,
-                                    const struct asking_consumer *consumer, struct kc_error *err)
+                                    const struct asking_consumer *consumer, struct kc_asker *shared,
+                                    struct kc_error *err)
 {
         const struct profile_request *request = p->request;
         const uint64_t own_nbytes = (uint64_t)request->nthreads * profile_thread_nbytes();
@@ -390,6 +391,7 @@ static enum kc_status profile_input(struct profiling *p, size_t i,
                                                 .max_count = request->max_count,
                                                 .wants_counts = true,
                                                 .device = request->device,
+                                                .shared = shared,
                                                 .job = request->job };
         const struct asking_input input = { .paths = { request->inputs->names[i] },
                                             .accepted =
@@ -410,6 +412,7 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
         const struct asking_consumer consumer = { .ctx = &p,
                                                   .format = format,
                                                   .write = write_block };
+        struct kc_asker shared = { 0 };
         enum kc_status status;
         bool done = false;
         if (request->form == PROFILE_NONE && request->device != NULL)
@@ -420,10 +423,11 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
         }
         KC_TRY(open_profiling(&p, err));
         for (size_t i = 0; i < request->inputs->n; i++)
-                KC_TRY(profile_input(&p, i, &consumer, err));
+                KC_TRY(profile_input(&p, i, &consumer, &shared, err));
         KC_TRY(join_totals(&p, total, err));
         begin_output(&p);
 out:
+        asking_close(&shared);
         close_profiling(&p);
         return status;
 }

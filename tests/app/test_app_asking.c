@@ -19,6 +19,7 @@
 #include "tests/files.h"
 
 enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5 };
+enum { MANY_RECORDS = 3000 }; /* whose k-mers are more than a few */
 
 static char folder[] = "/tmp/kcount-asking-XXXXXX";
 static char store_path[64], paths[2][64];
@@ -162,6 +163,8 @@ struct taker {
         uint64_t nblocks;
         uint64_t fail_at, cancel_at; /* numbers of blocks; UINT64_MAX: never */
         struct kc_job job;
+        struct kc_store *store;
+        struct kc_asker *shared; /* as in the options */
 };
 
 /* One record, or a piece; a number comes only where the record begins. */
@@ -233,28 +236,39 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                                 .max_count = 600,
                                                 .wants_counts = true,
                                                 .device = depth > 0 ? &device : NULL,
+                                                .shared = taker->shared,
                                                 .job = &taker->job };
         const struct asking_consumer consumer = {
                 .ctx = taker, .begin = count_streams, .format = format_block, .write = write_block
         };
-        struct kc_store *store;
-        assert_int_equal(kc_store_open(&store, store_path, NULL), KC_OK);
-        const enum kc_status status = asking_run(store, input, &options, &consumer, nrecords, err);
-        kc_store_close(store);
+        const enum kc_status status =
+                asking_run(taker->store, input, &options, &consumer, nrecords, err);
         for (int i = 0; i < MAX_THREADS; i++)
                 free(taker->formatted[i].data);
         return status;
 }
 
-static struct taker taker_of(void)
+static struct taker taker_of(struct kc_store *store, struct kc_asker *shared)
 {
-        return (struct taker){ .nstreams = -1, .fail_at = UINT64_MAX, .cancel_at = UINT64_MAX };
+        return (struct taker){ .nstreams = -1,
+                               .fail_at = UINT64_MAX,
+                               .cancel_at = UINT64_MAX,
+                               .store = store,
+                               .shared = shared };
 }
 
-static void check(const struct asking_input *input, const struct text *wanted, uint64_t n,
-                  uint64_t input_nbytes, int nthreads, uint32_t depth, uint64_t memory_nbytes)
+static struct kc_store *open_store(void)
 {
-        struct taker taker = taker_of();
+        struct kc_store *store;
+        assert_int_equal(kc_store_open(&store, store_path, NULL), KC_OK);
+        return store;
+}
+
+static void check_with(struct kc_store *store, struct kc_asker *shared,
+                       const struct asking_input *input, const struct text *wanted, uint64_t n,
+                       uint64_t input_nbytes, int nthreads, uint32_t depth, uint64_t memory_nbytes)
+{
+        struct taker taker = taker_of(store, shared);
         struct kc_error err = { 0 };
         uint64_t nrecords = 77;
         const enum kc_status status =
@@ -272,6 +286,31 @@ static void check(const struct asking_input *input, const struct text *wanted, u
         free(taker.log.data);
 }
 
+static void check(const struct asking_input *input, const struct text *wanted, uint64_t n,
+                  uint64_t input_nbytes, int nthreads, uint32_t depth, uint64_t memory_nbytes)
+{
+        struct kc_store *store = open_store();
+        check_with(store, NULL, input, wanted, n, input_nbytes, nthreads, depth, memory_nbytes);
+        kc_store_close(store);
+}
+
+/* Twice, with an asker that stays open. */
+static void check_shared(const struct asking_input *input, const struct text *wanted, uint64_t n,
+                         uint64_t input_nbytes, int nthreads, uint32_t depth,
+                         uint64_t memory_nbytes)
+{
+        struct kc_store *store = open_store();
+        struct kc_asker shared = { 0 };
+        check_with(store, &shared, input, wanted, n, input_nbytes, nthreads, depth, memory_nbytes);
+        const void *first = shared.ctx;
+        assert_true(first != NULL || n < MANY_RECORDS);
+        check_with(store, &shared, input, wanted, n, input_nbytes, nthreads, depth, memory_nbytes);
+        assert_ptr_equal(shared.ctx, first);
+        asking_close(&shared);
+        assert_null(shared.ctx);
+        kc_store_close(store);
+}
+
 /* The input has that log with all numbers of threads and bounds on memory. */
 static void check_all(const struct asking_input *input, const struct text *wanted, uint64_t n,
                       uint64_t input_nbytes)
@@ -285,6 +324,8 @@ static void check_all(const struct asking_input *input, const struct text *wante
                                 if (d == 0 || (m == t && d == 2 - t % 2))
                                         check(input, wanted, n, input_nbytes, nthreads[t],
                                               depths[d], sizes[m]);
+        check_shared(input, wanted, n, input_nbytes, 2, 0, 8 << 20);
+        check_shared(input, wanted, n, input_nbytes, MAX_THREADS, 4, 1 << 20);
 }
 
 /* ---- tests ---- */
@@ -367,7 +408,8 @@ static void test_failures(void **state)
         for (int way = 0; way < 6; way++)
                 for (int what = 0; what < 3; what++) {
                         const int nthreads = 1 + way / 2 * 2;
-                        struct taker taker = taker_of();
+                        struct kc_store *store = open_store();
+                        struct taker taker = taker_of(store, NULL);
                         struct kc_error err = { 0 };
                         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
                         make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
@@ -380,6 +422,7 @@ static void test_failures(void **state)
                         if (what == 0)
                                 assert_string_equal(err.message, "the disk is full");
                         free(taker.log.data);
+                        kc_store_close(store);
                 }
 }
 
