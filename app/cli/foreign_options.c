@@ -118,7 +118,7 @@ static const struct foreign_option foreign_options[] = {
         { "--bc", .advice = NO_FILTER },
         { "--bf-size", .advice = NO_FILTER },
         { "--bf-fp", .advice = NO_FILTER },
-        { "--if", .advice = "count all k-mers; 'kcount query -f' prints the counts of given ones" },
+        { "--if", .own = "only", .advice = "'kcount count --only' counts the k-mers of a file" },
         { "-Q", .own = "min-quality", .conversion = TO_QUALITY },
         { "--min-qual-char", .own = "min-quality", .conversion = TO_QUALITY },
         { "--quality-start", .advice = "leave it out; qualities begin at 33 ('!')" },
