@@ -19,7 +19,17 @@ enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 /* A loop over few cases advances by this many: with ThreadSanitizer it skips some. */
 enum { THREAD_STRIDE = WITH_THREAD_SANITIZER ? 3 : 1 };
 
-/* Call once per case. */
+/* A loop over cuts, changes or sizes of chunks: each case starts the same threads once more. */
+enum { CUT_STRIDE = WITH_THREAD_SANITIZER ? 23 : 1 };
+
+/* An oracle has one thread. ThreadSanitizer's checks of it would take most of a test's time. */
+#if defined(__SANITIZE_THREAD__)
+#define ONE_THREAD __attribute__((no_sanitize("thread")))
+#else
+#define ONE_THREAD
+#endif
+
+/* Call once per case. tests/builds.cmake lists the tests that do. */
 static inline bool is_sampled(void)
 {
         static size_t ncases;

@@ -295,8 +295,8 @@ static void ranks_count_what_one_counts(void **state)
         struct reads reads = { 0 }, nothing = { .fail_at = -1 };
         struct crowd *crowd = malloc(sizeof *crowd);
         (void)state;
-        sequenced(&reads, 20000, 1500, 250);
-        for (int nranks = 1; nranks <= 4; nranks++) {
+        sequenced(&reads, 20000, WITH_THREAD_SANITIZER ? 300 : 1500, 250);
+        for (int nranks = 1; nranks <= 4; nranks += THREAD_STRIDE) {
                 const struct kc_run_filter *filter = &filters[nranks % 3];
                 begin_crowd(crowd, nranks, &reads, &nothing, &ks[nranks - 1], 1, filter);
                 run_crowd(crowd);
@@ -353,7 +353,7 @@ static void a_failure_ends_all_ranks(void **state)
         sequenced(&reads, 100000, 600, 250);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
                 for (int rank = 0; rank < 2; rank++)
-                        for (int nk = 1; nk <= 2; nk++) {
+                        for (int nk = 1; nk <= 2; nk += THREAD_STRIDE) {
                                 plan.trouble = cases[i].trouble;
                                 plan.rank = rank;
                                 begin_crowd(crowd, 3, &reads, &nothing, several, nk, &everything);

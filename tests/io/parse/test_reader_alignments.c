@@ -1,5 +1,6 @@
 /* SAM, BAM and CRAM. */
 #include "tests/io/parse/alignment_support.h"
+#include "tests/sampling.h"
 
 /* Reads as they came from the sequencer, and how an aligner stored them. */
 static const struct stored {
@@ -75,7 +76,7 @@ static struct outcome expect_records(size_t copies, const struct setting *settin
 
 static void check_kinds(const struct buffer *bytes, size_t copies)
 {
-        for (int t = 1; t <= 4; t++)
+        for (int t = 1; t <= 4; t += THREAD_STRIDE)
                 for (int q = 0; q <= 20; q += 20) {
                         struct setting setting = { .k = 3,
                                                    .min_quality = q,
@@ -195,14 +196,14 @@ static void test_truncated(void **state)
         struct buffer sam = sam_text(3);
         for (size_t m = 0; m < 3; m++) {
                 struct buffer bytes = convert(&sam, modes[m], NULL);
-                check_cuts(&bytes, 1);
+                check_cuts(&bytes, CUT_STRIDE);
                 drop(&bytes);
         }
         drop(&sam);
         sam = sam_text(5000);
         for (size_t m = 0; m < 3; m++) {
                 struct buffer bytes = convert(&sam, modes[m], NULL);
-                check_cuts(&bytes, bytes.n / 40 + 1);
+                check_cuts(&bytes, bytes.n / (40 / THREAD_STRIDE) + 1);
                 drop(&bytes);
         }
         drop(&sam);
@@ -384,7 +385,7 @@ static void test_cram_messages(void **state)
         cram.data[4] = 3;
         /* The reads' container follows the header's; its blocks fill it to its end. */
         size_t ndamaged = 0;
-        for (size_t at = cram.n / 3; at < cram.n - END_NBYTES; at += 7) {
+        for (size_t at = cram.n / 3; at < cram.n - END_NBYTES; at += 7 * THREAD_STRIDE) {
                 struct setting setting = { .k = 3, .nworkers = 1 + (int)(at % 3) };
                 cram.data[at] ^= 0x10;
                 struct outcome got = read_bytes(&cram, &setting);

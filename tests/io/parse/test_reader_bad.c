@@ -19,7 +19,7 @@ static void check_truncation(enum packing packing)
         struct buffer text = small_fastq(7);
         struct buffer packed = pack_text(&text, packing, 150);
         for (int t = 1; t <= 3; t += 2)
-                for (size_t n = 0; n < packed.n; n += THREAD_STRIDE) {
+                for (size_t n = 0; n < packed.n; n += CUT_STRIDE) {
                         struct buffer cut = { .data = packed.data, .n = n };
                         struct setting setting = plain_setting;
                         setting.nworkers = t;
@@ -53,7 +53,7 @@ static void test_truncated_members(void **state)
                         continue;
                 struct buffer packed = pack_text(&text, (enum packing)packing, 150);
                 size_t nwhole = 0;
-                for (size_t n = 1; n < packed.n; n += THREAD_STRIDE) {
+                for (size_t n = 1; n < packed.n; n += CUT_STRIDE) {
                         struct buffer cut = { .data = packed.data, .n = n };
                         struct outcome got = read_bytes(&cut, &plain_setting);
                         nwhole += got.status == KC_OK;
@@ -71,7 +71,7 @@ static void test_truncated_text(void **state)
         static const char text[] = "@a\nACGT\n+\nIIII\n@b x\nACGTACGTT\n+b x\n@+IIIIIII\n"
                                    "@c\nA\n+\nI\n";
         static const size_t records[] = { 15, 45, 54 };
-        for (size_t chunk = 1; chunk < 60; chunk += THREAD_STRIDE)
+        for (size_t chunk = 1; chunk < 60; chunk += CUT_STRIDE)
                 for (size_t n = 1; n < sizeof text; n++) {
                         struct buffer cut = { .data = (char *)text, .n = n };
                         struct setting setting = { .k = 1, .nworkers = 2, .chunk_nbytes = chunk };
@@ -98,7 +98,7 @@ static void test_flipped_bits(void **state)
                 struct buffer packed = pack_text(&text, packings[p], 150);
                 struct outcome want = read_bytes(&packed, &setting);
                 assert_int_equal(want.status, KC_OK);
-                for (size_t bit = 0; bit < 8 * packed.n; bit += (1 + bit % 3) * THREAD_STRIDE) {
+                for (size_t bit = 0; bit < 8 * packed.n; bit += (1 + bit % 3) * CUT_STRIDE) {
                         setting.nworkers = 1 + (int)(bit % 2);
                         packed.data[bit / 8] ^= (char)(1 << bit % 8);
                         struct outcome got = read_bytes(&packed, &setting);
@@ -149,7 +149,7 @@ static void check_trailing(enum packing packing, const char *format)
         struct buffer text = small_fastq(10), packed = pack_text(&text, packing, 200);
         size_t end = packed.n;
         char part[128];
-        for (size_t n = 1; n < sizeof junk; n += 1 + n / 8) {
+        for (size_t n = 1; n < sizeof junk; n += CUT_STRIDE + n / 8) {
                 put(&packed, junk, n);
                 snprintf(part, sizeof part,
                          n == 1 ? "-input has %zu byte that is not %s after the end of its %s data "
@@ -222,7 +222,7 @@ static void test_xz_padding(void **state)
         put(&twice, text.data, text.n);
         struct outcome want = read_bytes(&text, &plain_setting);
         struct outcome want_twice = read_bytes(&twice, &plain_setting);
-        for (size_t n = 0; n <= sizeof zeros; n++) {
+        for (size_t n = 0; n <= sizeof zeros; n += THREAD_STRIDE) {
                 padded.n = 0;
                 put(&padded, packed.data, packed.n);
                 put(&padded, zeros, n);
@@ -284,7 +284,7 @@ static void test_cut_member(void **state)
         for (int packing = GZIP; packing <= BLOCKS; packing++) {
                 struct buffer packed = pack_text(&text, (enum packing)packing, 1 << 15);
                 struct buffer twice = { 0 };
-                for (size_t n = 1; n < 30; n++) {
+                for (size_t n = 1; n < 30; n += CUT_STRIDE) {
                         put(&twice, packed.data, packed.n);
                         put(&twice, packed.data, n);
                         refuse_bytes(&twice, "is truncated");
@@ -303,7 +303,7 @@ static void test_cut_member(void **state)
 
 static void refuse_text(const char *text, const char *part)
 {
-        for (size_t chunk = 1; chunk < 300; chunk += (1 + chunk / 8) * THREAD_STRIDE)
+        for (size_t chunk = 1; chunk < 300; chunk += (1 + chunk / 8) * CUT_STRIDE)
                 for (int t = 1; t <= 3; t++) {
                         struct setting setting = { .k = 3, .nworkers = t, .chunk_nbytes = chunk };
                         struct outcome got = read_text(text, &setting);
@@ -559,7 +559,7 @@ static void test_many_blanks(void **state)
 /* A long record with an odd byte, wherever the text is cut. */
 static void refuse_in_pieces(const char *text, const char *part)
 {
-        for (size_t chunk = 2; chunk < 40; chunk += THREAD_STRIDE) {
+        for (size_t chunk = 2; chunk < 40; chunk += CUT_STRIDE) {
                 struct setting setting = {
                         .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
                 };

@@ -111,7 +111,7 @@ static bool ends_with_record(const struct buffer *raw, size_t n)
 static void check_cut_copies(const struct buffer *raw, enum packing packing)
 {
         struct buffer packed = pack_text(raw, packing, 0);
-        const size_t step = packing == PLAIN ? 1 : 3;
+        const size_t step = (packing == PLAIN ? 1 : 3) * CUT_STRIDE;
         for (size_t n = 1; n < packed.n; n += step) {
                 struct setting setting = { .k = 5, .nworkers = 1 + (int)(n % 5) };
                 struct buffer cut = { .data = packed.data, .n = n };
@@ -135,7 +135,8 @@ static void test_not_bgzf(void **state)
         struct outcome want = expect(&raw, &setting);
         for (size_t i = 0; i < 2; i++) {
                 struct buffer packed = pack_text(&raw, packings[i], 0);
-                for (setting.nworkers = 1; setting.nworkers <= 5; setting.nworkers++) {
+                for (setting.nworkers = 1; setting.nworkers <= 5;
+                     setting.nworkers += THREAD_STRIDE) {
                         setting.chunk_nbytes = setting.nworkers % 2 ? 64 : 0;
                         struct outcome got = read_pipe(&packed, &setting);
                         assert_as(&got, &want, "packing", packings[i]);
@@ -189,7 +190,8 @@ static void check_held(size_t nbases)
         char refusal[80];
         snprintf(refusal, sizeof refusal, ": alignment record 2 has %zu bases, more than the ",
                  nbases);
-        for (setting.sequence_max = 4990; setting.sequence_max < 5010; setting.sequence_max++) {
+        for (setting.sequence_max = 4990; setting.sequence_max < 5010;
+             setting.sequence_max += THREAD_STRIDE) {
                 struct outcome got = read_bytes(&bam, &setting);
                 if (setting.sequence_max >= (nbases + 1) / 2)
                         assert_as(&got, &want, "held", setting.sequence_max);

@@ -192,7 +192,7 @@ static void test_cut(void **state)
         for (int fasta = 0; fasta <= 1; fasta++) {
                 struct part parts[NKINDS];
                 make_parts(parts, fasta);
-                for (size_t i = 0; i < 2 * NWHOLE * (NWHOLE + 1); i++) {
+                for (size_t i = 0; i < 2 * NWHOLE * (NWHOLE + 1); i += THREAD_STRIDE) {
                         const enum part_kind cut = CUT_IN_READ + i % 2;
                         const enum part_kind others[] = { i / 2 % NWHOLE, i / 2 / NWHOLE };
                         const enum part_kind kinds[] = { others[0], cut, others[1] };
@@ -213,7 +213,7 @@ static void test_cut(void **state)
 static void test_zeros(void **state)
 {
         (void)state;
-        for (int i = 0; i < NWHOLE * NWHOLE; i++) {
+        for (int i = 0; i < NWHOLE * NWHOLE; i += THREAD_STRIDE) {
                 const enum part_kind kinds[] = { i / NWHOLE, i % NWHOLE };
                 struct part parts[NKINDS];
                 make_parts(parts, false);
@@ -276,7 +276,7 @@ static void test_nothing(void **state)
                         assert_outcome(&piped, &want);
                         assert_int_equal(file.marks | piped.marks, 0);
                 }
-                for (size_t n = 1; n < packed.n; n++) {
+                for (size_t n = 1; n < packed.n; n += CUT_STRIDE) {
                         struct setting setting = { .k = 5, .nworkers = 1 };
                         struct buffer cut = { .data = packed.data, .n = n };
                         struct outcome got = read_bytes(&cut, &setting);

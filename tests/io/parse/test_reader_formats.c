@@ -27,7 +27,7 @@ static void check_layout(const struct layout *layout, struct reads_shape shape, 
                 struct buffer packed = pack_text(&text, (enum packing)packing, 50 + seed % 300);
                 const int first = packing % THREAD_STRIDE;
                 for (int c = first; c < NSIZES; c += THREAD_STRIDE)
-                        for (int t = 1; t <= 4; t++) {
+                        for (int t = 1; t <= 4; t += THREAD_STRIDE) {
                                 struct setting setting = {
                                         .k = ks[next_random(&seed) % 7],
                                         .min_quality = next_random(&seed) & 1 ? 20 : 0,
@@ -163,7 +163,7 @@ static struct outcome expect_sequences(const char *const *seqs, size_t nseqs, si
 /* Texts written by hand, read in chunks of every small size. */
 static void check_oddity(const char *text, const char *const *seqs, size_t nseqs, size_t nskipped)
 {
-        for (size_t chunk = 1; chunk < 70; chunk++)
+        for (size_t chunk = 1; chunk < 70; chunk += CUT_STRIDE)
                 for (int t = 1; t <= 3; t += 2) {
                         static const uint32_t nskip[] = { 0, 2, 0, 6 };
                         struct setting setting = { .k = 3,
@@ -222,13 +222,13 @@ static void test_oddities(void **state)
 static void test_fastq_becomes_general(void **state)
 {
         (void)state;
-        for (uint64_t seed = 0; seed < 6; seed++) {
+        for (uint64_t seed = 0; seed < 6; seed += THREAD_STRIDE) {
                 struct reads first = make_reads(short_reads, seed);
                 struct reads second = make_reads(short_reads, 100 + seed);
                 struct buffer text = format_reads(&first, &(struct layout){ 0 });
                 struct buffer more = format_reads(&second, &(struct layout){ .width = 40 });
                 put(&text, more.data, more.n);
-                for (int t = 1; t <= 4; t++)
+                for (int t = 1; t <= 4; t += THREAD_STRIDE)
                         for (size_t chunk = 64; chunk < 5000; chunk = 3 * chunk + 1) {
                                 struct setting setting = { .k = 21,
                                                            .nworkers = t,

@@ -4,6 +4,8 @@
  */
 #include "store_reading.h"
 
+#include "tests/sampling.h"
+
 static const int ks[] = { 1, 2, 16, 31, 32, 33, 63, 64, 65, 128, 255 };
 #define NKS (sizeof ks / sizeof *ks)
 
@@ -38,7 +40,7 @@ static void test_sizes(void **state)
 {
         (void)state;
         static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 5000 };
-        for (size_t ik = 0; ik < NKS; ik++)
+        for (size_t ik = 0; ik < NKS; ik += THREAD_STRIDE)
                 for (size_t in = 0; in < sizeof sizes / sizeof *sizes; in++) {
                         struct pair_set s = make_set(ks[ik], in % 2, sizes[in], ik + 100 * in);
                         write_set(&s, "s.kc", 2, 700, in);
@@ -52,7 +54,7 @@ static void test_sizes(void **state)
 static void test_pages(void **state)
 {
         (void)state;
-        struct pair_set s = make_set(31, false, 600000, 5);
+        struct pair_set s = make_set(31, false, WITH_THREAD_SANITIZER ? 300000 : 600000, 5);
         write_set(&s, "s.kc", 2, 50000, 5);
         struct kc_error err = { 0 };
         struct kc_store *store = NULL;
@@ -151,7 +153,7 @@ static void test_bytes(void **state)
         (void)state;
         static const size_t mean_parts[] = { 1, 100, 1024, 3000, 60000 };
         static const int some_ks[] = { 15, 31, 55 };
-        for (size_t ik = 0; ik < 3; ik++) {
+        for (size_t ik = 0; ik < 3; ik += THREAD_STRIDE) {
                 struct pair_set s = make_set(some_ks[ik], false, 30000, ik);
                 write_set(&s, "a.kc", 1, 30000, 0);
                 for (size_t i = 0; i < 5; i++)
