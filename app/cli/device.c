@@ -43,6 +43,7 @@ static const char *const doing[] = {
         [DEVICE_COUNTS] = "counting",
         [DEVICE_MERGES] = "merging",
         [DEVICE_ANSWERS] = "answering",
+        [DEVICE_SPREADS] = "answering",
 };
 
 /* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there
@@ -66,10 +67,15 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
 {
         int indices[KC_GPU_MAX_DEVICES];
         const int n = read_indices(cuda, indices);
-        if (n > 1 && work != DEVICE_COUNTS)
+        if (n > 1 && work == DEVICE_MERGES)
                 return kc_fail(err, KC_EUSAGE,
                                "--device: '%s' lists several devices; only counting can use more "
                                "than one",
+                               device);
+        if (n > 1 && work == DEVICE_ANSWERS)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: '%s' lists several devices; to use more than one, "
+                               "looking up needs --spread",
                                device);
         if (n > KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE,
@@ -133,6 +139,17 @@ static enum kc_status check_map(const char *name, enum kc_gpu_map map, int k, st
         return KC_OK;
 }
 
+static enum kc_status check_spread(const struct kc_gpu_ask_options *options, struct kc_error *err)
+{
+        if (options->ndevices < 2)
+                return kc_fail(err, KC_EUSAGE,
+                               "--spread needs several devices, such as --device cuda:0,1");
+        if (options->map != KC_GPU_MAP_WARPDRIVE)
+                return kc_fail(err, KC_EUSAGE, "--spread works with --map warpdrive, not with %s",
+                               kc_gpu_map_name(options->map));
+        return KC_OK;
+}
+
 enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,
                                  struct kc_gpu_ask_options *options,
                                  const struct kc_gpu_ask_options **device, struct kc_error *err)
@@ -141,9 +158,13 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
         enum kc_status status;
         *device = NULL;
         options->map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1) : KC_GPU_MAP_WARPDRIVE;
-        KC_TRY(device_check(name, 0, DEVICE_ANSWERS, err));
+        options->spread = asks->spread;
+        KC_TRY(device_check(name, 0, asks->spread ? DEVICE_SPREADS : DEVICE_ANSWERS, err));
+        options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
         if (asks->map != 0)
                 KC_TRY(check_map(name, options->map, k, err));
+        if (asks->spread)
+                KC_TRY(check_spread(options, err));
         if (cuda == NULL && asks->map == 0)
                 return KC_OK;
         if (k > kc_gpu_map_max_k(options->map)) {
@@ -151,7 +172,6 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                               kc_gpu_map_max_k(options->map), doing[DEVICE_ANSWERS]);
                 return KC_OK;
         }
-        options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
         options->stranded = stranded;
         options->memory_nbytes = asks->gpu_memory_nbytes;
         *device = options;

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The kind of work: only counting can use several devices, and messages name it. */
-enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS };
+/* The kind of work: only counting and spreading can use several devices, and messages name it. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS, DEVICE_SPREADS };
 
 struct device_choice {
         enum device_work work;
@@ -67,13 +67,15 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
 struct device_asks {
         const char *device;
         int map; /* as enum kc_gpu_map, but from 1; 0: not given */
+        bool spread;
         uint64_t gpu_memory_nbytes;
 };
 
 /*
  * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If the
  * user names a device but no map, and k is too large for devices, chooses the CPU and prints a line
- * on stderr. Does not access a device. KC_EUSAGE, also for a map that does not hold this k.
+ * on stderr. Does not access a device. KC_EUSAGE, also for a map that does not hold this k, or
+ * cannot be spread over the devices.
  *   device  out: what to ask with; NULL: the CPU. Points to *options
  */
 enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,

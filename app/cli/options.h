@@ -166,6 +166,11 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "warpdrive.", \
                .argument = "NAME", .words = "warpdrive slab linear lsm", .group = OPTION_DEVICES, \
                .needs = OPTION_NEEDS_CUDA)
+#define OPTION_SPREAD(field) \
+        OPTION(FLAG, "spread", field, \
+               "Spread the k-mers over the devices that --device lists, as in cuda:0,1, so that " \
+               "each holds a part of them, in a warpdrive map. The output is the same.", \
+               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_MEMORY(field) \
         OPTION(SIZE, "gpu-memory", field, \
                "Limit on the memory of each device, at least 256M. CUDA itself takes some more. " \
@@ -178,6 +183,7 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTIONS_ASK(field) \
         OPTION_DEVICE(field + offsetof(struct device_asks, device)), \
                 OPTION_MAP(field + offsetof(struct device_asks, map)), \
+                OPTION_SPREAD(field + offsetof(struct device_asks, spread)), \
                 OPTION_GPU_MEMORY(field + offsetof(struct device_asks, gpu_memory_nbytes))
 #define OPTION_GPU_BATCH(field) \
         OPTION(NUMBER, "gpu-batch", field, "Most k-mers that are worked on at a time, for tests.", \

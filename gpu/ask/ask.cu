@@ -14,6 +14,7 @@
 
 #include "gpu/ask/flight.cuh"
 #include "gpu/ask/load.cuh"
+#include "gpu/ask/spread.cuh"
 #include "gpu/ask/turns.cuh"
 
 #include <cstdlib>
@@ -473,7 +474,12 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
         *asker = {};
         if (status != KC_OK)
                 return status;
-        if (table->k <= 32)
+        if (options->spread && options->map != KC_GPU_MAP_WARPDRIVE)
+                return kc_fail(err, KC_EUSAGE, "the map %s cannot be spread over several devices",
+                               kc_gpu_map_name(options->map));
+        if (options->spread)
+                status = kc_ask_spread_open(asker, table, options, setup, &failure);
+        else if (table->k <= 32)
                 status = open_with<kc_key64>(asker, table, options, setup, &failure);
         else
                 status = open_with<kc_key128>(asker, table, options, setup, &failure);

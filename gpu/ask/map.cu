@@ -25,17 +25,6 @@ template <class Map> static Map on_stream(const void *map, cudaStream_t stream)
 
 /* ---- WarpDrive ---- */
 
-/* For each k-mer, words of remainder and count take 12 bytes, keys and values apart 26. */
-static uint64_t roomy(const kc_wd_map<kc_wd_words> *, uint64_t npairs)
-{
-        return npairs + npairs / 2;
-}
-
-static uint64_t roomy(const void *, uint64_t npairs)
-{
-        return npairs + npairs / 10 * 3;
-}
-
 /* Puts add, because the layout of words only counts. */
 template <class Layout> struct warpdrive {
         typedef kc_wd_map<Layout> map;
@@ -45,7 +34,7 @@ template <class Layout> struct warpdrive {
                                    const struct kc_ask_map_options *o, struct kc_error *err)
         {
                 struct kc_wd_options options = {};
-                options.capacity = roomy((const map *)NULL, o->npairs);
+                options.capacity = kc_ask_warpdrive_slots<Layout>(o->npairs);
                 options.key_bits = 2 * o->k;
                 return kc_wd_new((map **)out, gpu, &options, gpu->stream, err);
         }

@@ -8,6 +8,9 @@
 #include "gpu/ask.h"
 #include "gpu/device/context.cuh"
 #include "gpu/device/key.cuh"
+#include "gpu/maps/warpdrive/slots.cuh"
+
+#include <type_traits>
 
 template <class Key> struct kc_ask_map_functions;
 
@@ -26,6 +29,14 @@ struct kc_ask_map_options {
 
 /* KC_EUSAGE if the map does not hold k-mers of this length. */
 enum kc_status kc_ask_check_map(enum kc_gpu_map map, int k, struct kc_error *err);
+
+/* Slots of a WarpDrive map for so many k-mers: for each, words of remainder and count take 12
+ * bytes, keys and values apart 26. */
+template <class Layout> static inline uint64_t kc_ask_warpdrive_slots(uint64_t npairs)
+{
+        return std::is_same<Layout, kc_wd_words>::value ? npairs + npairs / 2
+                                                        : npairs + npairs / 10 * 3;
+}
 
 /*
  * Open a table without k-mers, of a length that the map holds. All its work is ordered on

@@ -5,20 +5,12 @@ What query, profile and filter print if a device answers: the same as the CPU, w
 """
 import json
 import random
-import sys
 
+from lib.devices import devices
 from lib.session import Session, expect
-from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
+from lib.tools import Failure, bam_text, bgzf, fasta, fastq, gzip_members, main
 
 MAPS = {"warpdrive": 64, "slab": 32, "linear": 32, "lsm": 64}
-
-
-def need_device():
-    s = Session()
-    s.kcount("info", "--devices", code=None)
-    if s.code != 0:
-        print("no device: skipped")
-        sys.exit(SKIPPED)
 
 
 def letters(generator, n):
@@ -184,6 +176,21 @@ def test_total_failures():
         check_failure(s, *names)
 
 
+def test_spread():
+    """The k-mers are spread over several devices."""
+    s = Session()
+    make_files(s)
+    s.kcount("count", "a.fa", "-k", 33, "-o", "a.kc", "--device", "cpu")
+    s.kcount("add", "a.kc", "reads.fa", "--device", "cpu")
+    for n, command in ((2, ("query", "a.kc", "-f", "reads.fa")),
+                       (3, ("profile", "a.kc", "reads.fa", "a.fa")),
+                       (4, ("profile", "a.kc", "reads.fa", "a.fa", "--total")),
+                       (2, ("filter", "a.kc", "reads.fa", "--min", 3, "-o", "-"))):
+        want = s.kcount(*command, "--device", "cpu")
+        got = s.kcount(*command, "--device", devices(n), "--spread", "-t", 3)
+        expect(got == want, True, f"the same from {n} devices")
+
+
 def test_limits():
     """A map that does not hold k is refused; without a map, the CPU takes over."""
     s = Session()
@@ -210,10 +217,14 @@ def test_usage():
     s.kcount(*query, "--map", "glht", code=2,
              message="--map: 'glht' is not one of warpdrive, slab, linear or lsm")
     s.kcount(*query, "--device", "gpu", code=2, message="--device: 'gpu' is not one of")
-    s.kcount(*query, "--device", "cuda:0,1", code=2, message="only counting can use more than one")
+    s.kcount(*query, "--device", "cuda:0,1", code=2,
+             message="lists several devices; to use more than one, looking up needs --spread")
+    s.kcount(*query, "--spread", code=2, message="--spread needs several devices, such as")
+    s.kcount(*query, "--spread", "--device", "cuda:0,1", "--map", "slab", code=2,
+             message="--spread works with --map warpdrive, not with slab")
     s.kcount(*query, "--device", "cuda:77", code=1, message="there is no device cuda:77")
 
 
-need_device()
-main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_limits,
-      test_usage])
+devices(1)
+main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_spread,
+      test_limits, test_usage])

@@ -14,21 +14,11 @@ import subprocess
 import sys
 import time
 
+from lib.devices import devices
 from lib.session import SOURCE, Session, expect
-from lib.tools import SKIPPED, bgzf, fasta, fastq, main
+from lib.tools import bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
-
-
-def devices(n):
-    """The list of n devices."""
-    s = Session()
-    listed = s.kcount("info", "--devices", "--json", code=None)
-    if s.code != 0:
-        print("no device: skipped")
-        sys.exit(SKIPPED)
-    there = len(json.loads(listed))
-    return "cuda:" + ",".join(str(i % there) for i in range(n))
 
 
 def reads_of(*sequences):

@@ -530,6 +530,50 @@ static void test_sizes(void **state)
         }
 }
 
+/* Devices that each have a part of the k-mers; if there are fewer, some have several parts. */
+static void test_spread(void **state)
+{
+        (void)state;
+        static const struct {
+                int k;
+                size_t n, genome;
+                size_t nreads; /* 2: so few k-mers that words cannot hold them */
+        } some[] = { { 12, 0, 500, 1 },  { 20, 20000, 2000, 1 }, { 31, 0, 6000, 2 },
+                     { 32, 0, 6000, 2 }, { 33, 0, 6000, 1 },     { 64, 0, 3000, 1 } };
+        int nusable;
+        struct kc_error err = { 0 };
+        assert_ok(kc_gpu_devices(NULL, 0, &nusable, &err), err);
+        for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+                uint64_t seed = i;
+                char *genome = random_letters(some[i].genome, &seed);
+                struct texts reads = make_reads(genome, some[i].k, size(80), &seed);
+                struct pair_set set = some[i].n > 0 ? make_set(some[i].k, false, some[i].n, i)
+                                                    : set_of(genome, some[i].k, i == 3, &seed);
+                for (size_t j = 0; j < set.n; j += 1 + set.n / 100) {
+                        char text[KC_MAX_K];
+                        kc_kmer_format(set.kmers + j * set.nw, set.k, text);
+                        add_text(&reads, text, (size_t)set.k);
+                }
+                write_set(&set, "t.kc", 2, 700, seed);
+                for (int n = 2; n <= 4; n++) {
+                        if (size(8) != 8 && n != 2 + (int)i % 3)
+                                continue;
+                        struct asking a =
+                                make_way((i + (size_t)n) % 4, KC_GPU_MAP_WARPDRIVE, &set, &reads);
+                        a.options.ndevices = n;
+                        a.options.spread = true;
+                        for (int j = 0; j < n; j++)
+                                a.options.devices[j] = j % nusable;
+                        ask_all(&a, "t.kc");
+                        assert_int_equal(a.nreads, some[i].nreads);
+                }
+                unlink("t.kc");
+                free_texts(&reads);
+                free_set(&set);
+                free(genome);
+        }
+}
+
 /* Enough for ranges of a few blocks, but not also for a map of n k-mers. */
 static uint64_t scarce_nbytes(enum kc_gpu_map map, int k, uint64_t n)
 {
@@ -608,6 +652,27 @@ static void test_long(void **state)
         free(genome);
 }
 
+/* Parts of a table that do not fit on their devices either: it passes through the first one. */
+static void test_spread_turns(void **state)
+{
+        (void)state;
+        uint64_t seed = 8;
+        char *genome = random_letters(60000, &seed);
+        struct pair_set set = set_of(genome, 64, false, &seed);
+        struct texts reads = make_reads(genome, 64, 10, &seed);
+        write_set(&set, "t.kc", 1, 700, seed);
+        struct asking a = make_way(0, KC_GPU_MAP_WARPDRIVE, &set, &reads);
+        a.options.ndevices = 2;
+        a.options.spread = true;
+        a.options.memory_nbytes = 10 * set.n;
+        ask_all(&a, "t.kc");
+        assert_true(a.nreads > a.nrounds);
+        unlink("t.kc");
+        free_texts(&reads);
+        free_set(&set);
+        free(genome);
+}
+
 /* A batch for each window. */
 static void test_windows(void **state)
 {
@@ -655,6 +720,11 @@ static void test_limits(void **state)
         free_set(&set);
         set = make_set(31, false, 50000, 1);
         write_set(&set, "t.kc", 1, 700, 1);
+        a.options.spread = true;
+        a.options.map = KC_GPU_MAP_LSM;
+        expect_failure(&a, KC_EUSAGE, "the map lsm cannot be spread over several devices");
+        a.options.spread = false;
+        a.options.map = KC_GPU_MAP_WARPDRIVE;
         a.options.memory_nbytes = 10 << 10;
         expect_failure(&a, KC_ENOMEM, "device memory");
         a.options.devices[0] = 99;
@@ -669,7 +739,9 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_lengths, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_runs, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_sizes, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_spread, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_turns, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_spread_turns, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_windows, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_long, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_limits, enter_folder, leave_folder),
