@@ -296,13 +296,17 @@ out:
         return status;
 }
 
-/* Up to how many k-mers it is faster to look up one by one than to read the whole table; no more
- * than fit into a small part of the memory. */
+uint64_t asking_few_kmers(const struct kc_store_info *info)
+{
+        const uint64_t few = info->ndistinct / TABLE_FRACTION;
+        return few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
+}
+
+/* Those that are read ahead take no more than a small part of the memory. */
 static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
 {
         const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);
-        uint64_t few = info->ndistinct / TABLE_FRACTION;
-        few = few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
+        const uint64_t few = asking_few_kmers(info);
         return few < most ? few : most;
 }
 

@@ -80,6 +80,15 @@ static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *
         return kc_gpu_ask_tally(&table, request->device, &reads, &tally, began, err);
 }
 
+/* So few letters that no table should be loaded, as far as the files' sizes tell. */
+static bool is_small(const struct totaling *t)
+{
+        const uint64_t nbases = kc_reader_expected_nbases(t->reader);
+        struct kc_store_info info;
+        kc_store_get_info(t->request->store, &info);
+        return nbases > 0 && nbases < asking_few_kmers(&info);
+}
+
 static void get_total(struct totaling *t, struct profile_total *total)
 {
         struct kc_reader_totals read;
@@ -102,6 +111,8 @@ enum kc_status device_total(const struct profile_request *request, struct profil
         bool began;
         *done = false;
         KC_TRY(open_reader(&t, err));
+        if (is_small(&t))
+                goto out;
         status = look_up(&t, &began, &refusal);
         if (status == KC_OK)
                 get_total(&t, total);
