@@ -309,6 +309,8 @@ static void test_failed_append(void **state)
 static void test_flipped(void **state)
 {
         (void)state;
+        if (WITH_THREAD_SANITIZER) /* one thread checks */
+                skip();
         struct pair_set s = make_set(33, false, 1100, 1), r = make_set(33, false, 50, 2);
         size_t nold, nbytes, nmissed = 0;
         write_set(&s, "s.kc", 1, 500, 1);
@@ -320,8 +322,7 @@ static void test_flipped(void **state)
         FILE *f = fopen("s.kc", "r+b");
         assert_non_null(f);
         setvbuf(f, NULL, _IONBF, 0);
-        for (size_t at = 0; at < nbytes;
-             at += (at < 256 || at + 7 > old_footer ? 1 : 7) * CUT_STRIDE) {
+        for (size_t at = 0; at < nbytes; at += at < 256 || at + 7 > old_footer ? 1 : 7) {
                 struct kc_error err = { 0 };
                 struct kc_store *store = NULL;
                 fseek(f, (long)at, SEEK_SET);
