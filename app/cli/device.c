@@ -43,7 +43,6 @@ static const char *const doing[] = {
         [DEVICE_COUNTS] = "counting",
         [DEVICE_MERGES] = "merging",
         [DEVICE_ANSWERS] = "answering",
-        [DEVICE_SPREADS] = "answering",
 };
 
 /* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there
@@ -69,13 +68,8 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
         const int n = read_indices(cuda, indices);
         if (n > 1 && work == DEVICE_MERGES)
                 return kc_fail(err, KC_EUSAGE,
-                               "--device: '%s' lists several devices; only counting can use more "
-                               "than one",
-                               device);
-        if (n > 1 && work == DEVICE_ANSWERS)
-                return kc_fail(err, KC_EUSAGE,
-                               "--device: '%s' lists several devices; to use more than one, "
-                               "looking up needs --spread",
+                               "--device: '%s' lists several devices; only counting and looking "
+                               "up can use more than one",
                                device);
         if (n > KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE,
@@ -159,7 +153,7 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
         *device = NULL;
         options->map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1) : KC_GPU_MAP_WARPDRIVE;
         options->spread = asks->spread;
-        KC_TRY(device_check(name, 0, asks->spread ? DEVICE_SPREADS : DEVICE_ANSWERS, err));
+        KC_TRY(device_check(name, 0, DEVICE_ANSWERS, err));
         options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
         if (asks->map != 0)
                 KC_TRY(check_map(name, options->map, k, err));

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The kind of work: only counting and spreading can use several devices, and messages name it. */
-enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS, DEVICE_SPREADS };
+/* The kind of work: merging uses one device only, and messages name it. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS };
 
 struct device_choice {
         enum device_work work;
@@ -28,7 +28,7 @@ struct device_choice {
 enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
 
 /*
- * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, where k-mers are counted, a
+ * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, unless files are merged, a
  * list cuda:N,M,...; table is an enum kc_gpu_table, but from 1, or 0. KC_EUSAGE. Does not access a
  * device.
  */

@@ -149,10 +149,11 @@ extern const struct option_spec general_options[];
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field) \
         OPTION(TEXT, "device", field, \
-               "Where to count, merge or look up many k-mers: auto, cpu, cuda, or cuda:N for " \
-               "one of several devices. The output is the same. Several devices count together " \
-               "if they are listed, as in cuda:0,1; the first one reads and writes. auto counts " \
-               "on one CUDA device if there is one; it merges on a device if the files hold at " \
+               "Where to count, merge or look up many k-mers: auto, cpu, cuda, or cuda:N for one " \
+               "of several devices. The output is the same. Several devices count together if " \
+               "they are listed, as in cuda:0,1; the first one reads and writes. To look k-mers " \
+               "up, each holds all k-mers of the file, unless --spread is given. auto counts on " \
+               "one CUDA device if there is one; it merges on a device if the files hold at " \
                "least 14 million k-mers per thread; for all other commands, it means cpu. The " \
                "CPU always does the work if k is above 128, or, for looking up, above 64. With " \
                "several processes (mpirun, srun), cuda gives each process on a machine a device " \

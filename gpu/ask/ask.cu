@@ -8,10 +8,12 @@
  *      summaries, and counts if wanted ──▶ the block that asked        take
  *
  * Each thread has two flights: while one is under way, the other is packed. A block's sequences may
- * be in several of them, and a flight may have those of several blocks.
+ * be in several of them, and a flight may have those of several blocks. If there are several
+ * devices, each has a copy of the table and answers its own threads.
  */
 #include "gpu/ask.h"
 
+#include "base/parallel.h"
 #include "gpu/ask/flight.cuh"
 #include "gpu/ask/load.cuh"
 #include "gpu/ask/spread.cuh"
@@ -60,7 +62,17 @@ struct goal {
         uint32_t *counts; /* NULL if they are not wanted */
 };
 
+template <class Key> struct engine;
+
+/* A device with the whole table. */
+template <class Key> struct replica {
+        struct kc_gpu gpu;
+        struct kc_ask_map<Key> table;
+        struct engine<Key> *engine;
+};
+
 template <class Key> struct asking_thread {
+        struct replica<Key> *on;
         struct kc_ask_flight<Key> flights[NFLIGHTS];
         struct goal *goals[NFLIGHTS]; /* [caps.nparts] */
         uint64_t nstarted, nlanded;   /* flight number i is flights[i % NFLIGHTS] */
@@ -69,10 +81,11 @@ template <class Key> struct asking_thread {
 };
 
 template <class Key> struct engine {
-        struct kc_gpu gpu;
         struct kc_ask_rules rules;
-        struct kc_ask_map<Key> table;
-        enum kc_gpu_map map;
+        const struct kc_gpu_ask_table *source; /* these are valid while it is opened */
+        const struct kc_gpu_ask_options *options;
+        struct replica<Key> replicas[KC_GPU_MAX_DEVICES];
+        int nreplicas;
         struct asking_thread<Key> *threads; /* [rules.setup.nthreads] */
 };
 
@@ -102,11 +115,14 @@ template <class T> static enum kc_status reserve(growing<T> *a, size_t n, struct
 template <class Key> static bool fits(const struct engine<Key> *e)
 {
         const struct kc_ask_rules *r = &e->rules;
-        const uint64_t n = NFLIGHTS * (uint64_t)r->setup.nthreads;
-        return n * kc_ask_host_nbytes(&r->caps, r->setup.wants_counts) <=
-                       r->setup.memory_nbytes / 2 &&
-               n * kc_ask_flight_nbytes(&r->caps, sizeof(Key)) <=
-                       e->gpu.limit_nbytes / DEVICE_SHARE;
+        const uint64_t nthreads = (unsigned)r->setup.nthreads, n = (unsigned)e->nreplicas;
+        const uint64_t each = (nthreads + n - 1) / n * NFLIGHTS * /* on a device */
+                              kc_ask_flight_nbytes(&r->caps, sizeof(Key));
+        bool fit = nthreads * NFLIGHTS * kc_ask_host_nbytes(&r->caps, r->setup.wants_counts) <=
+                   r->setup.memory_nbytes / 2;
+        for (int i = 0; i < e->nreplicas; i++)
+                fit &= each <= e->replicas[i].gpu.limit_nbytes / DEVICE_SHARE;
+        return fit;
 }
 
 template <class Key> static void plan_memory(struct engine<Key> *e, uint32_t batch_nbases)
@@ -124,13 +140,14 @@ template <class Key>
 static enum kc_status open_thread(struct engine<Key> *e, struct asking_thread<Key> *t,
                                   struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status;
         t->end = &t->first;
+        KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu.device)));
         for (uint32_t i = 0; i < NFLIGHTS; i++) {
                 t->goals[i] = (struct goal *)calloc(e->rules.caps.nparts, sizeof *t->goals[i]);
                 if (t->goals[i] == NULL)
                         return no_memory(err);
-                KC_TRY(kc_ask_flight_open(&t->flights[i], &e->gpu, &e->rules, err));
+                KC_TRY(kc_ask_flight_open(&t->flights[i], &t->on->gpu, &e->rules, err));
         }
 out:
         return status;
@@ -151,7 +168,7 @@ static void free_blocks(struct block *block)
 template <class Key> static void close_thread(struct engine<Key> *e, struct asking_thread<Key> *t)
 {
         for (uint32_t i = 0; i < NFLIGHTS; i++) {
-                kc_ask_flight_close(&t->flights[i], &e->gpu, &e->rules);
+                kc_ask_flight_close(&t->flights[i], &t->on->gpu, &e->rules);
                 free(t->goals[i]);
         }
         free_blocks(t->first);
@@ -170,8 +187,8 @@ static enum kc_status start(const struct engine<Key> *e, struct asking_thread<Ke
                             struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(KC_CUDA(cudaSetDevice(e->gpu.device))); /* it is per thread */
-        KC_TRY(kc_ask_flight_start(packed_flight(t), &e->table, &e->rules, err));
+        KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu.device))); /* it is per thread */
+        KC_TRY(kc_ask_flight_start(packed_flight(t), &t->on->table, &e->rules, err));
         t->nstarted++;
 out:
         return status;
@@ -394,16 +411,57 @@ out:
 template <class Key> static void close(void *ctx)
 {
         struct engine<Key> *e = (struct engine<Key> *)ctx;
-        if (e->gpu.pool != NULL) {
-                (void)cudaSetDevice(e->gpu.device);
-                (void)cudaDeviceSynchronize(); /* flights may be under way */
-        }
+        for (struct replica<Key> &r : e->replicas)
+                if (r.gpu.pool != NULL) {
+                        (void)cudaSetDevice(r.gpu.device);
+                        (void)cudaDeviceSynchronize(); /* flights may be under way */
+                }
         for (int i = 0; e->threads != NULL && i < e->rules.setup.nthreads; i++)
                 close_thread(e, &e->threads[i]);
         free(e->threads);
-        kc_ask_map_close(&e->table);
-        kc_gpu_close(&e->gpu);
+        for (struct replica<Key> &r : e->replicas) {
+                if (r.gpu.pool != NULL)
+                        (void)cudaSetDevice(r.gpu.device);
+                kc_ask_map_close(&r.table);
+                kc_gpu_close(&r.gpu);
+        }
         free(e);
+}
+
+/* Each replica is opened, and loaded, by a thread of its own. */
+template <class Key> static enum kc_status open_replica(void *ctx, int number, struct kc_error *err)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        const struct kc_gpu_ask_options *options = e->options;
+        struct replica<Key> *r = &e->replicas[number];
+        enum kc_status status;
+        r->engine = e;
+        KC_TRY(kc_gpu_wake(options->devices[number], err));
+        KC_TRY(kc_gpu_open(&r->gpu, options->devices[number], options->memory_nbytes, err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
+                                struct kc_join_totals *totals, struct kc_error *err)
+{
+        struct replica<Key> *r = (struct replica<Key> *)ctx;
+        const struct engine<Key> *e = r->engine;
+        const int nreaders = e->rules.setup.nthreads / e->nreplicas;
+        return kc_ask_load(&r->table, &r->gpu, source, e->options->map, nreaders, totals, err);
+}
+
+template <class Key> static enum kc_status load_replica(void *ctx, int number, struct kc_error *err)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        struct replica<Key> *r = &e->replicas[number];
+        const struct kc_gpu_ask_reader reader = { r, join_runs<Key> };
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(r->gpu.device)));
+        KC_TRY(e->source->read(e->source->ctx, &reader, err));
+out:
+        return status;
 }
 
 template <class Key> static enum kc_status open_threads(struct engine<Key> *e, struct kc_error *err)
@@ -414,32 +472,22 @@ template <class Key> static enum kc_status open_threads(struct engine<Key> *e, s
         if (e->threads == NULL)
                 return no_memory(err);
         for (int i = 0; i < n; i++)
+                e->threads[i].on = &e->replicas[i % e->nreplicas];
+        for (int i = 0; i < n; i++)
                 KC_TRY(open_thread(e, &e->threads[i], err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu.stream))); /* all streams may use it now */
+        for (int i = 0; i < e->nreplicas; i++) /* all streams may use the memory then */
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(e->replicas[i].gpu.stream)));
 out:
         return status;
 }
 
-template <class Key>
-static enum kc_status load(void *ctx, const struct kc_join_source *source,
-                           struct kc_join_totals *totals, struct kc_error *err)
-{
-        struct engine<Key> *e = (struct engine<Key> *)ctx;
-        return kc_ask_load(&e->table, &e->gpu, source, e->map, e->rules.setup.nthreads, totals,
-                           err);
-}
-
-template <class Key>
-static enum kc_status open_engine(struct engine<Key> *e, const struct kc_gpu_ask_table *table,
-                                  const struct kc_gpu_ask_options *options, struct kc_error *err)
+template <class Key> static enum kc_status open_engine(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_gpu_ask_reader reader = { e, load<Key> };
-        KC_TRY(kc_gpu_wake(options->devices[0], err));
-        KC_TRY(kc_gpu_open(&e->gpu, options->devices[0], options->memory_nbytes, err));
-        plan_memory(e, options->batch_nbases);
+        KC_TRY(kc_parallel(e->nreplicas, open_replica<Key>, NULL, e, err));
+        plan_memory(e, e->options->batch_nbases);
         KC_TRY(open_threads(e, err));
-        KC_TRY(table->read(table->ctx, &reader, err));
+        KC_TRY(kc_parallel(e->nreplicas, load_replica<Key>, NULL, e, err));
 out:
         return status;
 }
@@ -455,8 +503,10 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
         e->rules.setup = *setup;
         e->rules.k = table->k;
         e->rules.stranded = options->stranded;
-        e->map = options->map;
-        const enum kc_status status = open_engine(e, table, options, err);
+        e->source = table;
+        e->options = options;
+        e->nreplicas = options->ndevices < setup->nthreads ? options->ndevices : setup->nthreads;
+        const enum kc_status status = open_engine(e, err);
         if (status != KC_OK) {
                 close<Key>(e);
                 return status;

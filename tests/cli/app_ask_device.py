@@ -207,6 +207,19 @@ def test_limits():
     expect(got == want, True, "the same lines")
 
 
+def test_several():
+    """Each of several devices has a copy of the k-mers."""
+    s = Session()
+    make_files(s)
+    s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
+    for command in (("query", "a.kc", "-f", "reads.fa"), ("profile", "a.kc", "reads.fa"),
+                    ("filter", "a.kc", "reads.fa", "--min", 3, "-o", "-")):
+        want = s.kcount(*command, "--device", "cpu")
+        for threads in (1, 2, 5):
+            got = s.kcount(*command, "--device", devices(2), "-t", threads)
+            expect(got == want, True, f"the same with two devices and {threads} threads")
+
+
 def test_usage():
     """What cannot be, and a device that is not there."""
     s = Session()
@@ -217,8 +230,6 @@ def test_usage():
     s.kcount(*query, "--map", "glht", code=2,
              message="--map: 'glht' is not one of warpdrive, slab, linear or lsm")
     s.kcount(*query, "--device", "gpu", code=2, message="--device: 'gpu' is not one of")
-    s.kcount(*query, "--device", "cuda:0,1", code=2,
-             message="lists several devices; to use more than one, looking up needs --spread")
     s.kcount(*query, "--spread", code=2, message="--spread needs several devices, such as")
     s.kcount(*query, "--spread", "--device", "cuda:0,1", "--map", "slab", code=2,
              message="--spread works with --map warpdrive, not with slab")
@@ -227,4 +238,4 @@ def test_usage():
 
 devices(1)
 main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_spread,
-      test_limits, test_usage])
+      test_several, test_limits, test_usage])

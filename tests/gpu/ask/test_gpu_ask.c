@@ -423,6 +423,12 @@ static struct asking make_way(size_t way, enum kc_gpu_map map, const struct pair
                               const struct texts *texts)
 {
         struct asking a = make_asking(map, set, texts);
+        struct kc_gpu_device devices[2];
+        struct kc_error err = { 0 };
+        int n;
+        assert_ok(kc_gpu_devices(devices, 2, &n, &err), err);
+        a.options.ndevices = 1 + (int)(way % 2);
+        a.options.devices[1] = n > 1 ? 1 : 0;
         a.options.batch_nbases = ways[way].batch_nbases;
         a.setup.nthreads = ways[way].nthreads;
         a.setup.min_count = ways[way].min_count;
