@@ -25,7 +25,7 @@ namespace
 {
 
 /* A batch on the device. */
-struct slot {
+struct turn_slot {
         cudaStream_t stream;
         cudaEvent_t uploaded, found;
         struct kc_ask_arrays device;
@@ -37,7 +37,7 @@ template <class Key> struct turns {
         struct kc_gpu_ask_options options;
         struct kc_ask_rounds rounds;
         struct kc_gpu gpu;
-        struct slot slots[NSLOTS];
+        struct turn_slot slots[NSLOTS];
         Key *kmers;     /* [rounds.caps.nbases] device */
         uint64_t share; /* of the table, one part in `share` should fit into a map */
         struct kc_ask_map<Key> map;
@@ -58,8 +58,8 @@ static __global__ void larger_kernel(uint32_t *counts, const uint32_t *before, u
 
 /* Find the counts of a batch that the map has. The work is queued. */
 template <class Key>
-static enum kc_status look_up(struct turns<Key> *e, struct slot *slot, struct kc_ask_kept *kept,
-                              struct kc_error *err)
+static enum kc_status look_up(struct turns<Key> *e, struct turn_slot *slot,
+                              struct kc_ask_kept *kept, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_ask_sizes *sizes = &kept->sizes;
@@ -96,7 +96,7 @@ template <class Key> static enum kc_status end_turn(struct turns<Key> *e, struct
         struct kc_ask_kept_at at = {};
         while (kc_ask_kept_next(&e->rounds, &at) != NULL)
                 KC_TRY(look_up(e, &e->slots[nbatches++ % NSLOTS], at.kept, err));
-        for (struct slot &slot : e->slots)
+        for (struct turn_slot &slot : e->slots)
                 KC_TRY(KC_CUDA(cudaStreamSynchronize(slot.stream)));
         kc_ask_map_close(&e->map);
         e->nput = 0;
@@ -168,7 +168,7 @@ static enum kc_status take_turns(void *ctx, const struct kc_join_source *source,
         KC_TRY(kc_ask_load_by(&taker, &e->gpu, source, e->rounds.setup.nthreads, totals, err));
         KC_TRY(end_turn(e, err));
 out:
-        for (struct slot &slot : e->slots)
+        for (struct turn_slot &slot : e->slots)
                 (void)cudaStreamSynchronize(slot.stream); /* after a failure */
         (void)cudaStreamSynchronize(e->gpu.stream);
         kc_ask_map_close(&e->map);
@@ -194,7 +194,7 @@ out:
 
 /* ---- opening and closing ---- */
 
-template <class Key> static void close_slot(struct turns<Key> *e, struct slot *slot)
+template <class Key> static void close_slot(struct turns<Key> *e, struct turn_slot *slot)
 {
         kc_ask_device_free(&e->gpu, &slot->device, &e->rounds.caps);
         kc_gpu_delete(&e->gpu, slot->before, e->rounds.caps.nbases);
@@ -210,7 +210,7 @@ template <class Key> static void close(void *ctx)
         if (e->gpu.pool != NULL)
                 (void)cudaSetDevice(e->gpu.device);
         kc_ask_rounds_close(&e->rounds);
-        for (struct slot &slot : e->slots)
+        for (struct turn_slot &slot : e->slots)
                 close_slot(e, &slot);
         kc_gpu_delete(&e->gpu, e->kmers, e->rounds.caps.nbases);
         kc_gpu_close(&e->gpu);
@@ -218,7 +218,7 @@ template <class Key> static void close(void *ctx)
 }
 
 template <class Key>
-static enum kc_status open_slot(struct turns<Key> *e, struct slot *slot, struct kc_error *err)
+static enum kc_status open_slot(struct turns<Key> *e, struct turn_slot *slot, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking)));
@@ -243,7 +243,7 @@ static enum kc_status open_turns(struct turns<Key> *e, const struct kc_ask_setup
                                   e->options.batch_nbases, nbytes, e->gpu.limit_nbytes / SHARE,
                                   err));
         KC_TRY(kc_gpu_new(&e->gpu, &e->kmers, e->rounds.caps.nbases, err));
-        for (struct slot &slot : e->slots)
+        for (struct turn_slot &slot : e->slots)
                 KC_TRY(open_slot(e, &slot, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu.stream))); /* all streams may use it now */
 out:
