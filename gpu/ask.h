@@ -41,8 +41,9 @@ static inline int kc_gpu_map_max_k(enum kc_gpu_map map)
 struct kc_gpu_ask_options {
         int devices[KC_GPU_MAX_DEVICES]; /* [ndevices] indices, as kc_gpu_devices lists them */
         int ndevices;                    /* at least 1 */
-        bool spread; /* each device holds a part of the k-mers; only with WarpDrive. Otherwise each
-                        holds all of them, if they fit, and answers some of the threads */
+        bool spread; /* each device holds a part of the k-mers; only with WarpDrive, which also does
+                        so if they do not fit otherwise. Otherwise each holds all of them, and
+                        answers some of the threads */
         enum kc_gpu_map map;
         bool stranded;          /* the table's k-mers are as read, not canonical */
         uint64_t memory_nbytes; /* bound on the memory of the device; 0 or too large: nine tenths of

@@ -170,7 +170,8 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_SPREAD(field) \
         OPTION(FLAG, "spread", field, \
                "Spread the k-mers over the devices that --device lists, as in cuda:0,1, so that " \
-               "each holds a part of them, in a warpdrive map. The output is the same.", \
+               "each holds a part of them, in a warpdrive map. The output is the same. Without " \
+               "--spread, this happens if the k-mers do not fit on each of the devices.", \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_MEMORY(field) \
         OPTION(SIZE, "gpu-memory", field, \

@@ -515,6 +515,25 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
         return KC_OK;
 }
 
+/* Each device holds all k-mers, or, if they do not fit, a part of them. */
+static enum kc_status open_whole(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
+                                 const struct kc_gpu_ask_options *options,
+                                 const struct kc_ask_setup *setup, struct kc_error *err)
+{
+        const bool can_spread = options->ndevices > 1 && options->map == KC_GPU_MAP_WARPDRIVE;
+        struct kc_error failure = {};
+        enum kc_status status;
+        if (options->spread)
+                return kc_ask_spread_open(asker, table, options, setup, err);
+        if (table->k <= 32)
+                status = open_with<kc_key64>(asker, table, options, setup, &failure);
+        else
+                status = open_with<kc_key128>(asker, table, options, setup, &failure);
+        if (status == KC_ENOMEM && can_spread)
+                return kc_ask_spread_open(asker, table, options, setup, err);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
+}
+
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
                                const struct kc_ask_setup *setup, struct kc_error *err)
@@ -527,12 +546,7 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
         if (options->spread && options->map != KC_GPU_MAP_WARPDRIVE)
                 return kc_fail(err, KC_EUSAGE, "the map %s cannot be spread over several devices",
                                kc_gpu_map_name(options->map));
-        if (options->spread)
-                status = kc_ask_spread_open(asker, table, options, setup, &failure);
-        else if (table->k <= 32)
-                status = open_with<kc_key64>(asker, table, options, setup, &failure);
-        else
-                status = open_with<kc_key128>(asker, table, options, setup, &failure);
+        status = open_whole(asker, table, options, setup, &failure);
         if (status == KC_ENOMEM)
                 return kc_ask_turns_open(asker, table, options, setup, err);
         return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
