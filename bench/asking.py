@@ -51,10 +51,11 @@ PROGRAMS = {
 }
 OF_KCOUNT = " -t {threads} -m {memory}G --quiet"
 DATABASES = {
-    "kcount": "kcount count {database} -k {k} -o asked.kc --tmp tmp" + OF_KCOUNT,
-    "kmc_tools": "kmc -hp -k{k} -t{threads} -m{memory} -ci1 -cs4294967295 {database} "
+    "kcount": "kcount count {database} -k {k} --min {min} -o asked.kc --tmp tmp" + OF_KCOUNT,
+    "kmc_tools": "kmc -hp -k{k} -t{threads} -m{memory} -ci{min} -cs4294967295 {database} "
                  "asked tmp",
-    "jellyfish": "jellyfish count -m {k} -C -t {threads} -s {ndistinct} -o asked.jf {database}",
+    "jellyfish": "jellyfish count -m {k} -C -t {threads} -s {ndistinct} -L {min} -o asked.jf "
+                 "{database}",
 }
 
 
@@ -106,6 +107,7 @@ def parse_arguments():
     parser.add_argument("--about", required=True, help="what the reads are, for the page")
     parser.add_argument("--programs", help=f"some of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--k", type=int, default=31)
+    parser.add_argument("--min", type=int, default=1, help="rarer k-mers are not in the tables")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--memory", type=int, default=12, help="gigabytes for each program")
     parser.add_argument("--repeat", type=int, default=3)
@@ -132,7 +134,8 @@ def main():
             if path:
                 (work / name).symlink_to(path.resolve())
         values = {"reads": "reads", "database": "database" if arguments.database else "reads",
-                  "k": arguments.k, "threads": arguments.threads, "memory": arguments.memory}
+                  "k": arguments.k, "min": arguments.min, "threads": arguments.threads,
+                  "memory": arguments.memory}
         common["distinct"] = prepare(programs, values, work)
         common["reads_bytes"] = arguments.reads.stat().st_size
         for turn in range(arguments.repeat):
