@@ -71,7 +71,7 @@ test_often() {
 
 kernel_tests() {
         local program
-        for program in "$build"/tests/gpu/test_gpu_device_* "$build/tests/test_gpu_ask"; do
+        for program in "$build"/tests/gpu/test_gpu_device_* "$build"/tests/test_gpu_{ask,tally}; do
                 if [ -x "$program" ]; then
                         test_one "$(basename "$program")" "$@" "$program"
                 fi
