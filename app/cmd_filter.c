@@ -158,7 +158,7 @@ static enum kc_status set_tmp_dir(struct filter *f, struct kc_error *err)
         return f->tmp_dir != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-/* Whether the input may be SAM or BAM, as far as its output says. */
+/* Whether the input may be SAM or BAM, as far as the names of the outputs tell. */
 static bool may_be_alignments(const struct filter *f)
 {
         return f->ninputs == 1 && !f->settings->interleaved && f->wanted.kind != OUTPUTS_TEXT;
@@ -452,10 +452,10 @@ const struct command command_filter = {
                 "compared exactly, in whole numbers: 50% means 2 x found >= valid.\n\n"
                 "Mates are read from two files in step, or from one with --interleaved. Their "
                 "names must be the same up to the first blank and to /1 or /2.\n\n"
-                "SAM or BAM becomes SAM or BAM. All records of a name are kept, or none: the "
-                "primary ones, which have whole reads, are judged as mates are. If the records of "
-                "a name do not follow each other, the file is read twice, and -m must have room "
-                "for all names; a pipe must come from 'samtools collate'.",
+                "From SAM or BAM, filter writes SAM or BAM. All records of a name are kept, or "
+                "none: the primary ones, which have whole reads, are judged as mates are. If the "
+                "records of a name do not follow each other, the file is read twice, and -m must "
+                "have room for all names; a pipe must then come from 'samtools collate'.",
         .examples = "  kcount filter host.kc reads_1.fq.gz reads_2.fq.gz --drop -o clean\n",
         .options = filter_options,
         .settings_nbytes = sizeof(struct filter_settings),
