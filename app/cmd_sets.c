@@ -21,8 +21,8 @@ out:
 }
 
 /*
- * rules  as --counts lists them
- * rule   if it is not given
+ * rules  those that --counts takes, in the order in which it lists them
+ * rule   the one that applies if --counts is not given
  */
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
                           const enum kc_count_rule *rules, enum kc_count_rule rule,

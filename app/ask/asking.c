@@ -1,15 +1,16 @@
 /*
  * A prompt asker (kmer/ask.h) is asked in a stream: each worker reads blocks and adds them until a
- * few wait for their answers; then it takes the answers to the first of them, formats it, writes it
- * in the turn of the blocks, and lets it go. The blocks of a worker are in the order of the file,
- * and it waits for the turn of its first one only: so the worker whose turn it is does not wait.
+ * few wait for their answers; then it takes the answers to the first of them, formats the block,
+ * writes it when its turn comes, and releases it. The blocks of a worker are in the order of the
+ * file, and a worker waits only for the turn of its first block. So the worker that has the block
+ * whose turn it is never waits for another.
  *
  * Other askers need rounds: all threads read blocks of records and add them to the asker, until
  * that is full, the blocks have taken their share of memory, or the input ends. The asker answers.
  * Then each thread takes the answers to its own blocks, in order: formatting is done by all at
  * once, writing in the order of the blocks.
  *
- * Before that a few blocks are read ahead: if the input ends with them, or is known to be small,
+ * Before either, a few blocks are read ahead: if the input ends with them, or is known to be small,
  * k-mers are looked up one by one, and nothing is loaded.
  */
 #include "app/ask/asking.h"
@@ -53,7 +54,7 @@ struct asking {
         const struct asking_consumer *consumer;
         struct asking_blocks blocks;
         struct kc_asker asker; /* close is NULL: not open yet */
-        bool is_shared;        /* it is that of the options */
+        bool is_shared;        /* the asker is that of the options */
         int nthreads;
         struct asking_worker *workers; /* [nthreads] */
         struct kc_turn turn;           /* to write: numbered as the blocks */
@@ -131,8 +132,8 @@ out:
         return status;
 }
 
-/* Add the next block: the first one that was read ahead, or else another one. *more: there was one
- * to add. */
+/* Add the next block: one that was read ahead, if any is left, or else one that is read now. *more:
+ * there was one to add. */
 static enum kc_status add_next(struct asking *a, int worker, bool *more, struct kc_error *err)
 {
         struct asking_worker *w = &a->workers[worker];
@@ -246,8 +247,8 @@ out:
 
 /* ---- a stream ---- */
 
-/* If blocks take so much memory that there is none for a worker's next one, it does without; one
- * that has none left ends, and leaves the input to others. */
+/* If there is no memory for a worker's next block, the worker goes on with those that it has. A
+ * worker that has none left ends, and leaves the rest of the input to the others. */
 static enum kc_status stream(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
@@ -302,7 +303,7 @@ uint64_t asking_few_kmers(const struct kc_store_info *info)
         return few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
 }
 
-/* Those that are read ahead take no more than a small part of the memory. */
+/* The same, but no more than fit into a small part of the memory, because they are read ahead. */
 static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
 {
         const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);

@@ -46,7 +46,7 @@ struct asked {
  */
 struct asking_consumer {
         void *ctx;
-        /* Look at the inputs, which are open, before anything of them is asked. May be NULL.
+        /* Look at the inputs, which are open, before any of their k-mers are asked. May be NULL.
          *   streams  the second: mates in a file of their own, otherwise NULL */
         enum kc_status (*begin)(void *ctx, const struct kc_records *const streams[2],
                                 struct kc_error *err);

@@ -7,8 +7,8 @@
 #include "gpu/ask.h"
 #include "io/store.h"
 
-/* What the store, which must outlive it, holds now. Reading it fails as kc_set_run if the file is
- * damaged. */
+/* A table of what the store holds now. The store must outlive it. Reading it fails like kc_set_run
+ * if the file is damaged. */
 struct kc_gpu_ask_table device_table_of(struct kc_store *store);
 
 /* Open an asker for what the store holds now. Fails like kc_gpu_ask_open, or as kc_set_run if the

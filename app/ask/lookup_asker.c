@@ -29,7 +29,7 @@ struct thread_lookups {
         struct looked_up *first, **end; /* added and not yet taken */
         struct looked_up *taken;
         /* of the block that is being added */
-        uint8_t *codes; /* of a sequence [codes_cap] */
+        uint8_t *codes; /* [codes_cap + KC_LETTERS_SPARE] of a sequence */
         size_t codes_cap;
         uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] in the form that the store keeps */
         uint32_t *order; /* [cap] */

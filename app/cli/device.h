@@ -29,8 +29,8 @@ enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
 
 /*
  * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, unless files are merged, a
- * list cuda:N,M,...; table is an enum kc_gpu_table, but from 1, or 0. KC_EUSAGE. Does not access a
- * device.
+ * list cuda:N,M,...; table is an enum kc_gpu_table plus 1, or 0 if none is given. KC_EUSAGE. Does
+ * not access a device.
  */
 enum kc_status device_check(const char *device, int table, enum device_work work,
                             struct kc_error *err);
@@ -82,9 +82,9 @@ enum kc_status device_choose_map(const struct device_asks *asks, int k, bool str
                                  struct kc_gpu_ask_options *options,
                                  const struct kc_gpu_ask_options **device, struct kc_error *err);
 
-/* How much of the files a device reads at a time, if several devices read them: little enough that
- * all of them are busy until the end, but enough to be worth the effort.
- *   least  at least so many bytes; 0: as many as are worth it */
+/* How many bytes of the files a device reads at a time, if several devices read them: few enough
+ * that all devices are busy until the end, but enough to be worth the effort.
+ *   least  the fewest bytes; 0: the default */
 uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least);
 
 /* "cpu", "cuda:N" or "cuda:N,M,...". */

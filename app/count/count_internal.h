@@ -22,7 +22,7 @@ struct count_output {
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
         struct kc_kmer_set only; /* with --only: what is counted */
-        uint64_t only_checksum;  /* of this set; 0: there is none */
+        uint64_t only_checksum;  /* of this set; 0: there is no set */
         uint64_t nguest;         /* bytes that this guest has written */
         /* valid once it has been counted */
         struct kc_gpu_report gpu;

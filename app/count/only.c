@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MEMORY_SHARES = 4 }; /* the sets may take one of these */
+enum { MEMORY_SHARES = 4 }; /* the memory has so many; the sets may take one of them */
 
 /* A sink that makes a set of a run's k-mers. */
 struct set_sink {
@@ -51,14 +51,15 @@ enum kc_status only_check(const struct count *count, struct kc_error *err)
                                        "standard input cannot be both reads and --only");
         if (strcmp(only, "-") == 0 && count->ranks != NULL)
                 return kc_fail(err, KC_EUSAGE,
-                               "--only -: with several processes, each of them reads the file");
+                               "--only cannot read standard input if there are several processes: "
+                               "each of them reads the file");
         KC_TRY(output_check_operands(files, nfiles, &only, 1, err));
         KC_TRY(output_check_files(files, nfiles, &only, 1, err));
 out:
         return status;
 }
 
-/* Count the file's k-mers, for what is distinct of them. */
+/* Count the file's k-mers, to find the distinct ones. */
 static enum kc_status count_kmers(struct count *count, struct kc_reader *reader,
                                   const struct memory_plan *plan, struct kc_count_task *tasks,
                                   struct kc_error *err)

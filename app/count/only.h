@@ -10,8 +10,8 @@
 enum kc_status only_check(const struct count *count, struct kc_error *err);
 
 /*
- * Read the file that the settings name into the sets of the outputs. Without such a file, only
- * check that none is needed. KC_EUSAGE if a .kc file that is added to was counted otherwise;
+ * Read the file that --only names into the sets of the outputs. Without --only, check that the .kc
+ * file that is added to needs none. KC_EUSAGE if that file was counted otherwise;
  * KC_EINPUT, KC_EIO, KC_ENOMEM, KC_ECANCELED.
  */
 enum kc_status only_read_sets(struct count *count, struct kc_error *err);

@@ -25,7 +25,7 @@ static enum kc_status refuse_outputs(const struct alignments *a, bool is_text, s
                                "output another ending",
                                input_name(a));
         return kc_fail_filter(err, KC_REMEDY_FILTER, input_name(a), "samtools fastq FILE",
-                              "%s is SAM or BAM, so the names of outputs end in .bam or .sam",
+                              "%s is SAM or BAM, so the names of outputs must end in .bam or .sam",
                               input_name(a));
 }
 

@@ -1,12 +1,13 @@
 /*
- * Alignments from SAM or BAM to SAM or BAM, decided by the read's name: all records of a name are
- * kept, or none. Its primary records, which have whole reads, are judged like those of a pair.
+ * Filtering SAM or BAM, by the names of the reads: all records of a name are kept, or none. The
+ * primary ones, which have whole reads, are judged like the reads of a pair.
  *
- * If all records of a name follow each other, one pass is enough: each group is written as soon as
- * it is complete. Otherwise the first pass judges all names, and the second writes. Unless the
- * header says that two are needed, the first pass begins as if it were the only one, and remembers
- * names to see whether one comes again; then all begins again. A header that says that names follow
- * each other is believed only where there is no memory for more names.
+ * If the records of each name follow each other, one pass is enough: each group is written as soon
+ * as it is complete. Otherwise the first pass judges all names, and the second one writes. Unless
+ * the header says that two are needed, or the outputs cannot be begun again, the first pass begins
+ * as if it were the only one, and remembers names. If a name comes again after others, everything
+ * starts again, with two passes. A header that says that the records of each name follow each other
+ * is trusted only once there is no memory for more names.
  */
 #ifndef APP_FILTER_ALIGNMENTS_H
 #define APP_FILTER_ALIGNMENTS_H
@@ -31,7 +32,7 @@ struct alignments {
         bool is_input; /* the input is SAM or BAM */
         bool has_two_passes;
         bool is_promised; /* the header says that the records of a name follow each other */
-        bool writes;      /* alignments, not only lines about them */
+        bool writes;      /* it writes alignments, not only lines about them */
         enum kc_alignment_format format;
         struct sam_hdr_t *header; /* the stream's */
         struct alignments_worker {
@@ -41,8 +42,8 @@ struct alignments {
 
         /* Used by one thread at a time. */
         struct verdicts verdicts;
-        bool remembers;        /* in the only pass: names */
-        bool wants_two_passes; /* the only pass has failed, but two would not */
+        bool remembers;        /* in the only pass: it remembers names */
+        bool wants_two_passes; /* the only pass has failed, but two may succeed */
         /* The group that is not complete yet; its records of earlier blocks are held. */
         char name[NAMES_MOST_NBYTES];
         size_t name_nbytes; /* 0: there is none */
@@ -53,8 +54,8 @@ struct alignments {
 
 /*
  * begin looks at any input, for asking_run's consumer; format and write do the consumer's work if
- * it is SAM or BAM (is_input). finish comes after asking_run: it ends the only pass, or makes the
- * second. KC_EINPUT, KC_EUSAGE if the input, its order and the outputs do not go together;
+ * the input is SAM or BAM (is_input). finish comes after asking_run: it ends the only pass, or does
+ * the second one. KC_EINPUT, KC_EUSAGE if the input, its order and the outputs do not go together;
  * KC_ENOMEM, KC_EIO, KC_ECANCELED.
  */
 enum kc_status alignments_begin(struct alignments *alignments,

@@ -28,8 +28,8 @@ struct filtering {
         /* Used by write only, so by one thread at a time. */
         struct notes_totals totals;
         struct kc_ask_summary pieces; /* of the record whose text is held */
-        bool is_fastq;                /* that record */
-        struct notes notes;           /* about it */
+        bool is_fastq;                /* whether it is FASTQ */
+        struct notes notes;           /* about that record */
 };
 
 /* KC_ENOMEM. Afterwards filtering_close. */

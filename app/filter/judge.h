@@ -49,7 +49,7 @@ bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *fi
 /* Reads that are kept or dropped together, in any order: those of a pair, or of a name. Begin with
  * JUDGE_NO_READS. */
 struct judge_group {
-        bool has_passed, has_failed;  /* some read did */
+        bool has_passed, has_failed;  /* whether some read did */
         struct kc_ask_summary pooled; /* with JUDGE_POOLED: of all reads */
 };
 

@@ -1,6 +1,6 @@
 /*
- * A hash table with open addressing, whose slots are places of entries: the value, the length of
- * the name, and the name. Entries are in chunks, which never move.
+ * A hash table with linear probing. A slot holds the place of an entry, which is the value, the
+ * length of the name, and the name. Entries lie in chunks, which never move.
  */
 #include "app/filter/names.h"
 
@@ -13,7 +13,7 @@ enum {
         CHUNK_BITS = 20,
         CHUNK_NBYTES = 1 << CHUNK_BITS,
         LEAST_SLOTS = 1 << 12,
-        TAG_SHIFT = 44, /* a slot's upper bits are of the hash, the others of the place */
+        TAG_SHIFT = 44, /* a slot has a place below this bit, and bits of the hash from it on */
 };
 
 #define PLACE_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)

@@ -1,6 +1,6 @@
 /*
- * The names of the reads of a file, with a value for each, in memory that is bounded. Names are
- * kept as they are, so that no two are ever taken for one.
+ * The names of the reads of a file, with a value for each, in memory that is bounded. The whole
+ * names are kept, not hashes of them, so that two names are never taken for one.
  */
 #ifndef APP_FILTER_NAMES_H
 #define APP_FILTER_NAMES_H
@@ -25,8 +25,8 @@ struct names {
 };
 
 /*
- * The value of a name, zeroed if the name was not there before; it stays where it is. *value is
- * NULL if a new name does not fit in the memory. KC_ENOMEM if there is less memory than allowed.
+ * Find or add a name. *value: its value, which is zeroed if the name is new, and never moves; NULL
+ * if a new name does not fit in the memory. KC_ENOMEM if there is less memory than allowed.
  */
 enum kc_status names_add(struct names *names, const char *name, size_t nbytes, void **value,
                          struct kc_error *err);

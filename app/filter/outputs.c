@@ -53,7 +53,8 @@ enum kc_status outputs_choose_kind(struct outputs_settings *settings, struct kc_
                         continue;
                 if (first != NULL && kind_of(path) != settings->kind)
                         return kc_fail(err, KC_EUSAGE,
-                                       "%s and %s: what is kept and the rest have the same format",
+                                       "%s and %s: the reads that are kept and the rest must have "
+                                       "the same format",
                                        first, path);
                 first = path;
                 settings->kind = kind_of(path);

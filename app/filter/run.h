@@ -8,8 +8,8 @@
 #include "app/filter/filtering.h"
 #include "app/filter/outputs.h"
 
-/* The caller sets all, but of filtering and alignments only what their headers say, and opens
- * filtering and outputs. */
+/* The caller sets all fields (in filtering and alignments, those that their headers name), and
+ * opens filtering and outputs. */
 struct filter_run {
         struct kc_store *store;
         struct asking_input input;

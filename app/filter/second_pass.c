@@ -1,6 +1,6 @@
 /*
- * The second pass over alignments: all names are judged, and the records are written in their
- * order. Threads read a batch each, and make the output of it; they write in turn.
+ * The second pass over alignments: all names have been judged, and the records are written in their
+ * order. Each thread reads a batch and makes its output; the threads write in turn.
  */
 #include "app/filter/alignments.h"
 #include "base/job.h"
@@ -19,7 +19,7 @@ static void give_up(void *ctx)
         kc_turn_stop(&pass->turn);
 }
 
-/* Write records of the batch, each where its name belongs. */
+/* Write each record of the batch to the output that its name belongs to. */
 static enum kc_status put_batch(struct alignments *a, int worker,
                                 const struct kc_record_batch *batch, struct kc_error *err)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A value: a byte of these marks; and if the reads of a name are pooled, numbers of windows. */
+/* A value is a byte of these marks and, if the reads of a name are pooled, a struct pool. */
 enum { NOTED = 1, PASSED = 2, FAILED = 4, FOUND = 8 };
 
 struct pool {

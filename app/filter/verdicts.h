@@ -23,12 +23,13 @@ void verdicts_free(struct verdicts *verdicts);
 enum kc_status verdicts_note(struct verdicts *verdicts, const char *name, size_t nbytes,
                              bool *is_new, bool *fits, struct kc_error *err);
 
-/* Likewise, and add a read of that name to what is known of it. read: NULL: there is none. */
+/* Add a name and, unless read is NULL, a read of that name to what is known about it. *fits and
+ * KC_ENOMEM as for verdicts_note. */
 enum kc_status verdicts_add(struct verdicts *verdicts, const char *name, size_t nbytes,
                             const struct kc_ask_summary *read, bool *fits, struct kc_error *err);
 
-/* Whether the reads of the name are kept. *is_first: nobody has asked before. False if the name is
- * not there. */
+/* Find out whether the reads of the name are kept. *is_first: this name was not asked for before.
+ * Returns false if the name is not there. */
 bool verdicts_find(struct verdicts *verdicts, const char *name, size_t nbytes, bool *kept,
                    bool *is_first);
 

@@ -12,7 +12,7 @@
 /* Zero-initialise it, and free it with written_free. */
 struct written {
         struct kc_alignment_bytes bytes;
-        size_t *ends; /* [room]: where each record ends */
+        size_t *ends; /* [room] where each record ends */
         size_t room;
 };
 

@@ -5,7 +5,7 @@
 #include "app/cli/memory.h"
 #include "io/reader.h"
 
-enum { READER_FRACTION = 2 }; /* of the memory, one part in so many is for the reader */
+enum { READER_FRACTION = 2 }; /* the reader gets one part in so many of the memory */
 
 struct totaling {
         const struct profile_request *request;
@@ -44,9 +44,9 @@ static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
 }
 
 /*
- * Whether the device should inflate and parse the files. It is open by then, unlike when counting
- * begins. Inflating takes the host's cores a long time. Plain text they parse as fast as it can be
- * copied, if there are more than a few.
+ * Whether the device should inflate and parse the files. Here the device is already open, unlike
+ * when counting begins. Inflating takes the host's cores a long time; but plain text they parse as
+ * fast as it can be copied, if there are more than a few cores.
  */
 static bool reads_on_device(const struct totaling *t, struct kc_stored_source *source)
 {

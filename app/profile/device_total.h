@@ -9,8 +9,8 @@
 
 /* Find the total of the request's inputs on its device. Fails like kc_gpu_ask_tally and
  * kc_reader_open.
- *   done  out: false: nothing was read, and the total is for an asker: either the table does not
- *         fit, so it takes turns, or so little is asked that no table is loaded */
+ *   done  out: false: nothing was read, and an asker must find the total: either the table does
+ *         not fit, so it takes turns, or so little is asked that no table is loaded */
 enum kc_status device_total(const struct profile_request *request, struct profile_total *total,
                             bool *done, struct kc_error *err);
 

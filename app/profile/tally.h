@@ -26,8 +26,8 @@ struct tally {
         size_t nlarge, capacity;
 };
 
-/* Add these counts; n times the same one; or those of another tally. KC_ENOMEM; the tally may then
- * only be freed. */
+/* Add the given counts; n times the same count; or the counts of another tally. KC_ENOMEM; the
+ * tally may then only be freed. */
 enum kc_status tally_add(struct tally *tally, const uint32_t *counts, size_t n,
                          struct kc_error *err);
 enum kc_status tally_add_equal(struct tally *tally, uint32_t count, uint64_t n,
@@ -42,7 +42,7 @@ enum kc_status tally_join(struct tally *tally, const struct tally *other, struct
 enum { TALLY_NQUARTILES = 3 };
 void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES]);
 
-/* What the counts say without their places: nwindows and nlead are 0. */
+/* The summary of the counts. It has no places, so nwindows and nlead are 0. */
 struct kc_ask_summary tally_summary(const struct tally *tally, uint32_t min_count,
                                     uint32_t max_count);
 

@@ -13,8 +13,8 @@ enum kc_status sequences_open(struct kc_records **records, const char *path, int
                               struct kc_error *err);
 
 /*
- * Sequences as a file of homopolymer-compressed reads knows them. KC_EUSAGE if one of them then is
- * shorter than k.
+ * Copy sequences and compress their homopolymers, for a file of homopolymer-compressed reads.
+ * KC_EUSAGE if one of them is then shorter than k.
  *   compressed  out [n], freed by sequences_free
  */
 enum kc_status sequences_compress(const char *const *sequences, size_t n, int k, char ***compressed,

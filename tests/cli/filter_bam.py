@@ -336,7 +336,7 @@ def test_refusals():
             s.path / "in.sam")
     before = s.names()
     for call, code, message in (
-            (["in.sam", "-o", "x.fq"], 1, "names of outputs end in .bam or .sam"),
+            (["in.sam", "-o", "x.fq"], 1, "names of outputs must end in .bam or .sam"),
             (["in.sam", "-o", "x"], 1, "samtools fastq in.sam | kcount filter db.kc - -o x"),
             (["a.fq", "-o", "x.bam"], 2, "does not become SAM or BAM"),
             (["in.sam", "-o", "x.bam", "--rest", "y.sam"], 2, "x.bam and y.sam"),
