@@ -90,7 +90,7 @@ struct kc_reader_totals {
 enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
                               const struct kc_reader_options *options, struct kc_error *err);
 
-/* The same for names that are resolved. inputs: they become the reader's, also on failure. */
+/* The same for inputs whose names are resolved. They become the reader's, even if this fails. */
 struct kc_inputs;
 enum kc_status kc_reader_open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
                                      const struct kc_reader_options *options, struct kc_error *err);

@@ -29,7 +29,7 @@ struct kc_store_options {
         int k;
         bool stranded;
         bool hpc;        /* each run of equal bases of the reads counted as one base */
-        uint64_t only;   /* checksum of the set of k-mers that alone were counted; 0: all were */
+        uint64_t only;   /* checksum of the set of k-mers, if no others were counted; 0: all were */
         bool replace;    /* an existing file may be replaced */
         bool careful;    /* the file replaced cannot be recreated: flush the new file before it
                                  takes the name, and flush the name */
@@ -90,7 +90,7 @@ void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded);
 /* Whether the file, new or appended to, is of homopolymer-compressed reads. */
 bool kc_store_writes_hpc(const struct kc_store_writer *writer);
 
-/* The set of k-mers that alone are counted, as in struct kc_store_options. */
+/* The checksum of the set of k-mers, as `only` in struct kc_store_options. */
 uint64_t kc_store_writes_only(const struct kc_store_writer *writer);
 
 /*

@@ -6,8 +6,8 @@
  * It is valid if its k letters are bases. Its count is that of the k-mer (of its canonical form,
  * unless the table is stranded), or 0 if the table does not have it.
  *
- * Threads each have blocks of sequences of their own. They add blocks, and take the answers to them
- * in the order in which they added them. A prompt asker answers each thread by itself: the thread
+ * Each thread has blocks of sequences of its own. It adds blocks, and takes the answers to them in
+ * the order in which it added them. A prompt asker answers each thread by itself: the thread
  * takes when it likes, and waits if it must. It should keep a few blocks added, because the asker
  * works on them meanwhile. All other askers work in rounds:
  *
@@ -82,8 +82,8 @@ struct kc_asker {
                               size_t n, bool *full, struct kc_error *err);
         enum kc_status (*answer)(void *ctx, struct kc_error *err); /* NULL if it is prompt */
         /*
-         * Take the answers to the thread's next block, of n sequences. In rounds, the next one may
-         * begin after the last block of each thread.
+         * Take the answers to the thread's next block, of n sequences. In rounds, the next round
+         * may begin once each thread has taken its last block.
          *   answers  out [n]; what they point to is valid until the thread's next call
          */
         enum kc_status (*take)(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,

@@ -346,8 +346,9 @@ ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct secti
                 value[np + 1] = high >> 1 >> (63 - r);
 }
 
-/* Where the set bits of each byte are, one place in each byte of the entry. The lowest is first:
- * from the highest bit down, each set bit moves the ones before it up. */
+/* places[b]: where the set bits of the byte b are, each place in a byte of its own, the lowest
+ * first. The macros go from the highest bit down: each set bit moves the places of those above it
+ * up. */
 #define PLACES_0(above) above, (above) << 8 | 0
 #define PLACES_1(above) PLACES_0(above), PLACES_0((above) << 8 | 1)
 #define PLACES_2(above) PLACES_1(above), PLACES_1((above) << 8 | 2)
@@ -360,8 +361,8 @@ static const uint64_t places[256] = { PLACES_6(UINT64_C(0)), PLACES_6(UINT64_C(7
 
 enum { BYTE_NBITS = 8 };
 
-/* Where the set bits of the words are. A byte's places are written together, those of the next byte
- * after its last set bit: without a branch, which would be mispredicted.
+/* Find the set bits of the words. Eight places are written for each byte, and those of the next
+ * byte overwrite all after the last set bit: so there is no branch that would be mispredicted.
  *   at  out [set bits + BYTE_NBITS] */
 ALWAYS_INLINE void find_bits(const uint64_t *words, uint32_t nwords, uint16_t *at)
 {
@@ -377,7 +378,7 @@ ALWAYS_INLINE void find_bits(const uint64_t *words, uint32_t nwords, uint16_t *a
         }
 }
 
-/* Short fields by groups of eight, which begin at whole bytes and are all laid out alike. */
+/* Read short fields in groups of eight, which begin at whole bytes and are all laid out alike. */
 ALWAYS_INLINE void read_short_fields(const uint64_t *section, uint32_t nbits, uint32_t n,
                                      uint64_t *fields)
 {
@@ -398,7 +399,7 @@ ALWAYS_INLINE void read_short_fields(const uint64_t *section, uint32_t nbits, ui
                 fields[i] = get_short_bits(section, i, nbits, mask);
 }
 
-/* k-mers of one word: fields, and then all that vectors can do. */
+/* k-mers of one word: first the fields, then everything that can be vectorized. */
 ALWAYS_INLINE void decode_words(const struct kc_block_plan *plan, const struct sections *s,
                                 const uint16_t *at, uint64_t first, bool is_short, uint64_t *kmers)
 {

@@ -1,6 +1,6 @@
 /*
- * Homopolymer compression: of each run of equal bases, only the first is taken. Letters that are no
- * bases stay, so they part runs.
+ * Homopolymer compression: of each run of equal bases, only the first is taken. Letters that are
+ * not bases stay, so they separate runs.
  */
 #ifndef KC_KMER_HPC_H
 #define KC_KMER_HPC_H

@@ -16,11 +16,11 @@ struct kc_kmer_set {
         int k;
         uint64_t n, cap;
         uint64_t *kmers; /* [n * kc_kmer_nwords(k)] ascending, distinct */
-        int nbits;       /* leading bits of a k-mer, which... */
-        uint64_t *first; /* ...[2^nbits + 1] lead to the first k-mer that has them */
+        int nbits;       /* how many leading bits of a k-mer the directory uses */
+        uint64_t *first; /* [2^nbits + 1] for each value of them, the first k-mer not below it */
 };
 
-/* Append k-mers above those that the set has. KC_ENOMEM. */
+/* Append k-mers, ascending, above those that the set has. KC_ENOMEM. */
 enum kc_status kc_kmer_set_append(struct kc_kmer_set *set, const uint64_t *kmers, size_t n,
                                   struct kc_error *err);
 

@@ -27,7 +27,8 @@ static bool encode(uint8_t *letters, size_t nsteps)
         return all < KC_NO_BASE;
 }
 
-/* In whole steps, so that no letters are left after the vectors: reads are short. */
+/* In whole steps, so that no letters are left over after the vector loop: reads are short, and such
+ * letters would be many. */
 bool kc_letters_encode(const char *letters, size_t n, uint8_t *codes)
 {
         const size_t nsteps = (n + STEP - 1) / STEP;
@@ -48,7 +49,7 @@ size_t kc_letters_stretch(const uint8_t *codes, size_t n, size_t *begin)
 
 /* ---- k-mers ---- */
 
-/* Append a base to a k-mer; the first one leaves at the top. */
+/* Append a base to a k-mer; its first base drops out at the top. */
 ALWAYS_INLINE void append(uint64_t *kmer, int nw, uint64_t top_mask, uint64_t code)
 {
         for (int i = nw - 1; i > 0; i--)
@@ -57,7 +58,8 @@ ALWAYS_INLINE void append(uint64_t *kmer, int nw, uint64_t top_mask, uint64_t co
         kmer[nw - 1] &= top_mask;
 }
 
-/* Prepend a base; the last one leaves at the bottom. top_shift: of the first base in its word. */
+/* Prepend a base; the last one drops out at the bottom. top_shift: where the first one is in its
+ * word. */
 ALWAYS_INLINE void prepend(uint64_t *kmer, int nw, int top_shift, uint64_t code)
 {
         for (int i = 0; i < nw - 1; i++)
@@ -65,7 +67,7 @@ ALWAYS_INLINE void prepend(uint64_t *kmer, int nw, int top_shift, uint64_t code)
         kmer[nw - 1] = kmer[nw - 1] >> 2 | code << top_shift;
 }
 
-/* Without a branch, which would be mispredicted every other time. */
+/* Whether a < b, without a branch, which would be mispredicted every other time. */
 ALWAYS_INLINE uint64_t is_less(const uint64_t *a, const uint64_t *b, int nw)
 {
         uint64_t borrow = 0;

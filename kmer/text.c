@@ -133,8 +133,8 @@ static inline char *put_end(uint32_t count, char *text)
         return text + 1;
 }
 
-/* letters [n + k - 1] and WORD_LETTERS more, which may be anything. The first word of letters is
- * copied outside the loop over words, because most k-mers have no other. */
+/* spelled: [n + k - 1] letters and WORD_LETTERS more, which may be anything. The first word of
+ * letters is copied outside the loop over words, because most k-mers have no other. */
 KC_SIMD_CLONES
 static char *put_windows(int k, const char *spelled, const uint32_t *counts, size_t n, char *text)
 {

@@ -105,8 +105,8 @@ static inline uint32_t find_place(const struct kc_ask_directory *directory, uint
         }
 }
 
-/* In steps, so that the loads of many k-mers, which miss the fastest cache, are on their way at the
- * same time; without a branch on what is found. */
+/* Each step handles a whole tile, so that the loads of many k-mers, which miss the fastest cache,
+ * are on their way at the same time. No branch depends on what is found. */
 KC_SIMD_CLONES
 void kc_ask_directory_find(const struct kc_ask_directory *directory, const uint64_t *kmers,
                            size_t n, uint32_t *counts)

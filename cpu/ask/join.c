@@ -53,7 +53,7 @@ struct chunk_place {
         uint32_t left;              /* k-mers of lists[0] from this chunk on */
 };
 
-/* A chunk follows others at no regular distance, so the processor does not foresee it. */
+/* Chunks lie at irregular distances, so the processor does not prefetch the next one by itself. */
 static void prefetch_chunk(const struct kc_ask_chunk *chunk)
 {
         for (int i = 0; chunk != NULL && i < PREFETCHED_NLINES; i++)

@@ -88,7 +88,7 @@ static enum kc_status grow(struct kc_ask_lists *lists, uint32_t part, struct kc_
         return KC_OK;
 }
 
-/* Make the list's tail a place for a whole line. */
+/* Make sure that a whole line fits at the list's tail. */
 ALWAYS_INLINE enum kc_status make_room(struct kc_ask_lists *lists, uint32_t part,
                                        struct kc_error *err)
 {
@@ -96,8 +96,8 @@ ALWAYS_INLINE enum kc_status make_room(struct kc_ask_lists *lists, uint32_t part
         return at == 0 || at == lists->full_at ? grow(lists, part, err) : KC_OK;
 }
 
-/* A line has been put: the list's next one follows it. It comes into the cache long before it is
- * written; without that, stores would wait for memory. */
+/* A line has been written; the list's next one follows it. Bring that one into the cache long
+ * before it is written, or else stores would wait for memory. */
 ALWAYS_INLINE void end_line(struct kc_ask_lists *lists, uint32_t part, size_t nbytes)
 {
         lists->tail[part] += nbytes;
@@ -105,8 +105,8 @@ ALWAYS_INLINE void end_line(struct kc_ask_lists *lists, uint32_t part, size_t nb
                 __builtin_prefetch(lists->tail[part] + at, 1);
 }
 
-/* Put the list's line into its chunk, the last k-mer from where it is: it is not stored in the line
- * first, because wide loads would wait for that store. */
+/* Copy the list's line to its chunk. The last k-mer is copied from where it is: if it were stored
+ * in the line first, the wide loads of the line would wait for that store. */
 ALWAYS_INLINE enum kc_status flush(struct kc_ask_lists *lists, uint32_t part, const uint64_t *line,
                                    const uint64_t *last, int nw, struct kc_error *err)
 {

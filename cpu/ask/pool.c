@@ -34,7 +34,7 @@ static struct kc_ask_slab *map_slab(size_t nbytes)
                 free(slab);
                 return NULL;
         }
-        /* A matter of speed: small pages, but all at once instead of with a fault for each. */
+        /* Only for speed: small pages, all populated at once instead of by page faults. */
         (void)madvise(slab->base, nbytes, MADV_NOHUGEPAGE);
 #ifdef MADV_POPULATE_WRITE
         (void)madvise(slab->base, nbytes, MADV_POPULATE_WRITE);

@@ -506,7 +506,7 @@ static struct kc_file_options file_options_of(const struct kc_reader_options *op
                 .sequence_max = options->sequence_max,
                 .accepted = options->empty ? KC_ACCEPT_EMPTY : 0,
         };
-        /* the base before a piece decides about its first one, even if k is 1 */
+        /* the base before a piece decides whether its first one counts, even if k is 1 */
         if (options->selection.hpc && file.k == 1)
                 file.k = 2;
         share_memory(&file, options);

@@ -33,7 +33,7 @@ static enum kc_status reserve(struct kc_alignment_bytes *bytes, size_t nbytes, s
         return KC_OK;
 }
 
-/* ---- where there is room ---- */
+/* ---- putting; the caller has made room ---- */
 
 static void put(struct kc_alignment_bytes *bytes, const void *data, size_t nbytes)
 {
@@ -168,7 +168,7 @@ static bool fits_bam(const bam1_t *record)
                 bam_cigar2rlen((int)c->n_cigar, bam_get_cigar(record)) < 1 << 28);
 }
 
-/* In memory, zeros after the name align what follows. */
+/* Without the zeros after the name that align what follows it in memory. */
 static size_t name_nbytes(const bam1_t *record)
 {
         return (size_t)record->core.l_qname - record->core.l_extranul;
@@ -190,7 +190,8 @@ static void put_core(struct kc_alignment_bytes *bytes, const bam1_t *record, siz
         put_number(bytes, (uint32_t)c->isize);
 }
 
-/* A CIGAR that covers as many bases as the real one, which follows all tags as one more. */
+/* Put a CIGAR that covers as many bases as the real one, and, after all tags, the real one as a tag
+ * of its own. */
 static void put_long_cigar(struct kc_alignment_bytes *bytes, const bam1_t *record)
 {
         const bam1_core_t *c = &record->core;

@@ -57,7 +57,7 @@ void kc_record_compress(const struct kc_records_options *options, struct kc_reco
                 uint8_t *bases = memory->chunk.buffer + record->bases;
                 record->nbases = (uint32_t)kc_hpc_compress(bases, record->nbases);
                 record->qualities = KC_RECORD_NO_QUALITIES;
-                if (record->noverlap > options->overlap) { /* it was for compression alone */
+                if (record->noverlap > options->overlap) { /* the rest was for compression only */
                         record->bases += record->noverlap - (uint32_t)options->overlap;
                         record->nbases -= record->noverlap - (uint32_t)options->overlap;
                         record->noverlap = (uint16_t)options->overlap;

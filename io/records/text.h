@@ -77,7 +77,7 @@ enum kc_status kc_record_text_parse(struct kc_record_text *text, struct kc_recor
 
 /* ---- between the files of this room ---- */
 
-/* Bases that are kept for the next piece: compression looks at the one before it. */
+/* How many bases are kept for the next piece: compression looks at the base before it. */
 static inline int kc_record_context(const struct kc_records_options *options)
 {
         return options->hpc && options->overlap == 0 ? 1 : options->overlap;

@@ -26,7 +26,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped 
 
 enum {
         KC_STORE_VERSION = 1,
-        KC_STORE_VERSION_FLAGGED = 2, /* of files with flags that programs of before do not know */
+        KC_STORE_VERSION_FLAGGED = 2, /* of files with flags that earlier programs do not know */
         /* flags: */
         KC_STORE_STRANDED = 1 << 0, /* k-mers as they occur; otherwise canonical */
         KC_STORE_HPC = 1 << 1,      /* of reads in which each run of equal bases is one base */
