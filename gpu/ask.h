@@ -73,7 +73,7 @@ struct kc_gpu_ask_table {
 /*
  * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
  * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
- * while other threads pack. If the table does not fit on the device, nothing is loaded yet: once
+ * while other threads pack. If the table does not fit on the device, it is not loaded now: once
  * the asker is full, the table passes through the device in turns, each with ranges of k-mers that
  * do fit.
  *   asker   out: to be closed, unless this fails
@@ -89,7 +89,7 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
 
 struct kc_job;
 
-/* Reads, in either of two forms: as they are counted (kmer/engine.h). */
+/* Reads, in either of the two forms in which they are counted (kmer/engine.h). */
 struct kc_gpu_ask_reads {
         const struct kc_batch_source *batches; /* of nthreads workers, and cut for the table's k */
         /* The files that the batches come from, for the device to inflate and parse, or NULL. If it
@@ -105,7 +105,7 @@ struct kc_ask_tally {
         void *ctx;
         /* n more windows have this count. Several calls may have the same one. KC_ENOMEM. */
         enum kc_status (*put)(void *ctx, uint32_t count, uint64_t n, struct kc_error *err);
-        void (*clear)(void *ctx); /* forget them: all reads come again */
+        void (*clear)(void *ctx); /* forget all counts: all reads come again */
 };
 
 /*
@@ -113,7 +113,7 @@ struct kc_ask_tally {
  * which count: everything that can be said about all of them together.
  *   options  batch_nbases: the most bases that come to the device at a time; 0: chosen from the
  *            memory
- *   began    out: false: it failed before anything was read but the table
+ *   began    out: false: it failed before it had read anything but the table
  * KC_ECANCELED, or what the sources return; otherwise as kc_gpu_ask_open.
  */
 enum kc_status kc_gpu_ask_tally(const struct kc_gpu_ask_table *table,

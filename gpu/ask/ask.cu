@@ -50,7 +50,7 @@ template <class T> struct growing {
 /* A block that was added, with its answers. */
 struct block {
         struct block *next;
-        uint64_t nflights; /* how many flights of the thread must have landed */
+        uint64_t nflights; /* how many flights of the thread must have landed for its answers */
         struct growing<struct asked_sequence> sequences;
         struct growing<uint32_t> counts;
         struct growing<struct kc_ask_stretch> stretches;
@@ -82,7 +82,8 @@ template <class Key> struct asking_thread {
 
 template <class Key> struct engine {
         struct kc_ask_rules rules;
-        const struct kc_gpu_ask_table *source; /* these are valid while it is opened */
+        /* These two are valid only while the engine is being opened. */
+        const struct kc_gpu_ask_table *source;
         const struct kc_gpu_ask_options *options;
         struct replica<Key> replicas[KC_GPU_MAX_DEVICES];
         int nreplicas;

@@ -5,7 +5,7 @@
 enum {
         THREADS = 256,
         BLOCKS_EACH = 4,  /* for each multiprocessor */
-        MOST_PROBES = 16, /* before a count has no room */
+        MOST_PROBES = 16, /* after these, the table has no room for a count */
         PIECE = 4096,     /* copied to the host at a time */
 };
 
@@ -48,7 +48,8 @@ out:
 
 /* ---- on the device ---- */
 
-/* Add repeats of a large count to its slot. False: it has none, and those near it are taken. */
+/* Add repeats of a large count to its slot. False: it has none, and all that it may have are
+ * taken. */
 static __device__ bool add_large(const struct kc_ask_frequencies &f, struct kc_ask_repeats repeats)
 {
         uint32_t slot = repeats.count * UINT32_C(0x9e3779b1) >> 7;
@@ -76,9 +77,9 @@ static __device__ void add_repeats(const struct kc_ask_frequencies &f, uint32_t 
 }
 
 /*
- * Neighbouring threads take neighbouring counts. Most counts that a thread sees are 0 in reads of
- * something else, and in repeats they are all the same: a thread adds up those by itself, so that
- * not all threads change the same counter at once.
+ * Neighbouring threads take neighbouring counts. In reads of another genome most counts are 0, and
+ * in repeats many are equal: a thread adds up both kinds by itself, so that the threads do not all
+ * change the same counter at once.
  */
 static __global__ void add_kernel(struct kc_ask_frequencies f, const uint32_t *counts, size_t n,
                                   struct kc_ask_repeats *rest)

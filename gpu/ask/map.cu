@@ -15,7 +15,7 @@ template <class Key> struct kc_ask_map_functions {
         void (*close)(void *map);
 };
 
-/* The same map for work on another stream. It is only asked, so nothing of it changes. */
+/* The same map for work on another stream. Look-ups do not change a map, so a copy will do. */
 template <class Map> static Map on_stream(const void *map, cudaStream_t stream)
 {
         Map copy = *(const Map *)map;
@@ -61,8 +61,8 @@ template <class Layout> struct warpdrive {
 
 /* ---- slab hash ---- */
 
-/* A small table takes blocks of slabs for a quarter of its lists; others what the pool usually
- * takes. */
+/* A small table takes blocks of slabs for a quarter of its lists; a larger one takes as many as the
+ * pool usually does. */
 struct slab {
         enum : uint32_t { USUAL_BLOCKS = 256 };
 

@@ -27,7 +27,7 @@ uint32_t kc_ask_count_others(const char *letters, uint32_t n)
         return i;
 }
 
-/* Up to 32 bases from this one on; after the last base of the words, there is anything. */
+/* The 32 bases from this one on; those after the last base of the words are undefined. */
 static uint64_t bases_from(const uint64_t *words, uint32_t base)
 {
         const uint64_t *word = words + base / 32;

@@ -30,7 +30,7 @@ struct kc_ask_waiting {
         struct array<struct kc_ask_stretch> stretches;
         /* what has been taken */
         size_t nsequences, nstretches;
-        struct kc_ask_kept *taken; /* the batch, and how many of its windows */
+        struct kc_ask_kept *taken; /* the batch that is being taken, and how many of its windows */
         uint32_t nwindows;
         struct array<uint32_t> counts; /* of the last block */
 };
@@ -130,7 +130,7 @@ static void forget(struct kc_ask_rounds *r, struct kc_ask_waiting *t)
         t->nsequences = t->nstretches = 0;
 }
 
-/* The first thread begins it for all, so that each can fill every unused batch. */
+/* The first thread begins the round for all, so that each can use every unused batch. */
 static void begin_round(struct kc_ask_rounds *r)
 {
         pthread_mutex_lock(&r->lock);
@@ -272,7 +272,8 @@ out:
 
 /* ---- opening and closing ---- */
 
-/* Batches that are small for the memory of the host and of the device: each thread fills one. */
+/* Choose batches that are small beside the memory of the host and of the device: each thread fills
+ * one. */
 static struct kc_ask_sizes plan_batches(const struct kc_ask_rounds *r, size_t device_nbytes,
                                         size_t room_nbytes)
 {

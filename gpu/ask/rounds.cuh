@@ -37,8 +37,8 @@ struct kc_ask_rounds {
         struct kc_ask_sizes caps;        /* of batches */
         struct kc_ask_waiting *threads;  /* [setup.nthreads] */
         uint64_t nbegun, nanswered;      /* rounds; one is open if they differ */
-        uint64_t kept_nbytes, most_kept; /* atomic; bound */
-        pthread_mutex_t lock;            /* of nbegun and the next one */
+        uint64_t kept_nbytes, most_kept; /* the first is atomic; the second is its bound */
+        pthread_mutex_t lock;            /* of nbegun and unused */
         struct kc_ask_kept *unused;
 };
 
@@ -56,8 +56,8 @@ enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *rounds, const struct kc_
                                   struct kc_error *err);
 void kc_ask_rounds_close(struct kc_ask_rounds *rounds);
 
-/* Its asker, which must be closed instead. Closing it also closes the engine, which closes the
- * rounds. */
+/* The asker of these rounds. Close it instead of the rounds: it closes the engine, and that closes
+ * the rounds. */
 struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds);
 
 /* For the engine, while it answers: the batches of all threads. Begin with a zeroed one. */

@@ -117,7 +117,7 @@ out:
 
 /* ---- loading ---- */
 
-/* Make the maps, while a share of each member's memory is taken. */
+/* Make the maps. Meanwhile a share of each member's memory is taken, so that it stays free. */
 template <class Layout>
 static enum kc_status open_maps(void *ctx, uint64_t, size_t, struct kc_error *err)
 {
@@ -141,7 +141,7 @@ out:
         return status;
 }
 
-/* From the first member to the owners. */
+/* Pass pairs from the first member to their owners. */
 template <class Layout>
 static enum kc_status put(void *ctx, typename Layout::key *kmers, uint32_t *counts, size_t n,
                           struct kc_error *err)

@@ -5,9 +5,9 @@
  *      or:     batches ──▶ pinned ──▶ reads on a device                     gpu/feed/feed.cuh
  *      reads ──▶ k-mers ──▶ counts ──▶ how often each count occurs          gpu/ask/frequencies.cuh
  *
- * Each device has a copy of the table, and a thread that makes all calls to it but the workers'
- * copies; a read is looked up on the device that it comes to. Only the frequencies of counts come
- * back.
+ * Each device has a copy of the table, and a thread that makes all calls for it, except for the
+ * workers' copies to it. A read is looked up on the device that it comes to. Only the frequencies
+ * of counts come back.
  */
 #include "gpu/ask.h"
 
@@ -149,7 +149,7 @@ static enum kc_status put_locked(void *ctx, uint32_t count, uint64_t n, struct k
 
 /* ---- reading files ---- */
 
-/* An intake, if the files are given and the device has the memory for it. */
+/* Open an intake if the files are given and the device has the memory for it. */
 template <class Key> static enum kc_status open_intake(struct tallier<Key> *d, struct kc_error *err)
 {
         struct tallying<Key> *t = d->all;
@@ -182,7 +182,7 @@ template <class Key> static enum kc_status open_intake(struct tallier<Key> *d, s
         return KC_OK;
 }
 
-/* Reads of files that the device inflates and parses. */
+/* Take the reads of files that the device inflates and parses. */
 template <class Key> static enum kc_status take_files(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;
@@ -316,7 +316,7 @@ out:
         return status;
 }
 
-/* As read_files. */
+/* The threads are those of read_files. */
 template <class Key> static enum kc_status read_batches(void *ctx, int thread, struct kc_error *err)
 {
         struct tallying<Key> *t = (struct tallying<Key> *)ctx;
@@ -327,7 +327,7 @@ template <class Key> static enum kc_status read_batches(void *ctx, int thread, s
 
 /* ---- opening and closing ---- */
 
-/* The table is what must fit: this is little beside it. */
+/* All memory but that of the table, beside which it is little. */
 template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;

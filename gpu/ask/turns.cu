@@ -56,7 +56,7 @@ static __global__ void larger_kernel(uint32_t *counts, const uint32_t *before, u
                 counts[i] = before[i];
 }
 
-/* Find the counts of a batch that the map has. The work is queued. */
+/* Look up the k-mers of a batch in the map. The work is queued. */
 template <class Key>
 static enum kc_status look_up(struct turns<Key> *e, struct turn_slot *slot,
                               struct kc_ask_kept *kept, struct kc_error *err)
@@ -128,8 +128,8 @@ template <class Key> static bool shrink(struct turns<Key> *e)
         return e->map_options.npairs > e->map_options.most_at_once;
 }
 
-/* Open the largest map that leaves so much memory, or a share of little memory: then joining may
- * turn out to need more, and smaller maps follow. */
+/* Open the largest map that leaves so many bytes of memory free, or, if they are more than a share
+ * of it, that share: then joining may turn out to need more, and smaller maps follow. */
 template <class Key>
 static enum kc_status open_map(void *ctx, uint64_t most_at_once, size_t nbytes,
                                struct kc_error *err)

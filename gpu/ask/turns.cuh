@@ -8,8 +8,8 @@
 
 #include "gpu/ask.h"
 
-/* As kc_gpu_ask_open, for a map that holds k-mers of this length. The table is only read when the
- * asker answers. */
+/* As kc_gpu_ask_open, for a map that holds k-mers of this length. The table is not read before
+ * the asker answers. */
 enum kc_status kc_ask_turns_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                  const struct kc_gpu_ask_options *options,
                                  const struct kc_ask_setup *setup, struct kc_error *err);

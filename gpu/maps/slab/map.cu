@@ -164,7 +164,7 @@ static enum kc_status launch(const struct kc_slab_map<Layout> *map,
                 args.found = { ops->found_numbers, ops->found_values, ops->found_cap,
                                &map->state->sums.nfound };
         if (must_wait(ops))
-                *map->pool.news = 0; /* else several threads may be here */
+                *map->pool.news = 0; /* otherwise several threads may be here */
         with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->on, args); });
         return KC_LAUNCHED();
 }

@@ -136,7 +136,7 @@ template <class Key> struct kc_wd_batch {
         const uint32_t *todo;   /* a bit per key: put only those; NULL: all */
         uint32_t *refused;      /* a bit a key */
         uint64_t n;
-        unsigned long long *totals; /* NULL: nobody counts what was retrieved */
+        unsigned long long *totals; /* NULL: what is retrieved is not counted */
 };
 
 /* A warp's keys: runs of 32 below `end`, `stride` apart, so that all warps are at about the same
