@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Time what asks reads against a table of counts: kcount filter, profile and query, on the cores and
-on a device, beside reading alone, kmc_tools filter and jellyfish query.
+Time the programs that look up the k-mers of reads in a table of counts: kcount filter, profile and
+query, on the cores and on a device, beside reading alone, kmc_tools filter and jellyfish query.
 
     bench/asking.py reads.fq [--database genome.fq] [--threads 16] [--programs 'filter cuda,filter']
 
@@ -103,7 +103,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reads", type=pathlib.Path)
-    parser.add_argument("--database", type=pathlib.Path, help="reads of the table")
+    parser.add_argument("--database", type=pathlib.Path, help="reads to make the tables from")
     parser.add_argument("--about", required=True, help="what the reads are, for the page")
     parser.add_argument("--programs", help=f"some of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--k", type=int, default=31)

@@ -117,7 +117,7 @@ def measure(build, profiles):
     for name, nbases in BASES.items():
         found[name] = {stage: {} for stage in NAMES}
         for function, cost in own_costs(profiles / name, build).items():
-            # Other functions are of a static library, such as CUDA's; main may be that of a bench.
+            # Other functions are a static library's, such as CUDA's; main may be a benchmark's.
             if function in stages and function != "main":
                 found[name][stages[function]][function] = cost / nbases
     return found

@@ -37,7 +37,7 @@ count() {
 
 gzip -dc data/phage.fq.gz > "$work/phage.fq"
 gzip -dc data/worm.fa.gz > "$work/worm.fa"
-# The reads are asked against their own counts.
+# The reads are looked up in their own counts.
 count reads-31 "$build/kcount" count "$work/phage.fq" -k 31
 sed -n 2~4p "$work/phage.fq" > "$work/phage.txt"
 profile asking-31 "$build/bench/bench_ask" "$work/out.kc" "$work/phage.txt" 1 1024

@@ -141,7 +141,7 @@ libraries come on top, and are most of what the small input takes there.
 """
 
 ASKING_SHORT = """\
-## How fast reads are asked
+## Looking up the k-mers of reads
 
 By `bench/asking.py`: "a line a read" is `filter --table`, "one line for all reads"
 `profile --total`, "the reads that pass" `filter -o` and `kmc_tools filter`, "a line a k-mer"
@@ -159,10 +159,10 @@ had available during the run: it includes pinned memory and what the run wrote t
 """
 
 ASKING = """\
-## Asking reads against a table
+## Looking up the k-mers of reads
 
-By `bench/asking.py`: as on the [users' page](../benchmarks.md#how-fast-reads-are-asked), with all
-maps of the device. Without a name, the map is WarpDrive's.
+By `bench/asking.py`: as on the [users' page](../benchmarks.md#looking-up-the-k-mers-of-reads), with
+all maps of the device. Where no map is named, it is WarpDrive's.
 """
 
 MEMORY = """\

@@ -1,7 +1,7 @@
 # Which builds run a test. scripts/test.sh and ctest run all that a build can run; .ci/run has three
 # builds, which share the tests so that equal work is done once:
 #
-#   address,undefined   every test, but what this sanitizer cannot run at all or makes too slow
+#   address,undefined   every test, except those that this sanitizer cannot run or makes too slow
 #   thread              tests in whose processes threads meet, with the fewest sizes that still start
 #                       every kind of thread (KC_TEST_SMALL, tests/sampling.h)
 #   the last one, with KCOUNT_RUN_SANITIZED=OFF
@@ -25,8 +25,8 @@ set(same_threads cli_app_advice cli_app_completion cli_app_foreign cli_app_help 
   cli_export_tsv cli_format cli_golden cli_gunzip cli_human cli_import cli_json_page cli_kmc_door
   cli_pasted cli_simulate test_reader_bam_damage test_reader_foreign)
 
-# Of the unit tests, those that are not the same with the address sanitizer: it has only a sample of
-# their cases, or does not compile the code that chooses among instruction sets (base/simd.h).
+# Of the unit tests, those that are not the same with the address sanitizer: that build runs only a
+# sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).
 set(sampled test_cpu_ask test_deflate test_gunzip test_reader_bam_damage test_source_gunzip
   test_store_set)
 set(with_simd test_block_codec test_cpu_engine test_cpu_order test_kmer test_run test_store)

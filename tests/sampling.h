@@ -19,10 +19,12 @@ enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 /* A loop over few cases advances by this many: with ThreadSanitizer it skips some. */
 enum { THREAD_STRIDE = WITH_THREAD_SANITIZER ? 3 : 1 };
 
-/* A loop over cuts, changes or sizes of chunks: each case starts the same threads once more. */
+/* The same for a loop over cuts, changes or sizes of chunks, of which each case starts the same
+ * threads. */
 enum { CUT_STRIDE = WITH_THREAD_SANITIZER ? 23 : 1 };
 
-/* An oracle has one thread. ThreadSanitizer's checks of it would take most of a test's time. */
+/* For an oracle, which has one thread: ThreadSanitizer's checks of it would take most of a test's
+ * time. */
 #if defined(__SANITIZE_THREAD__)
 #define ONE_THREAD __attribute__((no_sanitize("thread")))
 #else

@@ -1,5 +1,5 @@
-/* Asking for the records of files: every record once, in order, with its answer, whatever the
- * threads, the memory, and the pieces; in rounds, and in a stream. */
+/* Asking for the records of files: every record comes once, in order, with its answer, whatever the
+ * threads, the memory and the pieces are; in rounds, and in a stream. */
 #include "app/ask/asking.h"
 #include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
@@ -20,7 +20,7 @@
 #include "tests/sampling.h"
 
 enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5 };
-enum { MANY_RECORDS = 3000 }; /* whose k-mers are more than a few */
+enum { MANY_RECORDS = 3000 }; /* enough that their k-mers are not looked up one by one */
 
 static char folder[] = "/tmp/kcount-asking-XXXXXX";
 static char store_path[64], paths[2][64];
@@ -140,8 +140,8 @@ static void write_text(const char *path, struct text *t)
 
 /* ---- a prompt asker ---- */
 
-/* This program is linked so that it is called for device_asker_open. The asker that looks k-mers up
- * one by one can be asked promptly, too. */
+/* The linker puts this in the place of device_asker_open. It opens the asker that looks k-mers up
+ * one by one, which can also be used as a prompt one. */
 enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
                                         const struct kc_gpu_ask_options *options,
                                         const struct kc_ask_setup *setup, struct kc_error *err);
@@ -160,7 +160,7 @@ enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store 
 
 struct taker {
         struct text log, formatted[MAX_THREADS];
-        int nstreams; /* that begin was shown; -1: it was not called yet */
+        int nstreams; /* passed to begin; -1: it has not been called */
         uint64_t nblocks;
         uint64_t fail_at, cancel_at; /* numbers of blocks; UINT64_MAX: never */
         struct kc_job job;

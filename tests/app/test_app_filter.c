@@ -148,7 +148,7 @@ static void test_pairs(void **state)
                 }
 }
 
-/* Groups of other sizes than pairs: of reads with 10 windows each, at least 60 % in range. */
+/* Groups that are not pairs, of reads with 10 windows each; a read passes with 60 % in range. */
 static void test_groups(void **state)
 {
         (void)state;
@@ -186,7 +186,8 @@ static size_t make_name(char name[NAMES_MOST_NBYTES], unsigned i)
         return n < most ? most : n;
 }
 
-/* Every name is found again with its value, and no other; the memory is as it says. */
+/* Every name is found again with its value, and no other name is; the memory stays within its
+ * bound. */
 static void test_table_of_names(void **state)
 {
         (void)state;

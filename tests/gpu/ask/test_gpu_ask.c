@@ -500,8 +500,8 @@ static void test_turns(void **state)
         }
 }
 
-/* Sequences that are longer than what is packed at a time, 16384 bases, and whose stretches end
- * about there. */
+/* Sequences that are longer than what is packed at a time, 16,384 bases, with stretches that end
+ * near there. */
 static void test_long(void **state)
 {
         (void)state;

@@ -219,14 +219,14 @@ static void test_lengths(void **state)
         check_k(64, true, KC_GPU_MAP_WARPDRIVE, false);
 }
 
-/* What the device cannot parse: all files are read again. */
+/* The device cannot parse the end of a file, so all files are read again. */
 static void test_strange(void **state)
 {
         (void)state;
         check_k(17, false, KC_GPU_MAP_WARPDRIVE, true);
 }
 
-/* Before reading begins, another way is left. */
+/* What fails before reading begins says so, so that the caller can do it in another way. */
 static void test_limits(void **state)
 {
         (void)state;
