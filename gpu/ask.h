@@ -41,9 +41,9 @@ static inline int kc_gpu_map_max_k(enum kc_gpu_map map)
 struct kc_gpu_ask_options {
         int devices[KC_GPU_MAX_DEVICES]; /* [ndevices] indices, as kc_gpu_devices lists them */
         int ndevices;                    /* at least 1 */
-        bool spread; /* each device holds a part of the k-mers; only with WarpDrive, which also does
-                        so if they do not fit otherwise. Otherwise each holds all of them, and
-                        answers some of the threads */
+        bool spread; /* each device holds a part of the k-mers; only with WarpDrive. If it is false,
+                        each holds all of them and answers some of the threads; but WarpDrive
+                        spreads them if they do not fit on each device */
         enum kc_gpu_map map;
         bool stranded;          /* the table's k-mers are as read, not canonical */
         uint64_t memory_nbytes; /* bound on the memory of the device; 0 or too large: nine tenths of
@@ -73,9 +73,9 @@ struct kc_gpu_ask_table {
 /*
  * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
  * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
- * while other threads pack. If the table does not fit on the device, it is not loaded now: once
- * the asker is full, the table passes through the device in turns, each with ranges of k-mers that
- * do fit.
+ * while other threads pack. If the table does not fit on the devices, it is not loaded now:
+ * once the asker is full, the table passes through the first device in turns, each with ranges of
+ * k-mers that do fit.
  *   asker   out: to be closed, unless this fails
  *   table   copied; it is read by setup->nthreads threads and the calling one
  * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if not even a range of

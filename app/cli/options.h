@@ -152,12 +152,12 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "Where to count, merge or look up many k-mers: auto, cpu, cuda, or cuda:N for one " \
                "of several devices. The output is the same. Several devices count together if " \
                "they are listed, as in cuda:0,1; the first one reads and writes. To look k-mers " \
-               "up, each holds all k-mers of the file, unless --spread is given. auto counts on " \
-               "one CUDA device if there is one; it merges on a device if the files hold at " \
-               "least 14 million k-mers per thread; for all other commands, it means cpu. The " \
-               "CPU always does the work if k is above 128, or, for looking up, above 64. With " \
-               "several processes (mpirun, srun), cuda gives each process on a machine a device " \
-               "of its own, and auto means cpu.", \
+               "up, each holds all k-mers of the file if they fit and --spread is not given. " \
+               "auto counts on one CUDA device if there is one; it merges on a device if the " \
+               "files hold at least 14 million k-mers per thread; for all other commands, it " \
+               "means cpu. The CPU always does the work if k is above 128, or, for looking up, " \
+               "above 64. With several processes (mpirun, srun), cuda gives each process on a " \
+               "machine a device of its own, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
 #define OPTION_MAP(field) \
@@ -171,7 +171,8 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
         OPTION(FLAG, "spread", field, \
                "Spread the k-mers over the devices that --device lists, as in cuda:0,1, so that " \
                "each holds a part of them, in a warpdrive map. The output is the same. Without " \
-               "--spread, this happens if the k-mers do not fit on each of the devices.", \
+               "--spread, this also happens if not all k-mers fit on each device and the map is " \
+               "warpdrive.", \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 #define OPTION_GPU_MEMORY(field) \
         OPTION(SIZE, "gpu-memory", field, \

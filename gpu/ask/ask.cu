@@ -9,7 +9,9 @@
  *
  * Each thread has two flights: while one is under way, the other is packed. A block's sequences may
  * be in several of them, and a flight may have those of several blocks. If there are several
- * devices, each has a copy of the table and answers its own threads.
+ * devices, each has a copy of the table and answers its own threads. If the copies do not fit, the
+ * table is spread over the devices (gpu/ask/spread.cuh), or passes through the first one in turns
+ * (gpu/ask/turns.cuh).
  */
 #include "gpu/ask.h"
 

@@ -50,7 +50,7 @@ static void reverse_complement(char *letters, size_t n)
                 letters[i] = "TGCA"[strchr("ACGT", letters[i]) - "ACGT"];
 }
 
-/* Letters that are no bases, in some reads; other letters for bases; other bases. */
+/* Put letters that are not bases into some reads; write bases with other letters; change bases. */
 static void spoil(char *letters, size_t n, uint64_t *rng)
 {
         const size_t kind = next_random(rng) % 8;
@@ -71,7 +71,7 @@ static void spoil(char *letters, size_t n, uint64_t *rng)
                 letters[n - 1] = 'N';
 }
 
-/* Reads of all lengths from both strands of the genome, and what is peculiar. */
+/* Reads of all lengths from both strands of the genome, and some special cases. */
 static struct texts make_reads(const char *genome, int k, size_t n, uint64_t *rng)
 {
         const size_t length = strlen(genome);

@@ -29,7 +29,7 @@ struct asking {
         struct kc_ask_answer *got; /* [texts->n] with counts and stretches of their own */
         bool full;
         size_t nrounds;
-        size_t nreads, nopened; /* how often the table was read, and how often to open the asker */
+        size_t nreads, nopened; /* how often the table was read, and of these, to open the asker */
 };
 
 static enum kc_status join(void *ctx, const struct kc_join_source *source,
@@ -528,8 +528,8 @@ static void test_long(void **state)
         free(genome);
 }
 
-/* A table that does not fit on each device: parts of it may; or it passes through the first one,
- * and is then read for each round. */
+/* A table that does not fit on each device: it is spread if its parts fit, or else it passes
+ * through the first device, and is then read for each round. */
 static void test_spread_turns(void **state)
 {
         (void)state;
