@@ -50,8 +50,7 @@ struct filter {
         struct filter_run run;
         uint64_t asking_nbytes, names_nbytes; /* memory for asking_run, and for names of
                                                  alignments */
-        struct kc_gpu_ask_options device_options;
-        const struct kc_gpu_ask_options *device; /* looks k-mers up; NULL: the CPU */
+        struct device_answers device;
 };
 
 /* ---- the rules ---- */
@@ -204,7 +203,7 @@ static void set_asking(struct filter *f)
                                                   .memory_nbytes = f->asking_nbytes,
                                                   .min_count = (uint32_t)s->min_count,
                                                   .max_count = (uint32_t)s->max_count,
-                                                  .device = f->device,
+                                                  .device = &f->device,
                                                   .job = f->writing.job };
 }
 
@@ -250,8 +249,8 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         kc_store_get_info(f->store, &info);
         KC_TRY(stores_refuse_hpc(&info, path, "filter", err));
         stores_warn_absent(&info, path);
-        KC_TRY(device_choose_map(&f->settings->asks, info.k, info.stranded, &f->device_options,
-                                 &f->device, err));
+        KC_TRY(device_choose_map(&f->device, &f->settings->asks, info.k, info.stranded,
+                                 f->settings->common.quiet, err));
         KC_TRY(open_filtering(f, &info, err));
         KC_TRY(outputs_open(&f->run.outputs, &f->wanted, err));
         f->run.store = f->store;

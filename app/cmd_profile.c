@@ -32,7 +32,7 @@ struct profile_command {
         struct kc_store_info info;
         struct writing writing;
         struct profile_request request;
-        struct kc_gpu_ask_options device_options;
+        struct device_answers device;
         struct profile_total total;
         struct text_out *out;
         struct json json;
@@ -145,8 +145,9 @@ static enum kc_status open_all(struct profile_command *p, const struct invocatio
         kc_store_get_info(p->request.store, &p->info);
         KC_TRY(stores_refuse_hpc(&p->info, p->database, "profile", err));
         stores_warn_absent(&p->info, p->database);
-        KC_TRY(device_choose_map(&p->settings->asks, p->info.k, p->info.stranded,
-                                 &p->device_options, &p->request.device, err));
+        KC_TRY(device_choose_map(&p->device, &p->settings->asks, p->info.k, p->info.stranded,
+                                 p->settings->common.common.quiet, err));
+        p->request.device = &p->device;
 out:
         return status;
 }

@@ -52,10 +52,9 @@ struct query {
         struct kc_store *store;
         int nthreads, k;
         bool hpc; /* the file is of homopolymer-compressed reads, so queries are compressed */
-        char **compressed;                       /* the arguments, then */
-        uint64_t memory_nbytes;                  /* for asking */
-        const struct kc_gpu_ask_options *device; /* NULL: the CPU */
-        struct kc_gpu_ask_options device_options;
+        char **compressed;      /* the arguments, then */
+        uint64_t memory_nbytes; /* for asking */
+        struct device_answers device;
         size_t text_nkmers;
         struct query_lines *lines; /* [nthreads] */
         struct text_out *out;
@@ -182,7 +181,7 @@ static enum kc_status ask_file(struct query *q, const char *path, struct kc_erro
                 .memory_nbytes = q->memory_nbytes,
                 .max_count = UINT32_MAX,
                 .wants_counts = true,
-                .device = q->device,
+                .device = &q->device,
         };
         const struct asking_consumer consumer = { .ctx = q,
                                                   .format = format_block,
@@ -321,8 +320,7 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         kc_store_get_info(q->store, &info);
         q->k = info.k;
         q->hpc = info.hpc;
-        KC_TRY(device_choose_map(&s->asks, q->k, info.stranded, &q->device_options, &q->device,
-                                 err));
+        KC_TRY(device_choose_map(&q->device, &s->asks, q->k, info.stranded, s->quiet, err));
         q->nthreads = machine_nthreads(s->nthreads);
         KC_TRY(plan_memory(q, s->memory_nbytes, err));
         q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);

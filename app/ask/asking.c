@@ -16,8 +16,10 @@
 #include "app/ask/asking.h"
 
 #include "app/ask/blocks.h"
+#include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
+#include "app/cli/fall_back.h"
 #include "base/job.h"
 #include "base/parallel.h"
 #include "base/turn.h"
@@ -56,9 +58,10 @@ struct asking {
         struct kc_asker asker; /* close is NULL: not open yet */
         bool is_shared;        /* the asker is that of the options */
         int nthreads;
-        struct asking_worker *workers; /* [nthreads] */
-        struct kc_turn turn;           /* to write: numbered as the blocks */
-        atomic_bool full;              /* in this round */
+        uint64_t ahead_nbases, ahead_nbytes; /* that were read ahead; bytes of the files */
+        struct asking_worker *workers;       /* [nthreads] */
+        struct kc_turn turn;                 /* to write: numbered as the blocks */
+        atomic_bool full;                    /* in this round */
         atomic_bool ended, failed;
 };
 
@@ -279,18 +282,18 @@ static enum kc_status run(struct asking *a, int nthreads, struct kc_error *err)
 static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
                                  struct kc_error *err)
 {
-        uint64_t nbases = 0;
         enum kc_status status = KC_OK;
         *nblocks = 0;
-        while (nbases < most && !atomic_load(&a->ended)) {
+        while (a->ahead_nbases < most && !atomic_load(&a->ended)) {
                 struct asking_block *block;
                 KC_TRY(read_block(a, *nblocks % a->nthreads, &block, err));
                 if (block == NULL)
                         break;
                 ++*nblocks;
+                a->ahead_nbytes += block->input_nbytes;
                 for (size_t i = 0; i < asking_block_nsequences(block); i++) {
                         const char *bytes;
-                        nbases += asking_block_record(block, i, &bytes)->nbases;
+                        a->ahead_nbases += asking_block_record(block, i, &bytes)->nbases;
                 }
         }
 out:
@@ -311,13 +314,41 @@ static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_
         return few < most ? few : most;
 }
 
-static enum kc_status open_engine(struct kc_asker *asker, struct kc_store *store,
-                                  const struct kc_gpu_ask_options *device,
-                                  const struct kc_ask_setup *setup, struct kc_error *err)
+/* About how many bases the input has, judging from those that were read ahead. */
+static uint64_t expected_nbases(const struct asking *a)
 {
-        if (device != NULL)
-                return device_asker_open(asker, store, device, setup, err);
+        if (a->blocks.input_nbytes == 0 || a->ahead_nbytes == 0)
+                return ASKING_UNKNOWN;
+        const double each = (double)a->ahead_nbases / (double)a->ahead_nbytes;
+        return (uint64_t)(each * (double)a->blocks.input_nbytes);
+}
+
+static bool prefers_device(const struct asking *a, struct kc_store *store)
+{
+        const struct device_answers *device = a->options->device;
+        struct kc_store_info info;
+        kc_store_get_info(store, &info);
+        return device->cuda &&
+               (!device->may_fall_back ||
+                asking_device_is_faster(info.ndistinct, expected_nbases(a), a->nthreads));
+}
+
+static enum kc_status open_engine(const struct asking *a, struct kc_asker *asker,
+                                  struct kc_store *store, const struct kc_ask_setup *setup,
+                                  struct kc_error *err)
+{
+        const struct device_answers *device = a->options->device;
         const struct kc_ask_table table = kc_store_ask_table(store);
+        if (prefers_device(a, store)) {
+                struct kc_error reason = { 0 };
+                const enum kc_status status =
+                        device_asker_open(asker, store, &device->options, setup, &reason);
+                if (status == KC_OK)
+                        return KC_OK;
+                if (!device->may_fall_back ||
+                    !fall_back_to_cpu(&reason, "answering", device->quiet))
+                        return kc_fail_as(err, &reason);
+        }
         return kc_cpu_ask_open(asker, &table, setup, NULL, err);
 }
 
@@ -331,9 +362,9 @@ static enum kc_status open_asker(struct asking *a, struct kc_store *store,
         if (atomic_load(&a->ended))
                 return lookup_asker_open(&a->asker, store, setup, err);
         if (!a->is_shared)
-                return open_engine(&a->asker, store, options->device, setup, err);
+                return open_engine(a, &a->asker, store, setup, err);
         if (options->shared->close == NULL)
-                KC_TRY(open_engine(options->shared, store, options->device, setup, err));
+                KC_TRY(open_engine(a, options->shared, store, setup, err));
         a->asker = *options->shared;
 out:
         return status;

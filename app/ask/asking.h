@@ -5,7 +5,7 @@
 #ifndef APP_ASK_ASKING_H
 #define APP_ASK_ASKING_H
 
-#include "gpu/ask.h"
+#include "app/cli/device.h"
 #include "io/records.h"
 #include "io/store.h"
 #include "kmer/ask.h"
@@ -22,8 +22,7 @@ struct asking_options {
         uint64_t memory_nbytes;        /* for everything that is held */
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
-        const struct kc_gpu_ask_options *device; /* answers, unless k-mers are few; NULL: the CPU
-                                                    does */
+        const struct device_answers *device; /* who answers, unless k-mers are few */
         /* An asker for several inputs, one after the other, whose options are the same. The first
          * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
          * and close it with asking_close. NULL: there is only one input. */

@@ -1,5 +1,6 @@
 #include "app/cli/device.h"
 
+#include "app/cli/fall_back.h"
 #include "app/cli/json.h"
 #include "app/cli/message.h"
 #include "app/cli/options.h"
@@ -144,31 +145,42 @@ static enum kc_status check_spread(const struct kc_gpu_ask_options *options, str
         return KC_OK;
 }
 
-enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,
-                                 struct kc_gpu_ask_options *options,
-                                 const struct kc_gpu_ask_options **device, struct kc_error *err)
+/* Whether only the CPU looks k-mers of this length up. */
+static bool is_too_long(const struct device_answers *answers, int k)
 {
+        const int most = kc_gpu_map_max_k(answers->options.map);
+        if (k > most && !answers->may_fall_back)
+                message_print("kcount: CUDA devices answer for k up to %d: %s on the CPU\n", most,
+                              doing[DEVICE_ANSWERS]);
+        return k > most;
+}
+
+enum kc_status device_choose_map(struct device_answers *answers, const struct device_asks *asks,
+                                 int k, bool stranded, bool quiet, struct kc_error *err)
+{
+        struct kc_gpu_ask_options *options = &answers->options;
         const char *name = asks->device, *cuda = cuda_devices(name);
         enum kc_status status;
-        *device = NULL;
-        options->map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1) : KC_GPU_MAP_WARPDRIVE;
-        options->spread = asks->spread;
+        *answers = (struct device_answers){
+                .may_fall_back = cuda == NULL && asks->map == 0,
+                .quiet = quiet,
+                .options = {
+                        .map = asks->map != 0 ? (enum kc_gpu_map)(asks->map - 1)
+                                              : KC_GPU_MAP_WARPDRIVE,
+                        .spread = asks->spread,
+                        .stranded = stranded,
+                        .memory_nbytes = asks->gpu_memory_nbytes,
+                },
+        };
         KC_TRY(device_check(name, 0, DEVICE_ANSWERS, err));
         options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
         if (asks->map != 0)
                 KC_TRY(check_map(name, options->map, k, err));
         if (asks->spread)
                 KC_TRY(check_spread(options, err));
-        if (cuda == NULL && asks->map == 0)
+        if (strcmp(name, "cpu") == 0 || (answers->may_fall_back && !kc_gpu_in_build()))
                 return KC_OK;
-        if (k > kc_gpu_map_max_k(options->map)) {
-                message_print("kcount: CUDA devices answer for k up to %d: %s on the CPU\n",
-                              kc_gpu_map_max_k(options->map), doing[DEVICE_ANSWERS]);
-                return KC_OK;
-        }
-        options->stranded = stranded;
-        options->memory_nbytes = asks->gpu_memory_nbytes;
-        *device = options;
+        answers->cuda = !is_too_long(answers, k);
 out:
         return status;
 }
@@ -200,12 +212,9 @@ uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices,
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet)
 {
-        const bool absent = reason->status == KC_ENODEVICE;
         if (!choice->cuda || !choice->may_fall_back || report->began ||
-            (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE && !absent))
+            !fall_back_to_cpu(reason, doing[choice->work], quiet))
                 return false;
-        if (!quiet && !absent)
-                message_print("kcount: %s: %s on the CPU\n", reason->message, doing[choice->work]);
         choice->cuda = false;
         return true;
 }

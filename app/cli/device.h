@@ -55,11 +55,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, i
 enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
                                  struct kc_error *err);
 
-/*
- * Whether the CPU may do the work that the device failed to start. A device that is missing or in
- * use by others is an error only if the user asked for it. If true, sets choice->cuda to false, and
- * prints a line on stderr, unless quiet or if the machine has no device: then nothing is wrong.
- */
+/* Whether the CPU may do the work that the device failed to start (app/cli/fall_back.h): only if
+ * the user did not ask for the device. If true, sets choice->cuda to false. */
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
 
@@ -71,16 +68,23 @@ struct device_asks {
         uint64_t gpu_memory_nbytes;
 };
 
+/* Where they are looked up. */
+struct device_answers {
+        bool cuda;          /* on CUDA devices; otherwise by the CPU */
+        bool may_fall_back; /* the user leaves the choice: the CPU does it if that is likely to be
+                               faster (app/ask/choice.h), or if the device fails at the start */
+        bool quiet;         /* and says nothing */
+        struct kc_gpu_ask_options options;
+};
+
 /*
- * Choose where k-mers are looked up: on the CPU, unless the user names a device or a map. If the
- * user names a device but no map, and k is too large for devices, chooses the CPU and prints a line
- * on stderr. Does not access a device. KC_EUSAGE, also for a map that does not hold this k, or
+ * Choose where k-mers are looked up. auto leaves the choice open, unless the user names a map. If
+ * the user names a device but no map, and k is too large for devices, chooses the CPU and prints a
+ * line on stderr. Does not access a device. KC_EUSAGE, also for a map that does not hold this k, or
  * cannot be spread over the devices.
- *   device  out: what to ask with; NULL: the CPU. Points to *options
  */
-enum kc_status device_choose_map(const struct device_asks *asks, int k, bool stranded,
-                                 struct kc_gpu_ask_options *options,
-                                 const struct kc_gpu_ask_options **device, struct kc_error *err);
+enum kc_status device_choose_map(struct device_answers *answers, const struct device_asks *asks,
+                                 int k, bool stranded, bool quiet, struct kc_error *err);
 
 /* How many bytes of the files a device reads at a time, if several devices read them: few enough
  * that all devices are busy until the end, but enough to be worth the effort.

@@ -1,5 +1,6 @@
 #include "app/profile/device_total.h"
 
+#include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
 #include "app/cli/device.h"
 #include "app/cli/memory.h"
@@ -51,7 +52,7 @@ static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
 static bool reads_on_device(const struct totaling *t, struct kc_stored_source *source)
 {
         enum { FEW_CORES = 4 };
-        const int ndevices = t->request->device->ndevices;
+        const int ndevices = t->request->device->options.ndevices;
         bool plain = false;
         if (!kc_reader_stored(t->reader, UINT64_MAX, source))
                 return false;
@@ -77,16 +78,21 @@ static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *
                 .job = request->job,
         };
         const struct kc_ask_tally tally = { t, put, clear };
-        return kc_gpu_ask_tally(&table, request->device, &reads, &tally, began, err);
+        return kc_gpu_ask_tally(&table, &request->device->options, &reads, &tally, began, err);
 }
 
-/* So few letters that no table should be loaded, as far as the files' sizes tell. */
-static bool is_small(const struct totaling *t)
+/* Whether the device should do it, as far as the files' sizes tell: for few letters, no table
+ * should be loaded; and the user may have left the choice. */
+static bool is_for_device(const struct totaling *t)
 {
+        const struct profile_request *request = t->request;
         const uint64_t nbases = kc_reader_expected_nbases(t->reader);
         struct kc_store_info info;
-        kc_store_get_info(t->request->store, &info);
-        return nbases > 0 && nbases < asking_few_kmers(&info);
+        kc_store_get_info(request->store, &info);
+        if (nbases > 0 && nbases < asking_few_kmers(&info))
+                return false;
+        return !request->device->may_fall_back ||
+               (nbases > 0 && asking_device_is_faster(info.ndistinct, nbases, request->nthreads));
 }
 
 static void get_total(struct totaling *t, struct profile_total *total)
@@ -111,13 +117,13 @@ enum kc_status device_total(const struct profile_request *request, struct profil
         bool began;
         *done = false;
         KC_TRY(open_reader(&t, err));
-        if (is_small(&t))
+        if (!is_for_device(&t))
                 goto out;
         status = look_up(&t, &began, &refusal);
         if (status == KC_OK)
                 get_total(&t, total);
         *done = status == KC_OK;
-        if (status == KC_ENOMEM && !began)
+        if (!began && (status == KC_ENOMEM || request->device->may_fall_back))
                 status = KC_OK;
         else if (status != KC_OK)
                 status = kc_fail_as(err, &refusal);

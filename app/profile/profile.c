@@ -415,7 +415,8 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
         struct kc_asker shared = { 0 };
         enum kc_status status;
         bool done = false;
-        if (request->form == PROFILE_NONE && request->device != NULL && !request->device->spread)
+        if (request->form == PROFILE_NONE && request->device->cuda &&
+            !request->device->options.spread)
                 KC_TRY(device_total(request, total, &done, err));
         if (done) {
                 begin_output(&p);

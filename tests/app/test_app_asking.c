@@ -1,6 +1,7 @@
 /* Asking for the records of files: every record comes once, in order, with its answer, whatever the
  * threads, the memory and the pieces are; in rounds, and in a stream. */
 #include "app/ask/asking.h"
+#include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
 #include "base/job.h"
@@ -230,13 +231,14 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                uint32_t depth, uint64_t memory_nbytes, uint64_t *nrecords,
                                struct kc_error *err)
 {
-        const struct kc_gpu_ask_options device = { .batch_nbases = depth };
+        const struct device_answers device = { .cuda = depth > 0,
+                                               .options = { .batch_nbases = depth } };
         const struct asking_options options = { .nthreads = nthreads,
                                                 .memory_nbytes = memory_nbytes,
                                                 .min_count = 5,
                                                 .max_count = 600,
                                                 .wants_counts = true,
-                                                .device = depth > 0 ? &device : NULL,
+                                                .device = &device,
                                                 .shared = taker->shared,
                                                 .job = &taker->job };
         const struct asking_consumer consumer = {
@@ -428,12 +430,25 @@ static void test_failures(void **state)
                 }
 }
 
+/* A device has to start and to load the table, which pays only for many bases. */
+static void test_choice(void **state)
+{
+        const uint64_t nkmers = 10 * 1000 * 1000;
+        (void)state;
+        assert_false(asking_device_is_faster(nkmers, 1000 * 1000, 1));
+        assert_true(asking_device_is_faster(nkmers, 1000 * nkmers, 1));
+        assert_true(asking_device_is_faster(nkmers, ASKING_UNKNOWN, 1));
+        for (uint64_t nbases = 1; nbases < 1000 * nkmers; nbases *= 2)
+                if (!asking_device_is_faster(nkmers, nbases, 1))
+                        assert_false(asking_device_is_faster(nkmers, nbases, 16));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_few_records), cmocka_unit_test(test_many_records),
                 cmocka_unit_test(test_pieces),      cmocka_unit_test(test_pairs),
-                cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_failures),    cmocka_unit_test(test_choice),
         };
         return cmocka_run_group_tests(tests, make_store, drop_store);
 }

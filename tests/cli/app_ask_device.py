@@ -4,6 +4,7 @@ What query, profile and filter print if a device answers: the same as the CPU, w
     app_ask_device.py KCOUNT SOURCE
 """
 import json
+import os
 import random
 
 from lib.devices import devices
@@ -220,6 +221,26 @@ def test_several():
             expect(got == want, True, f"the same with two devices and {threads} threads")
 
 
+def test_auto():
+    """How much comes from a pipe is not known: then a device answers, if there is one. A small file
+    is for the CPU."""
+    s = Session()
+    make_files(s)
+    s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
+    reads = s.read("reads.fa")
+    without = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "KC_EMULATOR_DEVICES": "0"}
+    for command, where in ((("query", "a.kc", "-f"), "-"), (("profile", "a.kc"), "-"),
+                           (("profile", "a.kc", "--total"), "-"),
+                           (("query", "a.kc", "-f"), "reads.fa"),
+                           (("profile", "a.kc", "--total"), "reads.fa")):
+        want = s.kcount(*command, where, "--device", "cpu", text=reads)
+        said = s.said
+        for env in (os.environ, without):
+            got = s.kcount(*command, where, text=reads, env=env)
+            expect(got == want, True, f"the same with {command} {where}")
+            expect(s.said, said, "nothing is said about a device")
+
+
 def test_usage():
     """What cannot be, and a device that is not there."""
     s = Session()
@@ -238,4 +259,4 @@ def test_usage():
 
 devices(1)
 main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_spread,
-      test_several, test_limits, test_usage])
+      test_several, test_limits, test_auto, test_usage])

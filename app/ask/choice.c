@@ -1,0 +1,21 @@
+#include "app/ask/choice.h"
+
+/*
+ * Measured with an H200 and 16 threads of its host (bench/asking.py), for k = 31: filter --table
+ * with reads of 150 bases. The CPU's time for a base is shared by all threads; so is the device's,
+ * because they read, pack, and format.
+ */
+#define DEVICE_START_S 0.5  /* with the end */
+#define DEVICE_LOAD_NS 0.7  /* a k-mer of the table */
+#define DEVICE_BASE_NS 4.5  /* a base, on one thread */
+#define CPU_LOAD_NS    8.0  /* a k-mer of the table, on one thread */
+#define CPU_BASE_NS    30.0 /* a base, on one thread */
+
+bool asking_device_is_faster(uint64_t nkmers, uint64_t nbases, int nthreads)
+{
+        const double n = nthreads, table = (double)nkmers, bases = (double)nbases;
+        if (nbases == ASKING_UNKNOWN)
+                return true;
+        return DEVICE_START_S * 1e9 + DEVICE_LOAD_NS * table + DEVICE_BASE_NS * bases / n <
+               (CPU_LOAD_NS * table + CPU_BASE_NS * bases) / n;
+}
