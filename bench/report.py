@@ -20,7 +20,7 @@ import report_reader
 import report_tables
 from report_bars import COLOURS, LINE, bar, heading
 from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
-                           sections, title)
+                           scaling_lines, sections, title)
 from report_gpu import load_lines
 from report_plots import svg
 from report_prose import MEASUREMENTS, STAGES
@@ -67,7 +67,8 @@ def measurements(groups):
     inflated = [record for path in sorted(RESULTS.glob("gunzip*.jsonl"))
                 for record in load_lines(path)]
     return "\n".join([
-        MEASUREMENTS, *sections(groups), *report_human.section(named("human")),
+        MEASUREMENTS, *sections(groups), *scaling_lines(groups),
+        *report_human.section(named("human")),
         *report_memory.section(named("memory")), *report_asking.section(named("asking")),
         *against_lines(groups),
         "![wall times](measurements.svg)", "", *report_gunzip.section(inflated),

@@ -3,7 +3,7 @@ from report_counts import gib, machine_line, median, of_each
 from report_prose import ASKING, ASKING_SHORT
 
 # The users' page leaves these out.
-VARIANTS = ("reading", "slab", "linear", "lsm")
+VARIANTS = ("reading", "filter slab", "filter linear", "filter lsm", "filter two")
 
 
 def program(record):
@@ -54,7 +54,7 @@ def short(records):
     for mine in groups(records):
         where = [about(mine), str(mine[0]["threads"])]
         for (name,), runs in of_each(mine, "name").items():
-            if name.split()[-1] not in VARIANTS:
+            if name not in VARIANTS:
                 lines.append(f"| {' | '.join([*where, *cells(runs)])} |")
                 where = ["", ""]
         machines.append(machine_line(mine, with_commit=False))

@@ -224,3 +224,22 @@ def against_lines(groups):
         lines += [f"`bench/compare.py` also runs {names(absent)}; there are no recorded "
                   "runs of them.", ""]
     return lines
+
+
+def scaling_lines(groups):
+    """One row for each number of threads, of the same program on the same reads."""
+    rows = [(key, tools["kcount"]) for key, tools in groups.items()
+            if is_scaling(key) and "kcount" in tools]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: row[0][3])
+    first = median(rows[0][1], "wall")
+    lines = [f"## By number of threads: {rows[0][0][1]}, k = {rows[0][0][2]}", "",
+             "| threads | time, s | runs | speed-up | Mbases/s | CPU time, s | memory, GiB |",
+             "|---:|---:|---:|---:|---:|---:|---:|"]
+    for key, records in rows:
+        wall = median(records, "wall")
+        lines.append(f"| {key[3]} | {wall:.2f} | {len(records)} | {first / wall:.1f} "
+                     f"| {records[0]['bases'] / wall * 1e-6:.0f} "
+                     f"| {median(records, 'user', 'system'):.1f} | {gib(records):.2f} |")
+    return [*lines, "", machine_line(rows[-1][1], with_commit=False), ""]

@@ -98,12 +98,11 @@ BENCHMARKS = """\
 # Benchmarks
 
 This page compares the time and memory that kcount and other programs need, on the same machine
-with the same reads. `bench/report.py` makes it from the recorded runs in
-[bench/results/](../bench/results/); every line there has its command, machine and commit. Times
-are seconds of wall clock, and memory is the largest resident set of a process. Figures are medians;
-of two runs, their mean. *allowed* is the memory that the program was allowed to use; KMC takes more
-if it is allowed more. [How it was measured](#how-it-was-measured) has the rules, and
-[Measurements](dev/measurements.md) the rest: stages, gzip files, several devices and processes.
+with the same reads. `bench/report.py` makes it from [bench/results/](../bench/results/): runs, each
+with its command, machine and commit. Times are seconds of wall clock, and memory is the
+largest resident set of a process. Figures are medians; of two runs, their mean. *allowed* is the
+memory that the program was allowed to use; KMC takes more if it is allowed more.
+[Measurements](dev/measurements.md) has the rest: stages, gzip files, several devices, processes.
 """
 
 MEASUREMENTS = """\
@@ -143,9 +142,8 @@ libraries come on top, and are most of what the small input takes there.
 ASKING_SHORT = """\
 ## Looking up the k-mers of reads
 
-By `bench/asking.py`: "a line a read" is `filter --table`, "one line for all reads"
-`profile --total`, "the reads that pass" `filter -o` and `kmc_tools filter`, "a line a k-mer"
-`query -f` and `jellyfish query -s`. The times include reading the table.
+By `bench/asking.py`: `filter --table`, `profile --total`, `filter -o` beside `kmc_tools filter`,
+and `query -f` beside `jellyfish query -s`. The times include reading the table.
 """
 
 HUMAN = """\

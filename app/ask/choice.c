@@ -1,15 +1,15 @@
 #include "app/ask/choice.h"
 
 /*
- * Measured with an H200 and 16 threads of its host (bench/asking.py), for k = 31: filter --table
- * with reads of 150 bases. The CPU's time for a base is shared by all threads; so is the device's,
- * because they read, pack, and format.
+ * Measured with an H200 and 16 threads of its host (bench/asking.py): filter --table, k = 31, reads
+ * of 150 bases. The threads share the time for a base with a device, too: they read, pack, and
+ * format.
  */
-#define DEVICE_START_S 0.5  /* with the end */
-#define DEVICE_LOAD_NS 0.7  /* a k-mer of the table */
-#define DEVICE_BASE_NS 4.5  /* a base, on one thread */
+#define DEVICE_START_S 0.6  /* with the end */
+#define DEVICE_LOAD_NS 0.6  /* a k-mer of the table */
+#define DEVICE_BASE_NS 3.0  /* a base, on one thread */
 #define CPU_LOAD_NS    8.0  /* a k-mer of the table, on one thread */
-#define CPU_BASE_NS    30.0 /* a base, on one thread */
+#define CPU_BASE_NS    40.0 /* a base, on one thread */
 
 bool asking_device_is_faster(uint64_t nkmers, uint64_t nbases, int nthreads)
 {
