@@ -21,6 +21,7 @@ sys.path.insert(0, str(SOURCE / "bench"))
 import compare  # noqa: E402
 import gpu_stages  # noqa: E402
 import report  # noqa: E402
+import report_asking  # noqa: E402
 import report_basis  # noqa: E402
 import report_benchmarks  # noqa: E402
 import report_counts  # noqa: E402
@@ -205,20 +206,17 @@ def test_counts():
         ("another", "r.fq", 31, 16, "CPU"): counted("kcount", [4], 16),
         ("simulated-1.2G", "w.fq", 31, 2, "CPU"): {
             **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}})
-    lines = [*report_benchmarks.page(groups, [], []).split("\n"), *report_counts.sections(groups),
+    lines = [*report_benchmarks.page(groups, [], [], []).split("\n"),
+             *report_counts.sections(groups), *report_counts.scaling_lines(groups),
              *report_counts.against_lines(groups)]
     expect([line for line in lines if line.startswith("#")] ==
-           ["# Benchmarks", *USERS_HEADS[:2], "### By number of threads: r.fq, k = 31",
-            USERS_HEADS[2], "## How it was measured",
+           ["# Benchmarks", *USERS_HEADS, "## How it was measured",
             USERS_HEADS[0], "### w.fq, k = 31, 2 threads (simulated-1.2G)",
             USERS_HEADS[1], "### r.fq, k = 31, 16 threads (another)",
-            USERS_HEADS[2], "### g.fq, k = 31, 16 threads (gpu-5G)", "## Against whom"],
+            USERS_HEADS[2], "### g.fq, k = 31, 16 threads (gpu-5G)",
+            "## By number of threads: r.fq, k = 31", "## Against whom"],
            "sections in the order of the questions")
-    for line in ("| 2 cores | 2.0 Gbases, w.fq | 31 | 12 GB | 3.00 s, 1.00 GiB (median of 3 runs) "
-                 "| KMC 1 8.00 s, 4.00 GiB (median of 3 runs) |",
-                 "| 16 cores and an H200 | 2.0 Gbases, g.fq | 31 | 12 GB | 1.50 s, 1.00 GiB "
-                 "(mean of 2 runs) | Gerbil 1 6.00 s, 2.00 GiB (1 run) |",
-                 "| w.fq, 2.0 Gbases | 31 | kcount | 3.00 | 3 | 1.0 | 1.00 | 12 GB |",
+    for line in ("| w.fq, 2.0 Gbases | 31 | kcount | 3.00 | 3 | 1.0 | 1.00 | 12 GB |",
                  "|  |  | KMC 1 | 8.00 | 3 | 2.7 | 4.00 | 12 GB |",
                  "| g.fq, 2.0 Gbases | 31 | kcount, GPU | 1.50 | 2 | 1.0 | 1.00 | 12 GB | 3.0 |",
                  "|  |  | Gerbil 1 | 6.00 | 1 | 4.0 | 2.00 | 12 GB |  |",
@@ -254,9 +252,42 @@ def test_front():
     expect(texts[1::2] == ["kcount, GPU", "kcount", "KMC 1", "KMC 1 -m4", "Jellyfish 1"],
            f"bars {texts}")
     expect(texts[-1] == "160 s, 1.0 GiB", "time and memory at the end of a bar")
-    expect("front-page.svg" in report_benchmarks.page(FRONT, [], []), "the picture in the page")
-    expect("front-page.svg" not in report_benchmarks.page({}, [], []), "no picture without lines")
+    page = report_benchmarks.page
+    expect("front-page.svg" in page(FRONT, [], [], []), "the picture in the page")
+    expect("front-page.svg" not in page({}, [], [], []), "no picture without lines")
     expect(report_front.regions({}, HUMAN)["front-page"] == [], "no figures without lines")
+
+
+def asked(name, wall, program="kcount", **more):
+    """A line of bench/asking.py."""
+    return {"name": name, "what": f"what {name.split()[0]} does", "program": program,
+            "command": "kcount --device cuda:0" if "cuda" in name else program, "wall": wall,
+            "user": wall, "system": 1, "peak_bytes": 1 << 30, "about": "reads", "distinct": 5e6,
+            "k": 31, "threads": 2, "commit": "abc", "date": "2000-01-01",
+            "machine": {"cpu": "CPU", "cores": 2, "memory_gib": 9}, **more}
+
+
+ASKED = [asked("filter cuda", 9, commit="older"), asked("reading", 1), asked("filter cuda", 2),
+         asked("filter slab", 3), asked("filter cuda", 4), asked("filter cuda", 5),
+         asked("kmc_tools", 60, "kmc_tools"), asked("filter", 8, threads=4)]
+
+
+def test_asking():
+    """Only the last commit's runs; the users' page leaves reading and other maps out."""
+    short, long = report_asking.short(ASKED), report_asking.section(ASKED)
+    first = "| reads; 5 million k-mers, k = 31 | 2 | what filter does | kcount, GPU | 4.00 | 3 " \
+            "| 5.0 | 1.00 |"
+    for line in (first, "|  |  | what kmc_tools does | kmc_tools | 60.00 | 1 | 61.0 | 1.00 |",
+                 "| reads; 5 million k-mers, k = 31 | 4 | what filter does | kcount | 8.00 | 1 "
+                 "| 9.0 | 1.00 |", "CPU, 2 cores, 9 GiB; 2000-01-01."):
+        expect(line in short, f"no line {line} in\n" + "\n".join(short))
+    expect(not any("what reading" in line or "| 3.00 |" in line for line in short),
+           "less for users")
+    for line in ("### reads; 5 million k-mers, k = 31, 2 threads",
+                 "| what reading does | kcount | 1.00 | 1 | 2.0 | 1.00 |",
+                 "| what filter does | kcount | 3.00 | 1 | 4.0 | 1.00 |"):
+        expect(line in long, f"no line {line} in\n" + "\n".join(long))
+    expect([*report_asking.short([]), *report_asking.section([])] == [], "nothing without lines")
 
 
 def human(way, wall, status="done", **more):
@@ -444,5 +475,5 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_front, test_human, test_multi, test_up_to_date, test_readme,
-      test_runner, test_no_record, test_machine_code])
+main([test_papers, test_counts, test_front, test_asking, test_human, test_multi, test_up_to_date,
+      test_readme, test_runner, test_no_record, test_machine_code])
