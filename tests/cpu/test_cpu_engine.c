@@ -222,8 +222,6 @@ static void pairs_are_not_cut(void **state)
 static void both_strands_share_bins(void **state)
 {
         (void)state;
-        if (WITH_THREAD_SANITIZER) /* there is one thread */
-                skip();
         enum { NBINS = 64, N = 3000 };
         static const int all_k[] = { 1, 4, 21, 31, 64, 255 };
         char *genome = random_genome(N), rc[N + 1] = { 0 };
@@ -300,8 +298,6 @@ static void cancel_largest(void *ctx)
 static void crowded_kmers_are_sorted_in_little_memory(void **state)
 {
         (void)state;
-        if (WITH_THREAD_SANITIZER) /* there is one thread */
-                skip();
         enum { MEMORY = 64 << 10, MOST_PAIRS = MEMORY / 2 / (8 + 8 + 8 + 4) };
         static const int all_k[] = { 31, 33, 64, 255 };
         for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++)

@@ -309,8 +309,6 @@ static void test_failed_append(void **state)
 static void test_flipped(void **state)
 {
         (void)state;
-        if (WITH_THREAD_SANITIZER) /* one thread checks */
-                skip();
         struct pair_set s = make_set(33, false, 1100, 1), r = make_set(33, false, 50, 2);
         size_t nold, nbytes, nmissed = 0;
         write_set(&s, "s.kc", 1, 500, 1);
