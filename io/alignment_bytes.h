@@ -19,12 +19,12 @@ struct kc_alignment_bytes {
         size_t n, room;
 };
 
-/* Who writes the file, for a line of its header. */
+/* The program that writes the file, for the @PG line of the header. */
 struct kc_alignment_program {
         const char *name, *version, *command;
 };
 
-/* Append a header, with a line about the program (@PG). KC_ENOMEM, KC_EINPUT. */
+/* Append a header, with an @PG line for the program. KC_ENOMEM, KC_EINPUT. */
 enum kc_status kc_alignment_put_header(struct kc_alignment_bytes *bytes,
                                        enum kc_alignment_format format,
                                        const struct sam_hdr_t *header,

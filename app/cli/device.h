@@ -68,12 +68,12 @@ struct device_asks {
         uint64_t gpu_memory_nbytes;
 };
 
-/* Where they are looked up. */
+/* What looks k-mers up. */
 struct device_answers {
         bool cuda;          /* on CUDA devices; otherwise by the CPU */
         bool may_fall_back; /* the user leaves the choice: the CPU does it if that is likely to be
                                faster (app/ask/choice.h), or if the device fails at the start */
-        bool quiet;         /* and says nothing */
+        bool quiet;         /* if so, no line on stderr says why */
         struct kc_gpu_ask_options options;
 };
 
