@@ -1,6 +1,6 @@
 /*
- * The store: one .kc file of sorted runs of (k-mer, count). docs/kc-file.md describes it byte by
- * byte.
+ * The store: one .kc file of sorted runs of (k-mer, count). docs/dev/kc-file.md describes it byte
+ * by byte.
  */
 #ifndef KC_STORE_H
 #define KC_STORE_H

@@ -2,7 +2,7 @@
  * Which footer is in force. Normally the header's references decide. A damaged reference looks like
  * one that a crash has torn. In both cases the newest footer is on the disk, since it is flushed
  * before its reference is written, so a search can find it. If bytes after the footer found belong
- * to no footer, they decide whether it can be the newest (see docs/kc-file.md).
+ * to no footer, they decide whether it can be the newest (see docs/dev/kc-file.md).
  */
 #include "io/store/find.h"
 #include "kmer/remedy.h"

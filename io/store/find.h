@@ -8,7 +8,7 @@
 
 /*
  * Find and read the footer of an open file with a good header: sets the store's footer, its runs,
- * its footing and the warning, all owned by the store. The policy is that of docs/kc-file.md,
+ * its footing and the warning, all owned by the store. The policy is that of docs/dev/kc-file.md,
  * "Which footer is in force".
  * KC_ECORRUPT if every readable state may lack something that was committed;
  * KC_EIO; KC_ENOMEM.

@@ -1,5 +1,6 @@
 /*
- * The fixed parts of a .kc file. docs/kc-file.md is the full description and uses the same names.
+ * The fixed parts of a .kc file. docs/dev/kc-file.md is the full description and uses the same
+ * names.
  *
  *   | header | blocks of run 0 | index of run 0 | blocks of run 1 | index of run 1 | ... | footer |
  *

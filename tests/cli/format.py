@@ -1,5 +1,5 @@
 """
-docs/kc-file.md against the program: a reader written from that page alone (and, for footers of
+docs/dev/kc-file.md against the program: a reader written from that page alone (and, for footers of
 builds before 0.1.0, from docs/dev/kc-writing.md) prints what `kcount dump` prints, and finds every
 checksum right and where it belongs.
 

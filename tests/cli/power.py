@@ -30,7 +30,7 @@ LEAST = 10000  # states that a full run must try
 BOUND = 1500 if FULL else 100  # most states tried at a flush
 NSECOND = 40 if FULL else 4  # files left by earlier power failures
 MOST_REPORTED = 5  # violations reported per case
-REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/kc-file.md
+REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/dev/kc-file.md
 # Where states are examined: on a disk, thousands of flushes would take long.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 KEEP = os.environ.get("KC_POWER_KEEP")

@@ -201,7 +201,7 @@ static void test_counts(void **state)
                 }
 }
 
-/* Layouts worked out by hand from the rules of docs/kc-file.md. */
+/* Layouts worked out by hand from the rules of docs/dev/kc-file.md. */
 static void test_layout(void **state)
 {
         (void)state;
