@@ -217,7 +217,7 @@ static void set_alignments(struct filter *f)
                 (struct kc_alignment_program){ "kcount", KCOUNT_VERSION, f->call->line };
         alignments->path = path;
         alignments->is_paired = f->ninputs == 2 || f->settings->interleaved;
-        alignments->has_rule = invocation_has(f->call, "pairs");
+        alignments->is_rule_given = invocation_has(f->call, "pairs");
         alignments->can_repeat =
                 strcmp(path, "-") != 0 && stat(path, &found) == 0 && S_ISREG(found.st_mode);
         alignments->can_restart = f->run.outputs.makes_files;

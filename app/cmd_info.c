@@ -67,7 +67,7 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
                         info->stranded ? "as they stand (--stranded)" : "canonical");
         if (info->hpc)
                 text_out_printf(out, "%-22s %s\n", "homopolymers", "compressed (--hpc)");
-        if (info->only != 0)
+        if (info->only_checksum != 0)
                 text_out_printf(out, "%-22s %s\n", "k-mers", "those of a given set (--only)");
         put_runs(out, info);
         put_number(out, "distinct k-mers", info->ndistinct);
@@ -99,7 +99,7 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_number(&json, "k", (uint64_t)info->k);
         json_bool(&json, "stranded", info->stranded);
         json_bool(&json, "hpc", info->hpc);
-        json_bool(&json, "only", info->only != 0);
+        json_bool(&json, "only", info->only_checksum != 0);
         json_number(&json, "runs", info->nruns);
         json_number(&json, "tombstone_runs", info->ntombstone_runs);
         json_number(&json, "tombstones", info->ntombstones);

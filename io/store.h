@@ -28,12 +28,13 @@ enum kc_mixed {
 struct kc_store_options {
         int k;
         bool stranded;
-        bool hpc;        /* each run of equal bases of the reads counted as one base */
-        uint64_t only;   /* checksum of the set of k-mers, if no others were counted; 0: all were */
-        bool replace;    /* an existing file may be replaced */
-        bool careful;    /* the file replaced cannot be recreated: flush the new file before it
+        bool hpc; /* each run of equal bases of the reads counted as one base */
+        /* Checksum of the set of k-mers, if no others were counted; 0: all were. */
+        uint64_t only_checksum;
+        bool replace;         /* an existing file may be replaced */
+        bool careful;         /* the file replaced cannot be recreated: flush the new file before it
                                  takes the name, and flush the name */
-        const int *lock; /* the caller's kc_store_lock on the file to replace, or NULL */
+        const int *lock;      /* the caller's kc_store_lock on the file to replace, or NULL */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */
         uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
@@ -90,8 +91,8 @@ void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded);
 /* Whether the file, new or appended to, is of homopolymer-compressed reads. */
 bool kc_store_writes_hpc(const struct kc_store_writer *writer);
 
-/* The checksum of the set of k-mers, as `only` in struct kc_store_options. */
-uint64_t kc_store_writes_only(const struct kc_store_writer *writer);
+/* The checksum of the set of k-mers, as in struct kc_store_options. */
+uint64_t kc_store_writer_only_checksum(const struct kc_store_writer *writer);
 
 /*
  * The run being written, as a sink for an engine. Threads encode their own blocks; blocks are cut
@@ -183,8 +184,8 @@ struct kc_store;
 struct kc_store_info {
         uint32_t version;
         int k;
-        bool stranded, hpc; /* as in struct kc_store_options */
-        uint64_t only;      /* likewise */
+        bool stranded, hpc;     /* as in struct kc_store_options */
+        uint64_t only_checksum; /* likewise */
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
         uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are detected */

@@ -111,7 +111,7 @@ out:
 static enum kc_status check_added(const struct count *count, struct kc_error *err)
 {
         const struct count_output *o = &count->outputs[0];
-        if (!count->adds || kc_store_writes_only(o->writer) == o->only_checksum)
+        if (!count->adds || kc_store_writer_only_checksum(o->writer) == o->only_checksum)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
                        o->only_checksum == 0

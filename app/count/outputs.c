@@ -94,7 +94,7 @@ static enum kc_status create_store(const struct count *count, struct count_outpu
         struct kc_store_options storing = { .k = o->k,
                                             .stranded = count->stranded,
                                             .hpc = count->selection.hpc,
-                                            .only = o->only_checksum,
+                                            .only_checksum = o->only_checksum,
                                             .replace = s->force,
                                             .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,

@@ -32,7 +32,8 @@ static bool is_filtered(const struct count *c)
 {
         const struct kc_store_info *stored = &c->outputs[0].written.info;
         return c->outputs[0].path != NULL && !c->adds &&
-               (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX || stored->only != 0);
+               (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX ||
+                stored->only_checksum != 0);
 }
 
 static void put_counted(struct text_out *out, const struct count *c)
@@ -48,7 +49,7 @@ static void put_counted(struct text_out *out, const struct count *c)
         if (is_filtered(c)) {
                 format_range(stored->min_count, stored->max_count_kept, range);
                 snprintf(label, sizeof label, "  kept (%s%s)", range,
-                         stored->only != 0 ? ", --only" : "");
+                         stored->only_checksum != 0 ? ", --only" : "");
                 writing_put_share(out, label, stored->ndistinct, ndistinct);
         }
         if (o->totals.nsaturated > 0)

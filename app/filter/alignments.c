@@ -34,7 +34,7 @@ static enum kc_status check_text(const struct alignments *a, struct kc_error *er
         const enum outputs_kind kind = a->filtering->outputs->kind;
         if (kind == OUTPUTS_SAM || kind == OUTPUTS_BAM)
                 return refuse_outputs(a, true, err);
-        if (a->has_rule && !a->is_paired)
+        if (a->is_rule_given && !a->is_paired)
                 return kc_fail(err, KC_EUSAGE,
                                "--pairs needs two inputs, one with --interleaved, or SAM or BAM");
         return KC_OK;
@@ -138,7 +138,7 @@ enum kc_status alignments_begin(struct alignments *a, const struct kc_records *c
         if (is_text)
                 return check_text(a, err);
         KC_TRY(check_alignments(a, kc_records_kind(streams[0]), err));
-        a->is_input = true;
+        a->has_alignments = true;
         a->header = kc_records_header(streams[0]);
         KC_TRY(plan_passes(a, streams[0], err));
         set_format(a);
@@ -349,7 +349,7 @@ enum kc_status alignments_finish(struct alignments *a, struct kc_error *err)
 {
         struct filtering *f = a->filtering;
         enum kc_status status;
-        if (!a->is_input)
+        if (!a->has_alignments)
                 return KC_OK;
         if (a->has_two_passes)
                 return alignments_second_pass(a, err);

@@ -22,14 +22,14 @@ struct alignments {
         struct kc_alignment_program program;
         const char *path;      /* of the input */
         bool is_paired;        /* there are two inputs, or mates follow each other */
-        bool has_rule;         /* the user has said how pairs are judged */
+        bool is_rule_given;    /* the user has said how pairs are judged */
         bool can_repeat;       /* the input can be read again */
         bool can_restart;      /* the outputs can be begun again */
         uint64_t names_nbytes; /* memory for names */
         struct kc_job *job;
 
         /* Set by alignments_begin. */
-        bool is_input; /* the input is SAM or BAM */
+        bool has_alignments; /* the input is SAM or BAM */
         bool has_two_passes;
         bool is_promised; /* the header says that the records of a name follow each other */
         bool writes;      /* it writes alignments, not only lines about them */
@@ -54,9 +54,9 @@ struct alignments {
 
 /*
  * begin looks at any input, for asking_run's consumer; format and write do the consumer's work if
- * the input is SAM or BAM (is_input). finish comes after asking_run: it ends the only pass, or does
- * the second one. KC_EINPUT, KC_EUSAGE if the input, its order and the outputs do not go together;
- * KC_ENOMEM, KC_EIO, KC_ECANCELED.
+ * the input is SAM or BAM (has_alignments). finish comes after asking_run: it ends the only pass,
+ * or does the second one. KC_EINPUT, KC_EUSAGE if the input, its order and the outputs do not go
+ * together; KC_ENOMEM, KC_EIO, KC_ECANCELED.
  */
 enum kc_status alignments_begin(struct alignments *alignments,
                                 const struct kc_records *const streams[2], struct kc_error *err);

@@ -11,21 +11,21 @@ enum kc_status notes_begin_table(struct outputs *outputs, struct kc_error *err)
 
 void notes_name(struct notes *notes, const char *name, size_t nbytes)
 {
-        noted_text(&notes->names, name, nbytes);
-        noted_text(&notes->names, "\n", 1);
+        line_buffer_text(&notes->names, name, nbytes);
+        line_buffer_text(&notes->names, "\n", 1);
 }
 
 void notes_row(struct notes *notes, const char *name, size_t nbytes, const struct kc_ask_summary *s)
 {
         const uint64_t numbers[] = { s->nvalid, s->nfound, s->nvalid > 0 ? s->min : 0, s->max,
                                      s->sum };
-        noted_row(&notes->table, name, nbytes, numbers, sizeof numbers / sizeof *numbers);
+        line_buffer_row(&notes->table, name, nbytes, numbers, sizeof numbers / sizeof *numbers);
 }
 
 enum kc_status notes_put(struct notes *notes, struct outputs *outputs, int worker,
                          struct notes_totals *totals, struct kc_error *err)
 {
-        const struct noted *names = &notes->names, *table = &notes->table;
+        const struct line_buffer *names = &notes->names, *table = &notes->table;
         enum kc_status status;
         if (names->status != KC_OK || table->status != KC_OK)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the names of reads");

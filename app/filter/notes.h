@@ -4,7 +4,7 @@
 #ifndef APP_FILTER_NOTES_H
 #define APP_FILTER_NOTES_H
 
-#include "app/filter/noted.h"
+#include "app/filter/line_buffer.h"
 #include "app/filter/outputs.h"
 #include "kmer/ask.h"
 
@@ -14,7 +14,7 @@ struct notes_totals {
 
 /* About some reads. Zero-initialise it. */
 struct notes {
-        struct noted names, table;
+        struct line_buffer names, table;
         struct notes_totals totals;
 };
 

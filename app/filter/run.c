@@ -10,15 +10,17 @@ static enum kc_status begin(void *ctx, const struct kc_records *const streams[2]
 static enum kc_status format(void *ctx, int worker, const struct asked *block, struct kc_error *err)
 {
         struct filter_run *run = ctx;
-        return run->alignments.is_input ? alignments_format(&run->alignments, worker, block, err)
-                                        : filtering_format(&run->filtering, worker, block, err);
+        return run->alignments.has_alignments
+                       ? alignments_format(&run->alignments, worker, block, err)
+                       : filtering_format(&run->filtering, worker, block, err);
 }
 
 static enum kc_status write(void *ctx, int worker, const struct asked *block, struct kc_error *err)
 {
         struct filter_run *run = ctx;
-        return run->alignments.is_input ? alignments_write(&run->alignments, worker, block, err)
-                                        : filtering_write(&run->filtering, worker, block, err);
+        return run->alignments.has_alignments
+                       ? alignments_write(&run->alignments, worker, block, err)
+                       : filtering_write(&run->filtering, worker, block, err);
 }
 
 static enum kc_status pass(struct filter_run *run, struct kc_error *err)

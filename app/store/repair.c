@@ -51,7 +51,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
         const struct kc_store_options options = { .k = r->info.k,
                                                   .stranded = r->info.stranded,
                                                   .hpc = r->info.hpc,
-                                                  .only = r->info.only,
+                                                  .only_checksum = r->info.only_checksum,
                                                   .replace = r->plan->force,
                                                   .careful = true,
                                                   .guard = signals_guard };

@@ -90,7 +90,7 @@ bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
 
 void stores_warn_absent(const struct kc_store_info *info, const char *path)
 {
-        if (info->only != 0)
+        if (info->only_checksum != 0)
                 message_print("kcount: warning: %s holds only the k-mers given with --only; all "
                               "others count as absent\n",
                               path);

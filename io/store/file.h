@@ -29,7 +29,7 @@ struct kc_store {
         uint64_t nbytes, footer_offset, footer_nbytes;
         int k, nwords; /* nwords: of a k-mer */
         bool stranded, hpc;
-        uint64_t only; /* as in struct kc_store_options */
+        uint64_t only_checksum; /* as in struct kc_store_options */
         uint32_t version;
         uint64_t *footer;
         struct kc_run *runs;

@@ -15,14 +15,14 @@ uint32_t kc_header_version(uint32_t flags)
         return flags & KC_STORE_NEW_FLAGS ? KC_STORE_VERSION_FLAGGED : KC_STORE_VERSION;
 }
 
-void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags, uint64_t only)
+void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags, uint64_t only_checksum)
 {
         memset(header, 0, sizeof *header);
         memcpy(header->magic, KC_STORE_MAGIC, sizeof header->magic);
         header->version = kc_header_version(flags);
         header->k = (uint32_t)k;
         header->flags = flags;
-        header->only = flags & KC_STORE_ONLY ? only : 0;
+        header->only_checksum = flags & KC_STORE_ONLY ? only_checksum : 0;
         header->checksum = XXH3_64bits(header, offsetof(struct kc_store_header, checksum));
 }
 
@@ -112,7 +112,7 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||
             header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_FLAGS) != 0 ||
             header->version != kc_header_version(header->flags) ||
-            (header->only != 0) != ((header->flags & KC_STORE_ONLY) != 0))
+            (header->only_checksum != 0) != ((header->flags & KC_STORE_ONLY) != 0))
                 return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
                                     "%s is damaged: its header (offset 0) is wrong", path);
         return KC_OK;
@@ -134,7 +134,7 @@ bool kc_header_rebuild(struct kc_store_header *header)
                 const bool by_checksum = i < NKINDS;
                 struct kc_store_header sound;
                 kc_header_fill(&sound, 1 + i / (KC_STORE_FLAGS + 1) % KC_MAX_K,
-                               (uint32_t)i % (KC_STORE_FLAGS + 1), header->only);
+                               (uint32_t)i % (KC_STORE_FLAGS + 1), header->only_checksum);
                 if (!matches(header, &sound, by_checksum))
                         continue;
                 memcpy(header, &sound, offsetof(struct kc_store_header, footer));

@@ -10,7 +10,7 @@
 
 /* ---- writing ---- */
 
-void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags, uint64_t only);
+void kc_header_fill(struct kc_store_header *header, int k, uint32_t flags, uint64_t only_checksum);
 
 /* The version of the format that a file with these flags has. */
 uint32_t kc_header_version(uint32_t flags);

@@ -58,7 +58,7 @@ struct kc_store_header {
         uint32_t k;
         uint32_t flags;
         uint32_t reserved;
-        uint64_t only; /* with KC_STORE_ONLY: checksum of the set, never 0; otherwise 0 */
+        uint64_t only_checksum; /* with KC_STORE_ONLY: checksum of the set, never 0; otherwise 0 */
         uint32_t reserved_too[6]; /* 0 */
         uint64_t checksum;        /* of the 56 bytes above */
         struct kc_footer_ref footer[2];

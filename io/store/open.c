@@ -47,7 +47,7 @@ static void set_keys(struct kc_store *store, const struct kc_store_header *heade
         store->nwords = kc_kmer_nwords(store->k);
         store->stranded = (header->flags & KC_STORE_STRANDED) != 0;
         store->hpc = (header->flags & KC_STORE_HPC) != 0;
-        store->only = header->only;
+        store->only_checksum = header->only_checksum;
         store->version = header->version;
 }
 
@@ -201,7 +201,7 @@ void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
         info->version = store->version;
         info->stranded = store->stranded;
         info->hpc = store->hpc;
-        info->only = store->only;
+        info->only_checksum = store->only_checksum;
         info->file_nbytes = store->nbytes;
         info->names = store->names;
         info->nnames = store->nnames;

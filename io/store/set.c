@@ -53,7 +53,7 @@ static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err
         for (size_t i = 1; i < set->nstores; i++)
                 if (set->stores[i]->hpc != first->hpc)
                         return refuse_hpc(first, set->stores[i], err);
-                else if (set->stores[i]->only != first->only)
+                else if (set->stores[i]->only_checksum != first->only_checksum)
                         return kc_fail(err, KC_EUSAGE,
                                        "%s and %s do not hold counts of the same set of k-mers",
                                        first->path, set->stores[i]->path);
@@ -106,7 +106,7 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
         struct kc_store_options options = { .k = set->stores[0]->k,
                                             .stranded = set->stores[0]->stranded,
                                             .hpc = set->stores[0]->hpc,
-                                            .only = set->stores[0]->only,
+                                            .only_checksum = set->stores[0]->only_checksum,
                                             .min_count = min_count,
                                             .max_count = max_count };
         if (set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM)

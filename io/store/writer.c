@@ -70,9 +70,9 @@ void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded)
         writer->options.stranded = stranded;
 }
 
-uint64_t kc_store_writes_only(const struct kc_store_writer *writer)
+uint64_t kc_store_writer_only_checksum(const struct kc_store_writer *writer)
 {
-        return writer->options.only;
+        return writer->options.only_checksum;
 }
 
 bool kc_store_writes_hpc(const struct kc_store_writer *writer)
@@ -375,7 +375,7 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
         w->options.k = *k = store->k;
         w->options.stranded = *stranded = store->stranded;
         w->options.hpc = store->hpc;
-        w->options.only = store->only;
+        w->options.only_checksum = store->only_checksum;
         w->nwords = store->nwords;
         *writer = w;
         w = NULL;
@@ -388,7 +388,7 @@ out:
 static uint32_t flags_of(const struct kc_store_options *options)
 {
         return (options->stranded ? KC_STORE_STRANDED : 0u) | (options->hpc ? KC_STORE_HPC : 0u) |
-               (options->only != 0 ? KC_STORE_ONLY : 0u);
+               (options->only_checksum != 0 ? KC_STORE_ONLY : 0u);
 }
 
 /* The header comes last: until then the file begins with zero bytes, or with the token of an
@@ -397,7 +397,7 @@ static enum kc_status store_header(struct kc_store_writer *w, const struct kc_fo
                                    struct kc_error *err)
 {
         struct kc_store_header header;
-        kc_header_fill(&header, w->options.k, flags_of(&w->options), w->options.only);
+        kc_header_fill(&header, w->options.k, flags_of(&w->options), w->options.only_checksum);
         header.footer[0] = header.footer[1] = *ref;
         return kc_output_pwrite(&w->output, &header, sizeof header, 0, err);
 }
@@ -437,7 +437,7 @@ static enum kc_status describe(const struct kc_store_writer *w, const struct kc_
         written->info.version = kc_header_version(flags_of(&w->options));
         written->info.stranded = w->options.stranded;
         written->info.hpc = w->options.hpc;
-        written->info.only = w->options.only;
+        written->info.only_checksum = w->options.only_checksum;
         written->info.file_nbytes = shape.nbytes;
         written->nunique = w->nunique;
         free(runs);
