@@ -293,6 +293,7 @@ static void put_text(const void *ctx, struct text_out *out)
                         format_number(filtering->totals.nkept, kept),
                         format_number(filtering->totals.nreads, reads), share[0] ? " (" : "", share,
                         share[0] ? ")" : "");
+        device_put_answers(out, &f->device);
         writing_put_costs(out, &f->writing, &costs);
 }
 
@@ -310,6 +311,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         json_number(json, "k", (uint64_t)info.k);
         json_number(json, "reads", f->run.filtering.totals.nreads);
         json_number(json, "kept", f->run.filtering.totals.nkept);
+        device_json_answers(json, &f->device);
         writing_json_costs(json, &f->writing, NULL, 0);
 }
 

@@ -177,6 +177,7 @@ static void put_text(const void *ctx, struct text_out *out)
         writing_put_names(out, &p->path, 1);
         text_out_printf(out, ", %s sequence%s\n", format_number(p->total.nsequences, number),
                         p->total.nsequences == 1 ? "" : "s");
+        device_put_answers(out, &p->device);
 }
 
 static void put_json_setup(const struct profile_command *p, struct json *json)
@@ -197,6 +198,7 @@ static void put_json_total(const struct profile_command *p, struct json *json)
         json_begin(json, "total", '{');
         profile_json_row(json, &p->total.row);
         json_end(json, '}');
+        device_json_answers(json, &p->device);
         writing_json_costs(json, &p->writing, NULL, 0);
 }
 
@@ -269,6 +271,17 @@ out:
         return status;
 }
 
+static enum kc_status print_to_stdout(struct profile_command *p, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(print(p, err));
+        text_out_flush(p->out);
+        KC_TRY(text_out_status(p->out, err));
+        device_report_answers(&p->device);
+out:
+        return status;
+}
+
 static enum kc_status fill_file(void *ctx, struct kc_error *err)
 {
         struct profile_command *p = ctx;
@@ -315,7 +328,7 @@ static enum kc_status run_profile(const struct invocation *call, struct kc_error
         p.request.track.format = format_of(s);
         KC_TRY(open_all(&p, call, err));
         KC_TRY(plan_memory(&p, err));
-        KC_TRY(p.path != NULL ? print_to_file(&p, err) : print(&p, err));
+        KC_TRY(p.path != NULL ? print_to_file(&p, err) : print_to_stdout(&p, err));
 out:
         kc_store_close(p.request.store);
         kc_inputs_free(&p.inputs);

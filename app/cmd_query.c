@@ -371,8 +371,12 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
         KC_TRY(ask_arguments(&query, err));
         if (s->file)
                 KC_TRY(ask_file(&query, s->file, err));
+        text_out_flush(query.out); /* the reports come after the lines */
+        KC_TRY(text_out_status(query.out, err));
         if (!s->quiet)
                 report_skipped(&query);
+        if (s->file)
+                device_report_answers(&query.device);
 out:
         close_query(&query);
         return status;

@@ -337,12 +337,13 @@ static enum kc_status open_engine(const struct asking *a, struct kc_asker *asker
                                   struct kc_store *store, const struct kc_ask_setup *setup,
                                   struct kc_error *err)
 {
-        const struct device_answers *device = a->options->device;
+        struct device_answers *device = a->options->device;
         const struct kc_ask_table table = kc_store_ask_table(store);
         if (prefers_device(a, store)) {
                 struct kc_error reason = { 0 };
                 const enum kc_status status =
                         device_asker_open(asker, store, &device->options, setup, &reason);
+                device->used |= status == KC_OK;
                 if (status == KC_OK)
                         return KC_OK;
                 if (!device->may_fall_back ||

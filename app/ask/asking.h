@@ -22,7 +22,7 @@ struct asking_options {
         uint64_t memory_nbytes;        /* for everything that is held */
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
-        const struct device_answers *device; /* what answers, unless k-mers are few */
+        struct device_answers *device; /* what answers, unless k-mers are few; says what has */
         /* An asker for several inputs, one after the other, whose options are the same. The first
          * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
          * and close it with asking_close. NULL: there is only one input. */

@@ -1,7 +1,6 @@
 #include "app/cli/device.h"
 
 #include "app/cli/fall_back.h"
-#include "app/cli/json.h"
 #include "app/cli/message.h"
 #include "app/cli/options.h"
 #include "app/cli/size.h"
@@ -219,14 +218,54 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
         return true;
 }
 
+/* ndevices 0: the CPU. */
+static const char *name_of(const int *indices, int ndevices, char text[DEVICE_NAME_NBYTES])
+{
+        int n = snprintf(text, DEVICE_NAME_NBYTES, ndevices > 0 ? "cuda" : "cpu");
+        for (int i = 0; i < ndevices; i++)
+                n += snprintf(text + n, (size_t)(DEVICE_NAME_NBYTES - n), "%c%d",
+                              i == 0 ? ':' : ',', indices[i]);
+        return text;
+}
+
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES])
 {
-        int n = snprintf(text, DEVICE_NAME_NBYTES, choice->cuda ? "cuda:%d" : "cpu",
-                         choice->indices[0]);
-        for (int i = 1; choice->cuda && i < choice->ndevices; i++)
-                n += snprintf(text + n, (size_t)(DEVICE_NAME_NBYTES - n), ",%d",
-                              choice->indices[i]);
-        return text;
+        return name_of(choice->indices, choice->cuda ? choice->ndevices : 0, text);
+}
+
+static const char *name_of_answers(const struct device_answers *answers,
+                                   char text[DEVICE_NAME_NBYTES])
+{
+        const struct kc_gpu_ask_options *options = &answers->options;
+        return name_of(options->devices, answers->used ? options->ndevices : 0, text);
+}
+
+void device_put_answers(struct text_out *out, const struct device_answers *answers)
+{
+        char name[DEVICE_NAME_NBYTES];
+        if (answers->used)
+                text_out_printf(out, "looked up on %s, map %s\n", name_of_answers(answers, name),
+                                kc_gpu_map_name(answers->options.map));
+        else if (answers->cuda)
+                text_out_puts(out, "looked up on the CPU\n");
+}
+
+void device_report_answers(const struct device_answers *answers)
+{
+        struct text_out messages;
+        if (answers->quiet)
+                return;
+        text_out_stderr(&messages);
+        device_put_answers(&messages, answers);
+        text_out_flush(&messages);
+}
+
+void device_json_answers(struct json *json, const struct device_answers *answers)
+{
+        char name[DEVICE_NAME_NBYTES];
+        json_string(json, "device", name_of_answers(answers, name));
+        if (answers->used)
+                json_string(json, "map", kc_gpu_map_name(answers->options.map));
 }
 
 static void put_devices_json(struct text_out *out, const struct kc_gpu_device *devices, int n)

@@ -4,6 +4,7 @@
 #ifndef APP_CLI_DEVICE_H
 #define APP_CLI_DEVICE_H
 
+#include "app/cli/json.h"
 #include "app/cli/text_out.h"
 #include "gpu/ask.h"
 #include "gpu/gpu.h"
@@ -74,6 +75,7 @@ struct device_answers {
         bool may_fall_back; /* the user leaves the choice: the CPU does it if that is likely to be
                                faster (app/ask/choice.h), or if the device fails at the start */
         bool quiet;         /* if so, no line on stderr says why */
+        bool used;          /* devices have answered; set by those who ask */
         struct kc_gpu_ask_options options;
 };
 
@@ -90,6 +92,12 @@ enum kc_status device_choose_map(struct device_answers *answers, const struct de
  * that all devices are busy until the end, but enough to be worth the effort.
  *   least  the fewest bytes; 0: the default */
 uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least);
+
+/* Afterwards: a line of the summary that says where k-mers were looked up, unless only the CPU
+ * could do it; that line alone on stderr, unless quiet; the same as fields of JSON, in any case. */
+void device_put_answers(struct text_out *out, const struct device_answers *answers);
+void device_report_answers(const struct device_answers *answers);
+void device_json_answers(struct json *json, const struct device_answers *answers);
 
 /* "cpu", "cuda:N" or "cuda:N,M,...". */
 const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);

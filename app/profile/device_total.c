@@ -122,7 +122,7 @@ enum kc_status device_total(const struct profile_request *request, struct profil
         status = look_up(&t, &began, &refusal);
         if (status == KC_OK)
                 get_total(&t, total);
-        *done = status == KC_OK;
+        *done = request->device->used = status == KC_OK;
         if (!began && (status == KC_ENOMEM || request->device->may_fall_back))
                 status = KC_OK;
         else if (status != KC_OK)

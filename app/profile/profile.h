@@ -24,8 +24,8 @@ struct profile_request {
         bool wants_total;
         uint32_t min_count, max_count; /* of the windows that are found */
         int nthreads;
-        uint64_t memory_nbytes;              /* for all that is held here */
-        const struct device_answers *device; /* what looks k-mers up */
+        uint64_t memory_nbytes;        /* for all that is held here */
+        struct device_answers *device; /* what looks k-mers up; says what has */
         struct kc_job *job;
         /* Called before the first result is printed, or at the end if there is none. */
         void (*begin)(void *ctx);

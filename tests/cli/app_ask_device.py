@@ -221,9 +221,12 @@ def test_several():
             expect(got == want, True, f"the same with two devices and {threads} threads")
 
 
+DEVICE, CPU = "looked up on cuda:0, map warpdrive\n", "looked up on the CPU\n"
+
+
 def test_auto():
     """How much comes from a pipe is not known: then a device answers, if there is one. A small file
-    is for the CPU."""
+    is for the CPU. The last line says which of them it was."""
     s = Session()
     make_files(s)
     s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
@@ -235,10 +238,36 @@ def test_auto():
                            (("profile", "a.kc", "--total"), "reads.fa")):
         want = s.kcount(*command, where, "--device", "cpu", text=reads)
         said = s.said
+        expect("looked up" in said, False, "no other engine could have answered")
         for env in (os.environ, without):
             got = s.kcount(*command, where, text=reads, env=env)
             expect(got == want, True, f"the same with {command} {where}")
-            expect(s.said, said, "nothing is said about a device")
+            line = DEVICE if where == "-" and env is os.environ else CPU
+            expect(s.said, said + line, f"what is said with {command} {where}")
+
+
+def test_reports():
+    """Which engine has answered: the same line and fields from all three commands."""
+    s = Session()
+    make_files(s)
+    s.write("few.fa", ">few\n" + s.read("a.fa").splitlines()[1][:100] + "\n")
+    s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
+    s.kcount("query", "a.kc", "ACGT" * 8, "--device", "cuda")
+    expect(s.said, "", "arguments are always for the CPU")
+    fields = {"device": "cuda:0", "map": "slab"}
+    for command in (("query", "a.kc", "-f"), ("profile", "a.kc"), ("profile", "a.kc", "--total"),
+                    ("profile", "a.kc", "-o", "x", "--force"),
+                    ("filter", "a.kc", "-o", "y", "--force")):
+        s.kcount(*command, "reads.fa", "--map", "slab", message="looked up on cuda:0, map slab\n")
+        s.kcount(*command, "few.fa", "--device", "cuda", message=CPU)
+        s.kcount(*command, "reads.fa", "--device", "cuda", "--quiet")
+        expect(s.said, "", f"{command} --quiet")
+        if command[0] != "query":
+            for name, wanted in (("reads.fa", fields), ("few.fa", {"device": "cpu"})):
+                found = json.loads(s.kcount(*command, name, "--map", "slab", "--json"))
+                expect({f: found[f] for f in fields if f in found}, wanted, f"{command} {name}")
+    s.kcount("profile", "a.kc", "few.fa", "reads.fa", "--device", devices(2),
+             message=f"looked up on {devices(2)}, map warpdrive\n")
 
 
 def test_usage():
@@ -259,4 +288,4 @@ def test_usage():
 
 devices(1)
 main([test_maps, test_commands, test_total, test_total_counts, test_total_failures, test_spread,
-      test_several, test_limits, test_auto, test_usage])
+      test_several, test_limits, test_auto, test_reports, test_usage])

@@ -15,7 +15,7 @@ PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
          "array of strings": list, "array of arrays": list, "array of objects": list}
 # Printed only with a device; without one, test_source still checks that the source names them.
-DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU")
+DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU", "looked up on the CPU")
 RANKS_ABSENT = "one process"  # likewise: printed only if several processes count together
 
 
