@@ -231,8 +231,7 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                uint32_t depth, uint64_t memory_nbytes, uint64_t *nrecords,
                                struct kc_error *err)
 {
-        const struct device_answers device = { .cuda = depth > 0,
-                                               .options = { .batch_nbases = depth } };
+        struct device_answers device = { .cuda = depth > 0, .options = { .batch_nbases = depth } };
         const struct asking_options options = { .nthreads = nthreads,
                                                 .memory_nbytes = memory_nbytes,
                                                 .min_count = 5,
