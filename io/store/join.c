@@ -1,5 +1,7 @@
 #include "io/store/join.h"
 
+#include "kmer/remedy.h"
+
 #include <stdlib.h>
 
 enum {
@@ -22,6 +24,24 @@ uint64_t kc_set_npairs(const struct kc_set *set)
                 for (uint32_t r = 0; r < set->stores[i]->nruns; r++)
                         n += set->stores[i]->runs[r].record.ndistinct;
         return n;
+}
+
+enum kc_status kc_stores_check_read(struct kc_store *const *stores, size_t nstores, uint64_t nread,
+                                    struct kc_error *err)
+{
+        struct kc_store_info info;
+        uint64_t sum = 0;
+        for (size_t i = 0; i < nstores; i++) {
+                kc_store_get_info(stores[i], &info);
+                sum += info.sum;
+        }
+        if (nread == sum)
+                return KC_OK;
+        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_CHECK, stores[0]->path,
+                            "%s%s: the counts add up to %llu, but the footer%s %llu",
+                            stores[0]->path, nstores > 1 ? " and others" : "",
+                            (unsigned long long)nread, nstores > 1 ? "s say" : " says",
+                            (unsigned long long)sum);
 }
 
 struct kc_set_run_at *kc_set_runs(const struct kc_set *set)

@@ -14,6 +14,10 @@ enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
 /* Runs of all files. */
 size_t kc_set_nruns(const struct kc_set *set);
 
+/* KC_ECORRUPT unless the counts that were read add up to what the footers say. */
+enum kc_status kc_stores_check_read(struct kc_store *const *stores, size_t nstores, uint64_t nread,
+                                    struct kc_error *err);
+
 /* A run of the plan, and its file. */
 struct kc_set_run_at {
         const struct kc_store *store;

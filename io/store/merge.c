@@ -40,16 +40,6 @@ struct kc_merge {
 
 /* ---- joining two nodes ---- */
 
-/* Without a branch for k-mers of one or two words: which of two comes first is unpredictable. */
-ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
-{
-        if (nwords == 1)
-                return *a <= *b;
-        if (nwords == 2)
-                return (a[1] < b[1]) | ((a[1] == b[1]) & (a[0] <= b[0]));
-        return kc_kmer_compare(a, b, nwords) <= 0;
-}
-
 /* Take steps that each consume one item of one side, or one of both. */
 ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, int nwords,
                               enum kc_join_op op, uint64_t **kmers_end, uint64_t **values_end,
@@ -59,7 +49,8 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
         const uint64_t *ak = a->kmers, *bk = b->kmers, *av = a->values, *bv = b->values;
         uint64_t *kmers = *kmers_end, *values = *values_end, hidden = 0;
         for (size_t i = 0; i < nsteps; i++) {
-                const bool in_a = is_at_most(ak, bk, nwords), in_b = is_at_most(bk, ak, nwords);
+                const bool in_a = kc_kmer_is_at_most(ak, bk, nwords);
+                const bool in_b = kc_kmer_is_at_most(bk, ak, nwords);
                 for (size_t w = 0; w < nw; w++)
                         kmers[w] = in_a ? ak[w] : bk[w];
                 *values++ = kc_join_values(op, *av & -(uint64_t)in_a, *bv & -(uint64_t)in_b,

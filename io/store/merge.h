@@ -10,6 +10,18 @@
 
 struct kc_merge;
 
+/* Whether a <= b; without a branch for k-mers of one or two words, because which of two comes first
+ * is unpredictable. */
+static inline __attribute__((always_inline)) bool kc_kmer_is_at_most(const uint64_t *a,
+                                                                     const uint64_t *b, int nwords)
+{
+        if (nwords == 1)
+                return *a <= *b;
+        if (nwords == 2)
+                return (a[1] < b[1]) | ((a[1] == b[1]) & (a[0] <= b[0]));
+        return kc_kmer_compare(a, b, nwords) <= 0;
+}
+
 /* A store by itself: its runs merged. */
 static inline struct kc_set kc_set_of_one(struct kc_store *const *store)
 {

@@ -7,107 +7,160 @@
 
 enum { MAX_PARTS = 1 << 20 };
 
-struct parts {
-        const struct kc_set *set;
+/* ---- the parts ---- */
+
+struct kc_parts {
         struct kc_job *job;
-        const struct kc_parts_taker *taker;
+        const struct kc_parts_work *work;
+        int nwords;
         uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
         size_t nbounds;
         atomic_size_t next;
         atomic_bool stop;
+};
+
+static void set_range(const struct kc_parts *p, struct kc_part *part)
+{
+        const uint64_t *bound = p->bounds + part->number * (size_t)p->nwords;
+        part->from = part->number == 0 ? NULL : bound - p->nwords;
+        part->to = part->number < p->nbounds ? part->last : NULL;
+        if (part->to != NULL)
+                kc_kmer_decrement(bound, p->nwords, part->last);
+}
+
+enum kc_status kc_parts_next(struct kc_parts *p, struct kc_part *part, bool *found,
+                             struct kc_error *err)
+{
+        *found = false;
+        if (part->is_given)
+                kc_job_advance(p->job, 1);
+        part->is_given = false;
+        if (atomic_load(&p->stop))
+                return KC_OK;
+        part->number = atomic_fetch_add(&p->next, 1);
+        if (part->number > p->nbounds)
+                return KC_OK;
+        if (kc_job_is_canceled(p->job))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        set_range(p, part);
+        part->is_given = *found = true;
+        return KC_OK;
+}
+
+static enum kc_status run_work(void *ctx, int worker, struct kc_error *err)
+{
+        struct kc_parts *p = ctx;
+        return p->work->run(p->work->ctx, worker, p, err);
+}
+
+static void stop(void *ctx)
+{
+        struct kc_parts *p = ctx;
+        atomic_store(&p->stop, true);
+        if (p->work->cancel != NULL)
+                p->work->cancel(p->work->ctx);
+}
+
+static uint64_t count_pairs(struct kc_store *const *stores, size_t nstores)
+{
+        return kc_set_npairs(&(struct kc_set){ .stores = stores, .nstores = nstores });
+}
+
+enum kc_status kc_parts_run(struct kc_store *const *stores, size_t nstores, int nthreads,
+                            struct kc_job *job, const struct kc_parts_work *work,
+                            struct kc_error *err)
+{
+        struct kc_parts p = { .job = job, .work = work, .nwords = stores[0]->nwords };
+        uint64_t nparts = count_pairs(stores, nstores) / kc_part_nkmers(p.nwords) + 1;
+        if (nparts > MAX_PARTS)
+                nparts = MAX_PARTS;
+        enum kc_status status;
+        KC_TRY(kc_stores_split(stores, nstores, NULL, NULL, nparts, &p.bounds, &p.nbounds, err));
+        kc_job_expect(job, p.nbounds + 1);
+        if ((size_t)nthreads > p.nbounds + 1)
+                nthreads = (int)p.nbounds + 1;
+        status = kc_parallel(nthreads, run_work, stop, &p, err);
+out:
+        free(p.bounds);
+        return status;
+}
+
+/* ---- merging ---- */
+
+struct merging {
+        const struct kc_set *set;
+        const struct kc_parts_taker *taker;
         pthread_mutex_t lock;
         struct kc_join_totals totals; /* guarded by lock */
 };
 
-static enum kc_status set_part_range(const struct parts *p, struct kc_merge *merge, size_t part,
-                                     uint64_t *to, struct kc_error *err)
+static enum kc_status merge_part(const struct merging *m, struct kc_merge *merge, int worker,
+                                 const struct kc_part *part, struct kc_error *err)
 {
-        const int nwords = p->set->stores[0]->nwords;
-        const uint64_t *bound = p->bounds + part * (size_t)nwords;
-        if (part < p->nbounds)
-                kc_kmer_decrement(bound, nwords, to);
-        return kc_merge_range(merge, part == 0 ? NULL : bound - nwords,
-                              part < p->nbounds ? to : NULL, err);
-}
-
-static enum kc_status merge_part(struct parts *p, struct kc_merge *merge, int worker, size_t part,
-                                 struct kc_error *err)
-{
+        const struct kc_parts_taker *taker = m->taker;
         enum kc_status status;
-        uint64_t to[KC_MAX_WORDS];
         const uint64_t *kmers;
         const uint32_t *counts;
         size_t n;
-        KC_TRY(set_part_range(p, merge, part, to, err));
+        KC_TRY(kc_merge_range(merge, part->from, part->to, err));
         do {
                 KC_TRY(kc_merge_next(merge, &kmers, &counts, &n, err));
-                KC_TRY(p->taker->take(p->taker->ctx, worker, part, n == 0, kmers, counts, n, err));
+                KC_TRY(taker->take(taker->ctx, worker, part->number, n == 0, kmers, counts, n,
+                                   err));
         } while (n > 0);
 out:
         return status;
 }
 
-static void add_totals(struct parts *p, const struct kc_join_totals *t)
+static void add_totals(struct merging *m, const struct kc_join_totals *t)
 {
-        pthread_mutex_lock(&p->lock);
-        p->totals.nread += t->nread;
-        p->totals.nkept += t->nkept;
-        p->totals.nsaturated += t->nsaturated;
-        p->totals.nremoved += t->nremoved;
-        p->totals.ndropped_distinct += t->ndropped_distinct;
-        pthread_mutex_unlock(&p->lock);
+        pthread_mutex_lock(&m->lock);
+        m->totals.nread += t->nread;
+        m->totals.nkept += t->nkept;
+        m->totals.nsaturated += t->nsaturated;
+        m->totals.nremoved += t->nremoved;
+        m->totals.ndropped_distinct += t->ndropped_distinct;
+        pthread_mutex_unlock(&m->lock);
 }
 
-static enum kc_status merge_parts(void *ctx, int worker, struct kc_error *err)
+static enum kc_status merge_parts(void *ctx, int worker, struct kc_parts *parts,
+                                  struct kc_error *err)
 {
-        struct parts *p = ctx;
+        struct merging *m = ctx;
         struct kc_merge *merge = NULL;
+        struct kc_part part = { 0 };
+        bool found;
         enum kc_status status;
-        KC_TRY(kc_merge_open(&merge, p->set, err));
-        while (!atomic_load(&p->stop)) {
-                size_t part = atomic_fetch_add(&p->next, 1);
-                if (part > p->nbounds)
+        KC_TRY(kc_merge_open(&merge, m->set, err));
+        for (;;) {
+                KC_TRY(kc_parts_next(parts, &part, &found, err));
+                if (!found)
                         break;
-                if (kc_job_is_canceled(p->job)) {
-                        status = kc_fail(err, KC_ECANCELED, "canceled");
-                        goto out;
-                }
-                KC_TRY(merge_part(p, merge, worker, part, err));
-                kc_job_advance(p->job, 1);
+                KC_TRY(merge_part(m, merge, worker, &part, err));
         }
-        add_totals(p, kc_merge_get_totals(merge));
+        add_totals(m, kc_merge_get_totals(merge));
 out:
         kc_merge_close(merge);
         return status;
 }
 
-static void stop(void *ctx)
+static void cancel_taker(void *ctx)
 {
-        struct parts *p = ctx;
-        atomic_store(&p->stop, true);
-        if (p->taker->cancel != NULL)
-                p->taker->cancel(p->taker->ctx);
+        const struct merging *m = ctx;
+        if (m->taker->cancel != NULL)
+                m->taker->cancel(m->taker->ctx);
 }
 
 enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_job *job,
                               const struct kc_parts_taker *taker, struct kc_join_totals *totals,
                               struct kc_error *err)
 {
-        struct parts p = { .set = set, .job = job, .taker = taker };
-        uint64_t nparts = kc_set_npairs(set) / kc_part_nkmers(set->stores[0]->nwords) + 1;
-        if (nparts > MAX_PARTS)
-                nparts = MAX_PARTS;
-        enum kc_status status;
-        KC_TRY(kc_stores_split(set->stores, set->nstores, NULL, NULL, nparts, &p.bounds, &p.nbounds,
-                               err));
-        kc_job_expect(job, p.nbounds + 1);
-        if ((size_t)nthreads > p.nbounds + 1)
-                nthreads = (int)p.nbounds + 1;
-        pthread_mutex_init(&p.lock, NULL);
-        status = kc_parallel(nthreads, merge_parts, stop, &p, err);
-        pthread_mutex_destroy(&p.lock);
-        *totals = p.totals;
-out:
-        free(p.bounds);
+        struct merging m = { .set = set, .taker = taker };
+        const struct kc_parts_work work = { .ctx = &m, .run = merge_parts, .cancel = cancel_taker };
+        pthread_mutex_init(&m.lock, NULL);
+        const enum kc_status status =
+                kc_parts_run(set->stores, set->nstores, nthreads, job, &work, err);
+        pthread_mutex_destroy(&m.lock);
+        *totals = m.totals;
         return status;
 }

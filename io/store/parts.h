@@ -15,6 +15,39 @@ static inline size_t kc_part_nkmers(int nwords)
                                                         : KC_PART_NKMERS;
 }
 
+/* A part of the key space. Zero-initialise. */
+struct kc_part {
+        bool is_given;
+        size_t number;
+        const uint64_t *from, *to;   /* both included; NULL: no bound */
+        uint64_t last[KC_MAX_WORDS]; /* what `to` refers to */
+};
+
+struct kc_parts;
+
+/* Get the next part for the calling thread, which is done with the one that it has. Parts are given
+ * in ascending order. KC_ECANCELED.
+ *   found  out: false if none is left, or another thread has failed */
+enum kc_status kc_parts_next(struct kc_parts *parts, struct kc_part *part, bool *found,
+                             struct kc_error *err);
+
+/* Does the work. */
+struct kc_parts_work {
+        void *ctx;
+        /* Called once by each thread: do parts of kc_parts_next until there are none. */
+        enum kc_status (*run)(void *ctx, int worker, struct kc_parts *parts, struct kc_error *err);
+        void (*cancel)(void *ctx); /* wake calls that block; may be NULL */
+};
+
+/*
+ * Divide the keys of the stores, which have the same k, among nthreads threads. KC_ECORRUPT,
+ * KC_EIO, KC_ENOMEM, KC_ECANCELED, or the error of the work.
+ *   job  may be NULL; cancel is honoured, done and total count parts
+ */
+enum kc_status kc_parts_run(struct kc_store *const *stores, size_t nstores, int nthreads,
+                            struct kc_job *job, const struct kc_parts_work *work,
+                            struct kc_error *err);
+
 /* Takes the merged pairs. */
 struct kc_parts_taker {
         void *ctx;

@@ -208,7 +208,7 @@ static void free_buffers(struct feed *f)
 /* ---- the origin ---- */
 
 static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin *origin,
-                                const char ***names, uint64_t *sum, struct kc_error *err)
+                                const char ***names, struct kc_error *err)
 {
         struct kc_store_info info;
         size_t n = 0;
@@ -231,7 +231,6 @@ static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin
                 origin->nsaturated += info.nsaturated;
                 origin->ndropped_distinct += info.ndropped_distinct;
                 origin->ndropped_kmers += info.ndropped_kmers;
-                *sum += info.sum;
         }
         return KC_OK;
 }
@@ -242,15 +241,13 @@ static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin
  * dropped.
  */
 static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_totals *t,
-                                 uint64_t sum, struct kc_store_origin *origin, struct kc_error *err)
+                                 struct kc_store_origin *origin, struct kc_error *err)
 {
         const bool adds = set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM;
-        if (t->nread != sum)
-                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_CHECK, set->stores[0]->path,
-                                    "%s%s: the counts add up to %llu, but the footer%s %llu",
-                                    set->stores[0]->path, set->nstores > 1 ? " and others" : "",
-                                    (unsigned long long)t->nread,
-                                    set->nstores > 1 ? "s say" : " says", (unsigned long long)sum);
+        const enum kc_status status =
+                kc_stores_check_read(set->stores, set->nstores, t->nread, err);
+        if (status != KC_OK)
+                return status;
         origin->nsaturated += t->nsaturated;
         origin->ndropped_distinct += t->ndropped_distinct;
         origin->ndropped_kmers += adds ? t->nremoved : t->nread - t->nkept - t->nsaturated;
@@ -293,10 +290,9 @@ static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job 
 {
         enum kc_status status;
         struct kc_join_totals totals = { 0 };
-        uint64_t sum = 0;
         *names = NULL;
         KC_TRY(kc_set_check(set, err));
-        KC_TRY(add_infos(set, origin, names, &sum, err));
+        KC_TRY(add_infos(set, origin, names, err));
         if (sink->expect != NULL && set->operation == KC_SET_UNION &&
             kc_run_keeps_all(&sink->filter))
                 sink->expect(sink->ctx, kc_set_npairs(set) / 4 * 3); /* files share k-mers */
@@ -304,7 +300,7 @@ static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job 
                 KC_TRY(join(set, joiner, sink, &totals, err));
         else
                 KC_TRY(merge(set, nthreads, job, sink, &totals, err));
-        KC_TRY(add_totals(set, &totals, sum, origin, err));
+        KC_TRY(add_totals(set, &totals, origin, err));
 out:
         if (status != KC_OK) {
                 free(*names);

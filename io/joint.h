@@ -1,0 +1,54 @@
+/*
+ * Joint histograms of .kc files: how many distinct k-mers have which counts in two or three files,
+ * or which count and which GC content in one file. All come from one walk over the sorted files.
+ */
+#ifndef KC_JOINT_H
+#define KC_JOINT_H
+
+#include "base/job.h"
+#include "io/store.h"
+
+enum { KC_JOINT_MAX_FILES = 3 };
+
+/* The k-mers that have the same count in each file. */
+struct kc_joint_cell {
+        uint32_t counts[KC_JOINT_MAX_FILES]; /* 0: the file lacks them, or is not given */
+        uint64_t ndistinct;                  /* never 0 */
+        uint64_t sums[KC_JOINT_MAX_FILES];   /* of their counts in each file */
+};
+
+/* The k-mers that have the same GC content and the same count. */
+struct kc_gc_cell {
+        uint32_t gc; /* bases that are G or C, 0 to k */
+        uint32_t count;
+        uint64_t ndistinct; /* never 0 */
+        uint64_t sum;       /* of their counts */
+};
+
+/*
+ * Count the distinct k-mers of any of the files by their counts in each: a k-mer is in one cell.
+ * Runs are merged, and what tombstones remove is absent; a file's counts saturate at UINT32_MAX.
+ *   stores    [nstores], 1 to KC_JOINT_MAX_FILES, which may be the same; alike as for kc_set_check
+ *   most      [nstores] counts above most[i] in file i are taken for most[i] + 1, but sums keep
+ *             their size; 0: all counts are told apart
+ *   nthreads  each takes 0.5 MiB and what a merge takes; cells beyond small counts take 48 bytes,
+ *             and there may be as many as k-mers unless `most` bounds them
+ *   job       may be NULL; cancel is honoured, done and total count parts
+ *   cells     out, [*ncells], ascending by counts[0], then counts[1], then counts[2]; freed by the
+ *             caller. The same for any nthreads.
+ * KC_EUSAGE if there are too many files, or as kc_set_check; KC_ECORRUPT if a file is damaged, or
+ * its counts do not match its footer; KC_EIO; KC_ENOMEM; KC_ECANCELED.
+ */
+enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, const uint32_t *most,
+                              int nthreads, struct kc_job *job, struct kc_joint_cell **cells,
+                              size_t *ncells, struct kc_error *err);
+
+/*
+ * Count the distinct k-mers of a file by GC content and count. As kc_store_joint.
+ *   most   counts above it are taken for most + 1; 0: all counts are told apart
+ *   cells  out, [*ncells], ascending by gc, then by count; freed by the caller
+ */
+enum kc_status kc_store_gc(struct kc_store *store, uint32_t most, int nthreads, struct kc_job *job,
+                           struct kc_gc_cell **cells, size_t *ncells, struct kc_error *err);
+
+#endif
