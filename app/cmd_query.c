@@ -123,8 +123,8 @@ static bool put_records(const struct query *q, struct query_lines *lines, const 
         const struct kc_record_batch *batch = block->batch;
         while (lines->sequence < batch->n) {
                 const struct kc_seq_record *record = &batch->records[lines->sequence];
-                if (!is_repeated(record) && !put_sequence(q, lines, batch->bytes + record->bases,
-                                                          &block->answers[0][lines->sequence]))
+                if (!put_sequence(q, lines, batch->bytes + record->bases,
+                                  &block->answers[0][lines->sequence]))
                         return true;
                 begin_sequence(lines, lines->sequence + 1);
         }

@@ -93,6 +93,12 @@ static enum kc_status reserve(struct asking_worker *w, size_t n, struct kc_error
         return w->cap == cap ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
 }
 
+/* A secondary or supplementary alignment repeats the read of another record. */
+static uint32_t asked_nbases(const struct kc_seq_record *record)
+{
+        return record->flags & KC_RECORD_REPEATED ? 0 : record->nbases;
+}
+
 static enum kc_status add_block(struct asking *a, int worker, const struct asking_block *block,
                                 struct kc_error *err)
 {
@@ -105,7 +111,7 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
                 const char *bytes;
                 const struct kc_seq_record *record = asking_block_record(block, i, &bytes);
                 w->sequences[i] = (struct kc_ask_sequence){ .bases = bytes + record->bases,
-                                                            .nbases = record->nbases };
+                                                            .nbases = asked_nbases(record) };
                 w->nrecords += (record->flags & KC_RECORD_BEGINS) != 0;
         }
         KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
@@ -293,7 +299,7 @@ static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
                 a->ahead_nbytes += block->input_nbytes;
                 for (size_t i = 0; i < asking_block_nsequences(block); i++) {
                         const char *bytes;
-                        a->ahead_nbases += asking_block_record(block, i, &bytes)->nbases;
+                        a->ahead_nbases += asked_nbases(asking_block_record(block, i, &bytes));
                 }
         }
 out:

@@ -32,10 +32,12 @@ struct asking_options {
 
 /* A block of records, or of pairs, with their answers: each mate has its own. */
 struct asked {
-        uint64_t number;                        /* 0, 1, ... in the order of the file */
-        const struct kc_record_batch *batch;    /* NULL with pairs */
-        const struct kc_mate_batch *pairs;      /* otherwise NULL */
-        const struct kc_ask_answer *answers[2]; /* [batch->n], or [pairs->n] of each mate */
+        uint64_t number;                     /* 0, 1, ... in the order of the file */
+        const struct kc_record_batch *batch; /* NULL with pairs */
+        const struct kc_mate_batch *pairs;   /* otherwise NULL */
+        /* [batch->n], or [pairs->n] of each mate. A secondary or supplementary alignment, whose
+         * read another record has, too, is not looked up: it has no windows. */
+        const struct kc_ask_answer *answers[2];
 };
 
 /*

@@ -392,6 +392,69 @@ static void test_pairs(void **state)
         }
 }
 
+/* ---- alignments ---- */
+
+struct alignments_seen {
+        uint64_t nprimary, nrepeated;
+};
+
+static enum kc_status see_nothing(void *ctx, int worker, const struct asked *block,
+                                  struct kc_error *err)
+{
+        (void)ctx, (void)worker, (void)block, (void)err;
+        return KC_OK;
+}
+
+static enum kc_status see_alignments(void *ctx, int worker, const struct asked *block,
+                                     struct kc_error *err)
+{
+        struct alignments_seen *seen = ctx;
+        (void)worker, (void)err;
+        for (size_t i = 0; i < block->batch->n; i++) {
+                const struct kc_seq_record *record = &block->batch->records[i];
+                const bool repeated = record->flags & KC_RECORD_REPEATED;
+                assert_int_equal(record->nbases, 20);
+                assert_int_equal(block->answers[0][i].summary.nwindows, repeated ? 0 : 20 - K + 1);
+                seen->nprimary += !repeated;
+                seen->nrepeated += repeated;
+        }
+        return KC_OK;
+}
+
+/* Nobody uses answers to secondary and supplementary alignments, so there are none. */
+static void test_repeated_alignments(void **state)
+{
+        static const int flags[] = { 0, 256, 16, 2048 };
+        (void)state;
+        for (uint32_t n = 4; n <= 2 * MANY_RECORDS; n += 2 * MANY_RECORDS - 4) {
+                struct text file = { 0 };
+                struct kc_store *store = open_store();
+                struct device_answers device = { .cuda = false };
+                struct alignments_seen seen = { 0 };
+                const struct asking_input input = { .paths = { paths[0] },
+                                                    .accepted = KC_RECORDS_ALIGNMENTS };
+                const struct asking_options options = { .nthreads = 2,
+                                                        .memory_nbytes = 8 << 20,
+                                                        .device = &device };
+                const struct asking_consumer consumer = { .ctx = &seen,
+                                                          .format = see_nothing,
+                                                          .write = see_alignments };
+                char line[100];
+                put_text(&file, "@SQ\tSN:c\tLN:9\n", 14);
+                for (uint32_t i = 0; i < n; i++)
+                        put_text(&file, line,
+                                 (size_t)sprintf(line,
+                                                 "r%u\t%d\tc\t1\t0\t20M\t*\t0\t0\t"
+                                                 "ACGTTGCAACGTACGTTGCA\t*\n",
+                                                 i, flags[i % 4]));
+                write_text(paths[0], &file);
+                assert_int_equal(asking_run(store, &input, &options, &consumer, NULL, NULL), KC_OK);
+                assert_int_equal(seen.nprimary, n / 2);
+                assert_int_equal(seen.nrepeated, n / 2);
+                kc_store_close(store);
+        }
+}
+
 /* A file of many blocks. */
 static void make_many_blocks(const char *end)
 {
@@ -445,9 +508,13 @@ static void test_choice(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_few_records), cmocka_unit_test(test_many_records),
-                cmocka_unit_test(test_pieces),      cmocka_unit_test(test_pairs),
-                cmocka_unit_test(test_failures),    cmocka_unit_test(test_choice),
+                cmocka_unit_test(test_few_records),
+                cmocka_unit_test(test_many_records),
+                cmocka_unit_test(test_pieces),
+                cmocka_unit_test(test_pairs),
+                cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_choice),
+                cmocka_unit_test(test_repeated_alignments),
         };
         return cmocka_run_group_tests(tests, make_store, drop_store);
 }
