@@ -191,13 +191,14 @@ static enum kc_status ask(void *ctx, struct kc_error *err)
         return filter_run(&f->run, err);
 }
 
-static void set_asking(struct filter *f)
+static void set_asking(struct filter *f, bool hpc)
 {
         const struct filter_settings *s = f->settings;
         f->run.input =
                 (struct asking_input){ .paths = { f->inputs[0],
                                                   f->ninputs == 2 ? f->inputs[1] : NULL },
                                        .interleaved = s->interleaved,
+                                       .hpc = hpc,
                                        .accepted = KC_RECORDS_SYMBOLS | KC_RECORDS_ALIGNMENTS };
         f->run.options = (struct asking_options){ .nthreads = f->writing.nthreads,
                                                   .memory_nbytes = f->asking_nbytes,
@@ -247,7 +248,11 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         enum kc_status status;
         KC_TRY(stores_open(&f->store, path, err));
         kc_store_get_info(f->store, &info);
-        KC_TRY(stores_refuse_hpc(&info, path, "filter", err));
+        if (info.hpc && f->settings->trim)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s was counted with --hpc, and its k-mers have no place in reads "
+                               "that are not compressed: leave out --trim",
+                               path);
         stores_warn_absent(&info, path);
         KC_TRY(device_choose_map(&f->device, &f->settings->asks, info.k, info.stranded,
                                  f->settings->common.quiet, err));
@@ -255,7 +260,7 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         KC_TRY(outputs_open(&f->run.outputs, &f->wanted, err));
         f->run.store = f->store;
         f->run.wanted = &f->wanted;
-        set_asking(f);
+        set_asking(f, info.hpc);
         set_alignments(f);
 out:
         return status;
@@ -450,7 +455,9 @@ const struct command command_filter = {
                 "qualities and line breaks stay as they are.\n\n"
                 "A read passes if the number of its k-mers in range, those with a count from "
                 "--min to --max, is at least --at-least and at most --at-most. Shares are "
-                "compared exactly, in whole numbers: 50% means 2 x found >= valid.\n\n"
+                "compared exactly, in whole numbers: 50% means 2 x found >= valid. If FILE.kc was "
+                "counted with --hpc, reads are judged as if their homopolymers were compressed, "
+                "and written as they are; --trim is refused.\n\n"
                 "Mates are read from two files in step, or from one with --interleaved. Their "
                 "names must be the same up to the first blank and to /1 or /2.\n\n"
                 "From SAM or BAM, filter writes SAM or BAM. All records of a name are kept, or "

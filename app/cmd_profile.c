@@ -143,7 +143,11 @@ static enum kc_status open_all(struct profile_command *p, const struct invocatio
         KC_TRY(find_inputs(p, call, err));
         KC_TRY(stores_open(&p->request.store, p->database, err));
         kc_store_get_info(p->request.store, &p->info);
-        KC_TRY(stores_refuse_hpc(&p->info, p->database, "profile", err));
+        if (p->info.hpc && p->settings->positions)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s was counted with --hpc, and its k-mers have no positions in "
+                               "sequences that are not compressed: leave out --positions",
+                               p->database);
         stores_warn_absent(&p->info, p->database);
         KC_TRY(device_choose_map(&p->device, &p->settings->asks, p->info.k, p->info.stranded,
                                  p->settings->common.common.quiet, err));
@@ -392,7 +396,9 @@ const struct command command_profile = {
                 "Secondary and supplementary alignments are left out, and the others are taken as "
                 "the reads were sequenced. Unless DB.kc was counted with --stranded, a k-mer and "
                 "its reverse complement have the same count. k-mers that --min or --max dropped "
-                "when DB.kc was made count as absent; a warning says so.\n\n"
+                "when DB.kc was made count as absent; a warning says so. If DB.kc was counted with "
+                "--hpc, homopolymers of the sequences are compressed before k-mers are looked up; "
+                "length is that before, and --positions is refused.\n\n"
                 "With --json, the table and the total are printed as one JSON object on standard "
                 "output. With -o as well, the file has the table, and the JSON only the total.",
         .examples = "  kcount profile reads.kc contigs.fa > contigs.tsv\n"

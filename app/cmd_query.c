@@ -45,6 +45,8 @@ struct query_lines {
         uint32_t window; /* of the stretch */
         const uint32_t *counts;
         uint64_t nshort, nskipped;
+        char *compressed; /* [compressed_cap] the sequence, if homopolymers are compressed */
+        size_t compressed_cap;
 };
 
 struct query {
@@ -117,21 +119,33 @@ static bool is_repeated(const struct kc_seq_record *record)
         return record->flags & KC_RECORD_REPEATED;
 }
 
+/* The letters of a record whose k-mers were looked up. */
+static const char *asked_letters(const struct query *q, struct query_lines *lines,
+                                 const struct kc_record_batch *batch, size_t i)
+{
+        struct kc_seq_record record = batch->records[i];
+        if (!q->hpc)
+                return batch->bytes + record.bases;
+        if (lines->counts == NULL) /* it begins: otherwise it is there already */
+                kc_record_compress(&record, batch->bytes, q->k - 1, lines->compressed);
+        return lines->compressed;
+}
+
 /* Format records until the text is full; false at the end of the block. */
 static bool put_records(const struct query *q, struct query_lines *lines, const struct asked *block)
 {
         const struct kc_record_batch *batch = block->batch;
         while (lines->sequence < batch->n) {
-                const struct kc_seq_record *record = &batch->records[lines->sequence];
-                if (!put_sequence(q, lines, batch->bytes + record->bases,
-                                  &block->answers[0][lines->sequence]))
+                const size_t i = lines->sequence;
+                if (!put_sequence(q, lines, asked_letters(q, lines, batch, i),
+                                  &block->answers[0][i]))
                         return true;
-                begin_sequence(lines, lines->sequence + 1);
+                begin_sequence(lines, i + 1);
         }
         return false;
 }
 
-static void tally(const struct query *q, struct query_lines *lines, const struct asked *block)
+static void tally(struct query_lines *lines, const struct asked *block)
 {
         const struct kc_record_batch *batch = block->batch;
         for (size_t i = 0; i < batch->n; i++) {
@@ -139,11 +153,22 @@ static void tally(const struct query *q, struct query_lines *lines, const struct
                 const struct kc_ask_summary *summary = &block->answers[0][i].summary;
                 if (is_repeated(record))
                         continue;
-                lines->nshort += sequences_is_short(record, q->k);
-                if (record->nbases < (uint32_t)q->k || summary->nvalid < summary->nwindows)
+                const bool is_short = summary->nwindows == 0;
+                lines->nshort += is_short && (record->flags & KC_RECORD_WHOLE) == KC_RECORD_WHOLE;
+                if (is_short || summary->nvalid < summary->nwindows)
                         lines->nskipped +=
                                 count_skipped(batch->bytes + record->bases, record->nbases);
         }
+}
+
+static enum kc_status reserve_compressed(struct query_lines *lines,
+                                         const struct kc_record_batch *batch, struct kc_error *err)
+{
+        uint32_t longest = 1;
+        for (size_t i = 0; i < batch->n; i++)
+                if (batch->records[i].nbases > longest)
+                        longest = batch->records[i].nbases;
+        return sequences_reserve(&lines->compressed, &lines->compressed_cap, longest, err);
 }
 
 /* Each window is in one piece of its record, so pieces can be treated as records here. */
@@ -152,11 +177,14 @@ static enum kc_status format_block(void *ctx, int worker, const struct asked *bl
 {
         const struct query *q = ctx;
         struct query_lines *lines = &q->lines[worker];
-        (void)err;
-        tally(q, lines, block);
+        enum kc_status status = KC_OK;
+        if (q->hpc)
+                KC_TRY(reserve_compressed(lines, block->batch, err));
+        tally(lines, block);
         begin_sequence(lines, 0);
         put_records(q, lines, block);
-        return KC_OK;
+out:
+        return status;
 }
 
 static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
@@ -339,8 +367,10 @@ out:
 
 static void close_query(struct query *q)
 {
-        for (int i = 0; q->lines != NULL && i < q->nthreads; i++)
+        for (int i = 0; q->lines != NULL && i < q->nthreads; i++) {
                 free(q->lines[i].text);
+                free(q->lines[i].compressed);
+        }
         free(q->lines);
         if (q->compressed != NULL)
                 sequences_free(q->compressed, (size_t)q->call->noperands - 1);

@@ -65,14 +65,15 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         r->removals.narguments = (size_t)call->noperands - 1;
         r->removals.k = r->k;
         KC_TRY(check_arguments(&r->removals, call, err));
-        const bool hpc = kc_store_writes_hpc(r->writing.writer);
-        if (hpc) {
+        r->removals.hpc = kc_store_writes_hpc(r->writing.writer);
+        if (r->removals.hpc) {
                 KC_TRY(sequences_compress(r->removals.arguments, r->removals.narguments, r->k,
                                           &r->compressed, err));
                 r->removals.arguments = (const char *const *)r->compressed;
         }
         if (r->settings->file != NULL)
-                KC_TRY(sequences_open(&r->removals.file, r->settings->file, r->k, hpc, err));
+                KC_TRY(sequences_open(&r->removals.file, r->settings->file, r->k, r->removals.hpc,
+                                      err));
         KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writing.writer), r->k, err));
 out:
         return status;

@@ -43,8 +43,8 @@ struct kc_records_options {
         unsigned accepted;
         int nthreads; /* that will call kc_records_next, or kc_mates_next; at least 1 */
         int overlap;  /* bases that two pieces of a sequence share, less than KC_MAX_K */
-        bool hpc;     /* of each run of equal bases, give only the first; then records have no
-                         qualities, and their text is not as it was read */
+        bool hpc;     /* the caller compresses homopolymers with kc_record_compress: pieces share
+                         bases that are left then */
         /* For all below, 0 is the default. */
         size_t nheld; /* batches of pairs that all threads together hold or are about to get, at
                          most; default: one each */
@@ -129,6 +129,15 @@ enum kc_status kc_records_open(struct kc_records **records, const char *path,
  */
 enum kc_status kc_records_next(struct kc_records *records, struct kc_record_batch *batch,
                                struct kc_error *err);
+
+/*
+ * Compress the homopolymers of a record: of each run of equal bases, only the first is taken.
+ *   record   in/out: a copy of the record; nbases and noverlap become those of `to`
+ *   bytes    of its batch, from a stream opened with hpc
+ *   overlap  as in the stream's options
+ *   to       out [record->nbases]: the letters that are left
+ */
+void kc_record_compress(struct kc_seq_record *record, const char *bytes, int overlap, char *to);
 
 /* The header of an alignment file, owned by *records; otherwise NULL. */
 struct sam_hdr_t *kc_records_header(const struct kc_records *records);

@@ -45,6 +45,8 @@ struct asking_worker {
         struct asking_block *first, **end; /* read, and not consumed yet */
         struct asking_block **unadded;     /* of these, the first one that is not added */
         unsigned nadded;
+        char *compressed; /* [compressed_cap] of the block that is added, with hpc */
+        size_t compressed_cap;
         struct kc_ask_sequence *sequences; /* [cap] */
         struct kc_ask_answer *answers;     /* [cap] */
         size_t cap;
@@ -57,7 +59,8 @@ struct asking {
         struct asking_blocks blocks;
         struct kc_asker asker; /* close is NULL: not open yet */
         bool is_shared;        /* the asker is that of the options */
-        int nthreads;
+        int nthreads, k;
+        bool hpc;
         uint64_t ahead_nbases, ahead_nbytes; /* that were read ahead; bytes of the files */
         struct asking_worker *workers;       /* [nthreads] */
         struct kc_turn turn;                 /* to write: numbered as the blocks */
@@ -99,6 +102,34 @@ static uint32_t asked_nbases(const struct kc_seq_record *record)
         return record->flags & KC_RECORD_REPEATED ? 0 : record->nbases;
 }
 
+/* Compress the homopolymers of the block: the sequences are those of its records. */
+static enum kc_status compress(const struct asking *a, struct asking_worker *w,
+                               const struct asking_block *block, struct kc_error *err)
+{
+        const size_t n = asking_block_nsequences(block);
+        size_t nletters = 0;
+        for (size_t i = 0; i < n; i++)
+                nletters += w->sequences[i].nbases;
+        if (nletters > w->compressed_cap) {
+                free(w->compressed);
+                w->compressed = malloc(nletters + nletters / 2);
+                w->compressed_cap = w->compressed != NULL ? nletters + nletters / 2 : 0;
+        }
+        if (nletters > w->compressed_cap)
+                return kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+        char *to = w->compressed;
+        for (size_t i = 0; i < n; i++) {
+                const char *bytes;
+                struct kc_seq_record record = *asking_block_record(block, i, &bytes);
+                if (w->sequences[i].nbases == 0)
+                        continue;
+                kc_record_compress(&record, bytes, a->k - 1, to);
+                w->sequences[i] = (struct kc_ask_sequence){ to, record.nbases };
+                to += record.nbases;
+        }
+        return KC_OK;
+}
+
 static enum kc_status add_block(struct asking *a, int worker, const struct asking_block *block,
                                 struct kc_error *err)
 {
@@ -114,6 +145,8 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
                                                             .nbases = asked_nbases(record) };
                 w->nrecords += (record->flags & KC_RECORD_BEGINS) != 0;
         }
+        if (a->hpc)
+                KC_TRY(compress(a, w, block, err));
         KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
         if (full)
                 atomic_store(&a->full, true);
@@ -467,6 +500,7 @@ static void close_asking(struct asking *a)
                         release_first(a, w);
                 free(w->sequences);
                 free(w->answers);
+                free(w->compressed);
         }
         free(a->workers);
         if (!a->is_shared)
@@ -486,6 +520,8 @@ enum kc_status asking_run(struct kc_store *store, const struct asking_input *inp
         struct kc_store_info info;
         enum kc_status status;
         kc_store_get_info(store, &info);
+        a.k = info.k;
+        a.hpc = input->hpc;
         KC_TRY(open_asking(&a, input, info.k, err));
         KC_TRY(ask(&a, store, &info, err));
         for (int i = 0; nrecords != NULL && i < a.nthreads; i++)

@@ -14,7 +14,8 @@ struct asking_input {
         const char *paths[2]; /* the second: mates, otherwise NULL */
         bool interleaved;     /* mates follow each other in the only file */
         unsigned accepted;    /* enum kc_records_accepted */
-        bool hpc;             /* as in struct kc_records_options */
+        bool hpc; /* homopolymers are compressed before k-mers are looked up: answers are
+                                 those to kc_record_compress; the records stay as they are */
 };
 
 struct asking_options {

@@ -65,10 +65,10 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
 #define COUNT_HPC \
         OPTION(FLAG, "hpc", COUNT_FIELD(hpc), \
                "Count each run of equal bases as one base (homopolymer compression): GATTTA is " \
-               "read as GATA. The .kc file records it: query and remove compress what they are " \
-               "asked for, profile and filter refuse the file, and files counted with and " \
-               "without it cannot be combined. --skip cannot be used with it. The host then " \
-               "reads the input, whatever --reader says.", \
+               "read as GATA. The .kc file records it: query, profile, filter and remove " \
+               "compress what they are asked for, and files counted with and without it cannot " \
+               "be combined. --skip cannot be used with it. The host then reads the input, " \
+               "whatever --reader says.", \
                .group = OPTION_COMMON)
 #define COUNT_OPTIONS \
         OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \

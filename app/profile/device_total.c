@@ -31,6 +31,7 @@ static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
         kc_store_get_info(request->store, &info);
         const struct kc_reader_options options = {
                 .k = info.k,
+                .selection.hpc = info.hpc,
                 .nworkers = request->nthreads,
                 .job = request->job,
                 .memory_nbytes = request->memory_nbytes / READER_FRACTION,

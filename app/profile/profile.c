@@ -383,6 +383,8 @@ static enum kc_status profile_input(struct profiling *p, size_t i,
                                     struct kc_error *err)
 {
         const struct profile_request *request = p->request;
+        struct kc_store_info info;
+        kc_store_get_info(request->store, &info);
         const uint64_t own_nbytes = (uint64_t)request->nthreads * profile_thread_nbytes();
         const struct asking_options options = { .nthreads = request->nthreads,
                                                 .memory_nbytes =
@@ -394,6 +396,7 @@ static enum kc_status profile_input(struct profiling *p, size_t i,
                                                 .shared = shared,
                                                 .job = request->job };
         const struct asking_input input = { .paths = { request->inputs->names[i] },
+                                            .hpc = info.hpc,
                                             .accepted =
                                                     KC_RECORDS_ALIGNMENTS | KC_RECORDS_SYMBOLS };
         struct kc_error own = { 0 };

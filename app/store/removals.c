@@ -12,6 +12,8 @@ void removals_init(struct removals *r)
         pthread_mutex_init(&r->lock, NULL);
         r->next_argument = r->next_record = 0;
         r->batch = (struct kc_record_batch){ 0 };
+        r->compressed = NULL;
+        r->compressed_cap = 0;
         r->text = NULL;
         r->nsequences = r->nbases = r->nskipped = r->nshort = 0;
 }
@@ -19,6 +21,7 @@ void removals_init(struct removals *r)
 void removals_destroy(struct removals *r)
 {
         kc_record_batch_free(&r->batch);
+        free(r->compressed);
         pthread_mutex_destroy(&r->lock);
 }
 
@@ -39,12 +42,17 @@ static enum kc_status begin_record(struct removals *r, struct kc_error *err)
         }
         if (r->batch.n == 0)
                 return KC_OK;
-        const struct kc_seq_record *record = &r->batch.records[r->next_record++];
-        r->text = r->batch.bytes + record->bases;
-        r->length = record->nbases;
-        r->nsequences += (record->flags & KC_RECORD_BEGINS) != 0;
-        r->nbases += record->nbases - record->noverlap;
-        r->nshort += sequences_is_short(record, r->k);
+        struct kc_seq_record record = r->batch.records[r->next_record++];
+        r->text = r->batch.bytes + record.bases;
+        if (r->hpc) {
+                KC_TRY(sequences_reserve(&r->compressed, &r->compressed_cap, record.nbases, err));
+                kc_record_compress(&record, r->batch.bytes, r->k - 1, r->compressed);
+                r->text = r->compressed;
+        }
+        r->length = record.nbases;
+        r->nsequences += (record.flags & KC_RECORD_BEGINS) != 0;
+        r->nbases += record.nbases - record.noverlap;
+        r->nshort += sequences_is_short(&record, r->k);
 out:
         return status;
 }

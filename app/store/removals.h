@@ -18,11 +18,14 @@ struct removals {
         size_t narguments;
         struct kc_records *file; /* then those of this file, if not NULL */
         int k;
+        bool hpc; /* homopolymers of the file are compressed */
 
         pthread_mutex_t lock; /* guards all below */
         size_t next_argument;
         struct kc_record_batch batch; /* of the file */
         size_t next_record;
+        char *compressed; /* [compressed_cap] a sequence of the file, with hpc */
+        size_t compressed_cap;
         const char *text; /* the current sequence, or piece of one; NULL: none */
         size_t length, at;
         uint64_t nsequences, nbases, nskipped, nshort; /* nshort: sequences shorter than k */

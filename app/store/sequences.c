@@ -51,6 +51,16 @@ void sequences_free(char **compressed, size_t n)
         free(compressed);
 }
 
+enum kc_status sequences_reserve(char **letters, size_t *cap, size_t n, struct kc_error *err)
+{
+        if (n <= *cap)
+                return KC_OK;
+        free(*letters);
+        *letters = malloc(n + n / 2);
+        *cap = *letters != NULL ? n + n / 2 : 0;
+        return *letters != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+}
+
 bool sequences_is_short(const struct kc_seq_record *record, int k)
 {
         return (record->flags & KC_RECORD_ENDS) &&

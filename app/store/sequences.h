@@ -7,8 +7,9 @@
 
 #include "io/records.h"
 
-/* Open the file for one thread; with hpc, sequences are homopolymer-compressed. If a sequence comes
- * in pieces, each of its k-mers is in exactly one of them. Fails like kc_records_open. */
+/* Open the file for one thread; with hpc, the caller compresses its records (kc_record_compress).
+ * If a sequence comes in pieces, each of its k-mers is in exactly one of them. Fails like
+ * kc_records_open. */
 enum kc_status sequences_open(struct kc_records **records, const char *path, int k, bool hpc,
                               struct kc_error *err);
 
@@ -20,6 +21,9 @@ enum kc_status sequences_open(struct kc_records **records, const char *path, int
 enum kc_status sequences_compress(const char *const *sequences, size_t n, int k, char ***compressed,
                                   struct kc_error *err);
 void sequences_free(char **compressed, size_t n);
+
+/* Make room for n letters, whose old content is lost. KC_ENOMEM. */
+enum kc_status sequences_reserve(char **letters, size_t *cap, size_t n, struct kc_error *err);
 
 /* Whether the record ends here, with fewer than k bases in all. */
 bool sequences_is_short(const struct kc_seq_record *record, int k);

@@ -100,17 +100,6 @@ void stores_warn_absent(const struct kc_store_info *info, const char *path)
                               path);
 }
 
-enum kc_status stores_refuse_hpc(const struct kc_store_info *info, const char *path,
-                                 const char *command, struct kc_error *err)
-{
-        if (!info->hpc)
-                return KC_OK;
-        return kc_fail(err, KC_EUSAGE,
-                       "%s was counted with --hpc, and %s does not compress reads; 'kcount query "
-                       "-f' does",
-                       path, command);
-}
-
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err)
 {

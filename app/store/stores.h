@@ -25,9 +25,4 @@ bool stores_warn_filtered(const struct kc_store_info *info, const char *path);
 /* Likewise where k-mers are looked up: the warning says that the dropped ones count as absent. */
 void stores_warn_absent(const struct kc_store_info *info, const char *path);
 
-/* KC_EUSAGE if the file's k-mers are homopolymer-compressed. The message names the command, which
- * does not compress its reads. */
-enum kc_status stores_refuse_hpc(const struct kc_store_info *info, const char *path,
-                                 const char *command, struct kc_error *err);
-
 #endif

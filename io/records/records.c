@@ -139,8 +139,8 @@ static void decode(struct kc_chunk *chunk, const struct bam1_t *alignment,
                 record->flags |= KC_RECORD_REPEATED;
 }
 
-static enum kc_status decode_all(const struct kc_records *records, struct kc_record_memory *memory,
-                                 uint64_t first, struct kc_error *err)
+static enum kc_status decode_all(struct kc_record_memory *memory, uint64_t first,
+                                 struct kc_error *err)
 {
         enum kc_status status;
         size_t nbytes = 0;
@@ -153,7 +153,6 @@ static enum kc_status decode_all(const struct kc_records *records, struct kc_rec
                 decode(&memory->chunk, memory->alignments[i], &memory->records[i]);
                 memory->records[i].number = first + i;
         }
-        kc_record_compress(&records->text.options, memory);
 out:
         return status;
 }
@@ -171,7 +170,7 @@ static enum kc_status next_alignments(struct kc_records *records, struct kc_reco
                 batch->number = records->nbatches++;
         }
         pthread_mutex_unlock(&records->lock);
-        return status == KC_OK ? decode_all(records, memory, first, err) : status;
+        return status == KC_OK ? decode_all(memory, first, err) : status;
 }
 
 /* ---- the stream ---- */

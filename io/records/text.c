@@ -48,21 +48,17 @@ enum kc_status kc_record_memory_reserve(struct kc_record_memory *memory, struct 
         return KC_OK;
 }
 
-void kc_record_compress(const struct kc_records_options *options, struct kc_record_memory *memory)
+void kc_record_compress(struct kc_seq_record *record, const char *bytes, int overlap, char *to)
 {
-        if (!options->hpc)
-                return;
-        for (size_t i = 0; i < memory->n; i++) {
-                struct kc_seq_record *record = &memory->records[i];
-                uint8_t *bases = memory->chunk.buffer + record->bases;
-                record->nbases = (uint32_t)kc_hpc_compress(bases, record->nbases);
-                record->qualities = KC_RECORD_NO_QUALITIES;
-                if (record->noverlap > options->overlap) { /* the rest was for compression only */
-                        record->bases += record->noverlap - (uint32_t)options->overlap;
-                        record->nbases -= record->noverlap - (uint32_t)options->overlap;
-                        record->noverlap = (uint16_t)options->overlap;
-                }
-        }
+        /* a base before the overlap is there only to be compared with */
+        const uint32_t before =
+                record->noverlap > overlap ? record->noverlap - (uint32_t)overlap : 0;
+        memcpy(to, bytes + record->bases, record->nbases);
+        const size_t n = kc_hpc_compress((uint8_t *)to, record->nbases);
+        if (before > 0)
+                memmove(to, to + before, n - before);
+        record->nbases = (uint32_t)n - before;
+        record->noverlap -= (uint16_t)before;
 }
 
 /* ---- split ---- */
@@ -239,6 +235,5 @@ enum kc_status kc_record_text_parse(struct kc_record_text *text, struct kc_recor
 
         for (size_t i = 0; i < memory->n; i++)
                 memory->records[i].number = first + i;
-        kc_record_compress(&text->options, memory);
         return status;
 }

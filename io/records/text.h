@@ -83,9 +83,6 @@ static inline int kc_record_context(const struct kc_records_options *options)
         return options->hpc && options->overlap == 0 ? 1 : options->overlap;
 }
 
-/* If the options ask for it, compress the bases of the records, which are numbered. */
-void kc_record_compress(const struct kc_records_options *options, struct kc_record_memory *memory);
-
 /* In the chunks' order, for FASTA and lines: decide where to cut. KC_ENOMEM, KC_EINPUT. */
 enum kc_status kc_record_split(struct kc_record_text *text, struct kc_record_memory *memory,
                                struct kc_record_cut *cut, struct kc_error *err);

@@ -40,19 +40,23 @@ def count(sequences, k, stranded=False):
     return counts
 
 
-def random_sequence(rng, n):
-    """Runs of all lengths, some of them much longer than k, parted by N now and then."""
+LENGTHS = 1, 1, 1, 1, 1, 1, 2, 2, 3, 8, 60, 700
+
+
+def random_sequence(rng, n, lengths):
+    """Runs of these lengths, parted by N now and then."""
     runs = []
     while n > 0:
         base = rng.choices("ACGTacgtuN", [20] * 9 + [1])[0]
-        runs.append(base * min(n, rng.choice((1, 1, 1, 1, 1, 1, 2, 2, 3, 8, 60, 700))))
+        runs.append(base * min(n, rng.choice(lengths)))
         n -= len(runs[-1])
     return "".join(runs)
 
 
-def random_sequences(seed, lengths):
+def random_sequences(seed, sizes, lengths=LENGTHS):
+    """Of these sizes; some runs are much longer than k."""
     rng = random.Random(seed)
-    return [random_sequence(rng, n) for n in lengths]
+    return [random_sequence(rng, n, lengths) for n in sizes]
 
 
 def with_qualities(sequences):
@@ -112,6 +116,69 @@ def test_query():
     s.kcount("query", "a.kc", "GGGATTT", code=2, message="'GGGATTT' is GAT, 3 letters long")
 
 
+def summary(bases, counts, k):
+    """length, windows, found, and the counts of the windows."""
+    found = [counts[canonical(kmer)] for kmer in kmers_of(compress(bases), k)]
+    return len(bases), len(found), sum(n > 0 for n in found), found
+
+
+def test_profile():
+    """Sequences are compressed, also those in pieces, but their length is that in the file."""
+    s = Session()
+    sequences = random_sequences(4, [50, 700, 200_000, 0, 30, 100_000, 5])
+    reads = with_qualities(sequences)
+    s.write("reads.fa", fasta(reads[:3], 80))
+    s.write("asked.fa", fasta(reads, 70))
+    s.write("asked.fq", fastq(reads))
+    for k in 1, 3, 31:
+        s.kcount("reads.fa", "-k", k, "--hpc", "-o", "x.kc", "--force", "--quiet")
+        counts = count(sequences[:3], k)
+        wanted = [summary(bases, counts, k) for bases in sequences]
+        for name in "asked.fa", "asked.fq":
+            for threads in 1, 3:
+                call = ("profile", "x.kc", name, "-t", threads, "--json", *DEVICE)
+                report = json.loads(s.kcount(*call))
+                for got, (length, windows, found, each) in zip(report["sequences"], wanted):
+                    expect((got["length"], got["windows"], got["found"]), (length, windows, found),
+                           f"k = {k}, {name}")
+                    if each:
+                        expect((got["min"], got["max"]), (min(each), max(each)), "min, max")
+                        expect(abs(got["mean"] - sum(each) / len(each)) < 0.001, True, "mean")
+                total = json.loads(s.kcount(*call, "--total"))["total"]
+                expect([total[name] for name in ("length", "windows", "found")],
+                       [sum(column) for column in list(zip(*wanted))[:3]], f"--total, k = {k}")
+                expect(total, report["total"], "--total")
+
+
+def test_filter():
+    """Reads are judged by their compressed k-mers, and written as they are."""
+    s = Session()
+    sequences = random_sequences(5, [3000, 2000], LENGTHS[:-2])
+    other = random_sequences(6, [300] * 30 + [150_000], LENGTHS[:-2])
+    reads = [(b, b"I" * len(b)) for b in
+             (bases[i:i + 200].encode() for bases in (*sequences, *other)
+              for i in range(0, len(bases), 97))]
+    reads += with_qualities([other[-1], sequences[0] * 20])
+    s.write("0.fa", fasta(with_qualities(sequences)))
+    s.kcount("0.fa", "-k", 15, "--hpc", "--quiet")
+    counts = count(sequences, 15)
+    kept = [read for read in reads
+            if 0 < summary(read[0].decode(), counts, 15)[1] <=
+            2 * summary(read[0].decode(), counts, 15)[2]]
+    expect(40 < len(kept) < len(reads) - 40, True, "some are kept, and some are not")
+    for name, form in (("fq", fastq), ("fa", fasta), ("60.fa", lambda some: fasta(some, 60))):
+        s.write(f"r.{name}", form(reads))
+        s.kcount("filter", "0.kc", f"r.{name}", "--at-least", "50%", "-o", f"o.{name}", "--force",
+                 "-t", 3, *DEVICE)
+        got = (s.path / f"o.{name}").read_bytes()
+        expect(renumbered(got) == renumbered(form(kept)), True, f"what is kept of {name}")
+
+
+def renumbered(text):
+    """Without the names of records."""
+    return [line for line in text.split(b"\n") if line[:1] not in (b"@", b">")]
+
+
 def test_change():
     """add and remove take the flag from the file, and compact keeps it."""
     s = Session()
@@ -163,8 +230,8 @@ def test_refused():
                  message="x.kc holds k-mers of homopolymer-compressed reads, but y.kc of uncomp")
         s.kcount(command, "y.kc", "x.kc", "-o", "z.kc", code=2,
                  message="y.kc holds k-mers of uncompressed reads, but x.kc of homopolymer-comp")
-    s.kcount("profile", "x.kc", "a.fq", code=2, message="profile does not compress reads")
-    s.kcount("filter", "x.kc", "a.fq", "-o", "b.fq", code=2, message="filter does not compress")
+    s.kcount("profile", "x.kc", "a.fq", "--positions", code=2, message="leave out --positions")
+    s.kcount("filter", "x.kc", "a.fq", "-o", "b.fq", "--trim", code=2, message="leave out --trim")
     s.kcount("a.fq", "-k", 3, "--hpc", "--skip", 2, code=2, message="--skip cannot be used if")
     s.kcount("add", "x.kc", "a.fq", "--skip", 2, code=2, message="--skip cannot be used if")
     s.kcount("a.fq", "-k", 3, "--compress", code=2, message="write --hpc")
@@ -172,4 +239,5 @@ def test_refused():
 
 
 if __name__ == "__main__":
-    main([test_count, test_quality, test_query, test_change, test_damage, test_refused])
+    main([test_count, test_quality, test_query, test_profile, test_filter, test_change,
+          test_damage, test_refused])
