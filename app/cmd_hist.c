@@ -9,6 +9,7 @@
 #include "app/count/count.h"
 #include "app/count/ranks.h"
 #include "app/hist/plot.h"
+#include "app/hist/tail.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/remedy.h"
@@ -27,31 +28,6 @@ struct hist_settings {
         bool genomescope, jellyfish, plot;
 };
 static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNT_FIELD");
-
-static void put_row(struct text_out *out, uint64_t count, uint64_t value,
-                    const struct hist_settings *s)
-{
-        text_out_printf(out, "%" PRIu64 "%c%" PRIu64 "\n", count, s->jellyfish ? ' ' : '\t', value);
-}
-
-/* The last row covers all counts from its own up; jellyfish histo gives them a row after N. */
-static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
-                     const struct hist_settings *s)
-{
-        const uint64_t last = s->max_count + s->jellyfish;
-        uint64_t tail = 0;
-        for (size_t i = 0; i < nrows; i++)
-                if (rows[i].count < s->counting.min_count || rows[i].count > s->counting.max_count)
-                        continue;
-                else if (rows[i].count < last)
-                        put_row(out, rows[i].count, rows[i].ndistinct, s);
-                else
-                        tail += rows[i].ndistinct * (s->genomescope ? rows[i].count : 1);
-        if (s->genomescope)
-                tail /= last;
-        if (tail)
-                put_row(out, last, tail, s);
-}
 
 /* ---- --plot ---- */
 
@@ -127,6 +103,17 @@ static void put_hint(const struct invocation *call, const struct result *r, int 
                                 join_for_model(call, hist), table, table, r->k);
         else
                 text_out_words(call->out, "for a model: see 'kcount hist --help'", 0, 0, width);
+}
+
+/* The last row covers all counts from its own up; jellyfish histo gives them a row after N. */
+static void put_rows(struct text_out *out, struct result *r, const struct hist_settings *s)
+{
+        const struct histogram selected = select_rows(r, s);
+        const size_t nrows =
+                tail_fold(r->rows, selected.nrows, s->max_count + s->jellyfish, s->genomescope);
+        for (size_t i = 0; i < nrows; i++)
+                text_out_printf(out, "%" PRIu64 "%c%" PRIu64 "\n", r->rows[i].count,
+                                s->jellyfish ? ' ' : '\t', r->rows[i].ndistinct);
 }
 
 static void put_plot(const struct invocation *call, struct result *r, const struct hist_settings *s)
@@ -278,7 +265,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         if (ranks_is_first(call->ranks) && s->plot)
                 put_plot(call, &result, s);
         else if (ranks_is_first(call->ranks))
-                put_rows(call->out, result.rows, result.nrows, s);
+                put_rows(call->out, &result, s);
 out:
         free(result.rows);
         return status;
