@@ -9,7 +9,8 @@ RUN cd /kcount && . scripts/setup.sh && install_packages "${BUILD_PACKAGES[@]}" 
 FROM debian:12-slim
 # bash and ps are what workflow managers need in a container.
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        bash procps libhts3 libdeflate0 libisal2 libzstd1 libbz2-1.0 liblzma5 libxxhash0 zlib1g && \
+        bash procps libhts3 libdeflate0 libisal2 libzstd1 libbz2-1.0 liblzma5 libxxhash0 zlib1g \
+        libcminpack1 && \
     rm -rf /var/lib/apt/lists/*
 COPY --from=build /image /
 WORKDIR /data

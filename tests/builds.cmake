@@ -12,8 +12,8 @@
 # A test that none of these lists names runs in all three; a unit test, in the first two.
 
 # One thread, or only the threads of store_check and store_set, which other tests start too.
-set(one_thread test_app_advice test_app_filter test_app_memory test_app_plot test_app_progress
-  test_app_tally test_app_text test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk
+set(one_thread test_app_advice test_app_filter test_app_memory test_app_model test_app_plot
+  test_app_progress test_app_tally test_app_text test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk
   test_cut test_deflate test_gunzip test_import_damage test_new_file test_pack test_pieces test_run
   test_store_damage test_store_guests test_store_misplaced test_store_rescue test_temp_file)
 # Each thread of their processes is also started, at the same place and beside the same threads, in a
@@ -23,7 +23,7 @@ set(same_threads cli_app_advice cli_app_completion cli_app_foreign cli_app_help 
   cli_app_selection cli_app_usage cli_cookbook cli_damage cli_doc_links cli_errors_page
   cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff cli_export_kmc
   cli_export_tsv cli_format cli_golden cli_gunzip cli_human cli_import cli_json_page cli_kmc_door
-  cli_pasted cli_simulate test_reader_bam_damage test_reader_foreign)
+  cli_model cli_pasted cli_simulate test_reader_bam_damage test_reader_foreign)
 
 # Of the unit tests, those that are not the same with the address sanitizer: that build runs only a
 # sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).

@@ -16,6 +16,7 @@ extern const struct command command_intersect;
 extern const struct command command_subtract;
 extern const struct command command_dump;
 extern const struct command command_hist;
+extern const struct command command_model;
 extern const struct command command_query;
 extern const struct command command_profile;
 extern const struct command command_filter;

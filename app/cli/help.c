@@ -180,9 +180,10 @@ void help_overview(struct text_out *out)
                                               [COMMAND_CHANGES] = "Change",
                                               [COMMAND_CONVERTS] = "Convert" };
         enum command_group group = COMMAND_NONE;
-        text_out_puts(out, "kcount " KCOUNT_VERSION ": count k-mers\n"
-                           "  kcount reads.fq.gz -k 31      count; writes reads.kc\n"
-                           "  kcount hist reads.kc          then look at it\n\n");
+        text_out_puts(out,
+                      "kcount " KCOUNT_VERSION ": count k-mers\n"
+                      "  kcount reads.fq.gz -k 31      writes reads.kc; then: kcount hist reads.kc"
+                      "\n\n");
         for (const struct command *const *c = command_table; *c; c++) {
                 if ((*c)->group == COMMAND_NONE)
                         continue;
@@ -191,8 +192,7 @@ void help_overview(struct text_out *out)
                                 (*c)->summary);
                 group = (*c)->group;
         }
-        text_out_puts(out, "\n"
-                           "'kcount COMMAND -h' gives short help, '--help' full help; see also "
+        text_out_puts(out, "'kcount COMMAND -h' gives short help, '--help' full help; see also "
                            "'man kcount'.\n");
 }
 

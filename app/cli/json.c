@@ -2,6 +2,7 @@
 
 #include "app/cli/utf8.h"
 
+#include <math.h>
 #include <string.h>
 
 static void put_string(struct text_out *out, const char *text)
@@ -70,6 +71,15 @@ void json_real(struct json *json, const char *key, double value)
 {
         begin_member(json, key);
         text_out_printf(json->out, "%.3f", value);
+}
+
+void json_decimal(struct json *json, const char *key, double value, int ndigits)
+{
+        begin_member(json, key);
+        if (isfinite(value))
+                text_out_printf(json->out, "%.*f", ndigits, value);
+        else
+                text_out_puts(json->out, "null");
 }
 
 void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole)

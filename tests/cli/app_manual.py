@@ -10,9 +10,9 @@ import shutil
 from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main, run
 
-COMMANDS = ("count", "hist", "dump", "query", "profile", "filter", "range", "info", "check",
-            "merge", "union", "intersect", "subtract", "add", "remove", "compact", "export",
-            "import", "help")
+COMMANDS = ("count", "hist", "model", "dump", "query", "profile", "filter", "range", "info",
+            "check", "merge", "union", "intersect", "subtract", "add", "remove", "compact",
+            "export", "import", "help")
 
 
 def test_manual_is_current():
@@ -54,7 +54,7 @@ def test_contract():
             "filter": "output at-least at-most min max denominator drop pairs interleaved trim "
                       "rest names table count threads memory tmp json quiet no-progress force",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
-            "info": "json devices", "check": "json",
+            "model": "kmer ploidy genomescope json", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress",
             "compact": "min max threads json quiet no-progress",

@@ -32,7 +32,8 @@ def sections():
 
 SECTIONS = sections()
 COMMON = SECTIONS.pop("Fields that most commands have")
-for heading in set(SECTIONS) - {"check", "check --repair", "info", "info --devices"}:
+for heading in set(SECTIONS) - {"check", "check --repair", "info", "info --devices",
+                                "model"}:
     SECTIONS[heading].update(COMMON)
 
 
@@ -96,6 +97,10 @@ def test_files():
     check_printed(combining, printed(s, "compact", "a.kc"))
     check_printed("remove", printed(s, "remove", "a.kc", "ACG"), ["`remove`"])
     check_printed("info", printed(s, "info", "a.kc"))
+    modelled = ("model", SOURCE / "tests/cli/expected/model/phage.hist", "-k", 21, "--genomescope")
+    if "built without cminpack" not in s.kcount(*modelled, "-p", 2, code=None) + s.said:
+        check_printed("model", printed(s, *modelled, "-p", 2))
+        check_printed("model", printed(s, *modelled, "-p", 1), ["ploidy 1"])
     check_printed("filter", printed(s, "filter", "a.kc", "a.fq", "-o", "b.fq"))
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 

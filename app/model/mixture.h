@@ -1,0 +1,52 @@
+/*
+ * The counts that a model predicts: a mixture of negative binomials, one for each number of copies.
+ */
+#ifndef APP_MODEL_MIXTURE_H
+#define APP_MODEL_MIXTURE_H
+
+#include "app/model/alleles.h"
+
+#include <stddef.h>
+
+/* Where a parameter is: repeats, the rates, coverage of one copy, bias, length of one haplotype. */
+enum { MIXTURE_REPEATS, MIXTURE_RATES, MIXTURE_MAX_PARAMETERS = ALLELES_MAX_RATES + 4 };
+
+struct mixture {
+        struct alleles alleles;
+        int k;
+        int nparameters, coverage, bias, length; /* the places of the last three */
+};
+
+void mixture_init(struct mixture *mixture, int ploidy, int k);
+
+/* The sum of the rates: the share of positions where haplotypes differ. */
+double mixture_heterozygosity(const struct mixture *mixture, const double *parameters);
+
+/*
+ * The distributions of 1, 2, ... copies, for counts x, [n], whole numbers from 1, ascending.
+ *   p  [2 * ploidy][n]; only coverage and bias enter it
+ */
+struct components {
+        const double *x;
+        size_t n;
+        double coverage, bias;
+        double *p;
+};
+
+/* Find the distributions, unless they are there already. x, n and p are the caller's. */
+void mixture_find_components(const struct mixture *mixture, const double *parameters,
+                             struct components *components);
+
+/*
+ * Distinct k-mers with each count.
+ *   components  of these parameters
+ *   f           out, [n]: all 0 if parameters are out of range
+ */
+void mixture_predict(const struct mixture *mixture, const double *parameters,
+                     const struct components *components, double *f);
+
+/* The same for the part of the genome that is there once. */
+void mixture_predict_unique(const struct mixture *mixture, const double *parameters,
+                            const struct components *components, double *f);
+
+#endif

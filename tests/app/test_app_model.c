@@ -1,0 +1,282 @@
+/* model: the parts of the fit, against plain computations. */
+#include "app/model/alleles.h"
+#include "app/model/binomial.h"
+#include "app/model/least_squares.h"
+#include "app/model/mixture.h"
+#include "app/model/table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_near(double got, double wanted, double tolerance)
+{
+        if (!(fabs(got - wanted) <= tolerance * fmax(1e-12, fabs(wanted))))
+                fail_msg("%.17g is not %.17g", got, wanted);
+}
+
+/* ---- the negative binomial ---- */
+
+/* From its definition, as a product. */
+static double plain_probability(int x, double mean, double bias)
+{
+        const double size = mean / bias;
+        double p = -size * log1p(bias);
+        for (int i = 0; i < x; i++)
+                p += log((size + i) / (i + 1) * bias / (1 + bias));
+        return exp(p);
+}
+
+static void probabilities_are_those_of_the_definition(void **state)
+{
+        static const double means[] = { 0.3, 5, 40, 1200 }, biases[] = { 1e-3, 0.1, 0.5, 3, 20 };
+        (void)state;
+        for (size_t i = 0; i < sizeof means / sizeof *means; i++)
+                for (size_t j = 0; j < sizeof biases / sizeof *biases; j++)
+                        for (int x = 0; x < 3000; x += x < 60 ? 1 : 97) {
+                                const double wanted = plain_probability(x, means[i], biases[j]);
+                                if (wanted > 1e-280)
+                                        assert_near(binomial_probability(x, means[i], biases[j]),
+                                                    wanted, 1e-9);
+                        }
+}
+
+static void without_bias_it_is_poisson(void **state)
+{
+        (void)state;
+        for (int x = 0; x < 100; x++)
+                assert_near(binomial_probability(x, 30, 0), exp(x * log(30) - 30 - lgamma(x + 1.0)),
+                            1e-10);
+        assert_near(binomial_probability(31, 30, 1e-12), binomial_probability(31, 30, 0), 1e-9);
+}
+
+/* Rows with gaps, narrow and wide ones, below and above the mode. */
+static void many_probabilities_are_those_of_one(void **state)
+{
+        enum { N = 700 };
+        double x[N], p[N], by_mean[N], by_bias[N];
+        (void)state;
+        for (int i = 0; i < N; i++)
+                x[i] = i < 300 ? i : i < 600 ? x[i - 1] + 1 + i % 5 : x[i - 1] * 1.03 + 40;
+        for (int i = 0; i < N; i++)
+                x[i] = floor(x[i]);
+        for (double mean = 3; mean < 9000; mean *= 3) {
+                const double bias = 0.7, step = 1e-5;
+                binomial_probabilities(x, N, mean, bias, p, by_mean, by_bias);
+                for (int i = 0; i < N; i++) {
+                        const double wanted = binomial_probability(x[i], mean, bias);
+                        if (wanted < 1e-200)
+                                continue;
+                        assert_near(p[i], wanted, 1e-9);
+                        const double mean_slope =
+                                (binomial_probability(x[i], mean * (1 + step), bias) -
+                                 binomial_probability(x[i], mean * (1 - step), bias)) /
+                                (2 * step * mean);
+                        const double bias_slope = (binomial_probability(x[i], mean, bias + step) -
+                                                   binomial_probability(x[i], mean, bias - step)) /
+                                                  (2 * step);
+                        assert_true(fabs(by_mean[i] - mean_slope) <=
+                                    1e-4 * (fabs(mean_slope) + p[i]));
+                        assert_true(fabs(by_bias[i] - bias_slope) <=
+                                    1e-4 * (fabs(bias_slope) + p[i]));
+                }
+        }
+}
+
+/* ---- alleles ---- */
+
+/* All ways in which k positions have patterns, with their probabilities. */
+struct walk {
+        const struct alleles *alleles;
+        const double *rates;
+        double found[ALLELES_MAX_PLOIDY + 1]; /* k-mers in n haplotypes */
+        int k;
+};
+
+/* labels: which haplotypes are equal so far, as a pattern of numbers */
+static void walk(struct walk *w, int position, const int *labels, double chance)
+{
+        const int ploidy = w->alleles->ploidy;
+        if (position == w->k) {
+                for (int label = 0; label < 1 << 20; label++) {
+                        int n = 0, seen = 0;
+                        for (int i = 0; i < ploidy; i++) {
+                                n += labels[i] == label;
+                                seen += labels[i] > label;
+                        }
+                        if (n > 0)
+                                w->found[n] += chance;
+                        if (seen == 0)
+                                return;
+                }
+        }
+        for (int p = 0; p <= w->alleles->nrates; p++) {
+                double rate = 1;
+                int next[ALLELES_MAX_PLOIDY];
+                for (int r = 0; p == 0 && r < w->alleles->nrates; r++)
+                        rate -= w->rates[r];
+                for (int i = 0; i < ploidy; i++)
+                        next[i] = labels[i] * 6 + w->alleles->patterns[p][i] - 'A';
+                walk(w, position + 1, next, chance * (p == 0 ? rate : w->rates[p - 1]));
+        }
+}
+
+/* For k = 3 and each ploidy up to 4: the k-mers of all genomes of three positions. */
+static void shares_are_those_of_all_genomes(void **state)
+{
+        static const double rates[ALLELES_MAX_RATES] = { 0.11, 0.05, 0.07, 0.03 };
+        (void)state;
+        for (int ploidy = 1; ploidy <= 4; ploidy++) {
+                struct alleles alleles;
+                double share[ALLELES_MAX_PLOIDY];
+                const int labels[ALLELES_MAX_PLOIDY] = { 0 };
+                alleles_init(&alleles, ploidy);
+                struct walk w = { .alleles = &alleles, .rates = rates, .k = 3 };
+                walk(&w, 0, labels, 1);
+                assert_true(alleles_unique_share(&alleles, 3, 0, rates, share));
+                for (int n = 1; n <= ploidy; n++)
+                        assert_near(share[n - 1], w.found[n], 1e-12);
+        }
+}
+
+static void copies_add_up(void **state)
+{
+        double rates[ALLELES_MAX_RATES], share[ALLELES_MAX_COPIES];
+        (void)state;
+        for (int ploidy = 1; ploidy <= ALLELES_MAX_PLOIDY; ploidy++) {
+                struct alleles alleles;
+                double sum = 0;
+                alleles_init(&alleles, ploidy);
+                for (int i = 0; i < alleles.nrates; i++)
+                        rates[i] = 0.002 * (i + 1);
+                assert_true(alleles_share(&alleles, 21, 0.3, rates, share, NULL));
+                for (int i = 0; i < alleles.ncopies; i++)
+                        sum += (i + 1) * share[i];
+                assert_near(sum, ploidy * (1 + 0.3), 1e-12);
+        }
+}
+
+static void rates_out_of_range_are_refused(void **state)
+{
+        struct alleles alleles;
+        double share[ALLELES_MAX_COPIES];
+        (void)state;
+        alleles_init(&alleles, 3);
+        assert_false(alleles_share(&alleles, 21, 0.1, (const double[]){ 0.6, 0.5 }, share, NULL));
+        assert_false(alleles_share(&alleles, 21, 1.1, (const double[]){ 0.1, 0.1 }, share, NULL));
+        assert_true(alleles_share(&alleles, 21, 1, (const double[]){ 0.5, 0.5 }, share, NULL));
+}
+
+static void slopes_are_derivatives(void **state)
+{
+        (void)state;
+        for (int ploidy = 1; ploidy <= ALLELES_MAX_PLOIDY; ploidy++) {
+                struct alleles alleles;
+                double at[1 + ALLELES_MAX_RATES] = { 0.2 }, share[ALLELES_MAX_COPIES];
+                double slopes[1 + ALLELES_MAX_RATES][ALLELES_MAX_COPIES];
+                alleles_init(&alleles, ploidy);
+                for (int i = 0; i < alleles.nrates; i++)
+                        at[1 + i] = 0.003 + 0.001 * i;
+                assert_true(alleles_share(&alleles, 21, at[0], at + 1, share, slopes));
+                for (int j = 0; j <= alleles.nrates; j++) {
+                        const double step = 1e-7;
+                        double above[ALLELES_MAX_COPIES], below[ALLELES_MAX_COPIES];
+                        at[j] += step;
+                        alleles_share(&alleles, 21, at[0], at + 1, above, NULL);
+                        at[j] -= 2 * step;
+                        alleles_share(&alleles, 21, at[0], at + 1, below, NULL);
+                        at[j] += step;
+                        for (int i = 0; i < alleles.ncopies; i++)
+                                assert_true(fabs((above[i] - below[i]) / (2 * step) -
+                                                 slopes[j][i]) < 1e-5);
+                }
+        }
+}
+
+/* ---- least squares ---- */
+
+static void an_inverse_is_one(void **state)
+{
+        double slopes[] = { 1, 2, 3, 4, 2, 0, 1, 1, 0, 5, 1, 2 }, kept[12], inverse[9];
+        (void)state;
+        memcpy(kept, slopes, sizeof kept);
+        assert_true(least_squares_invert(slopes, 3, 4, inverse));
+        for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) {
+                        double sum = 0;
+                        for (int at = 0; at < 3; at++)
+                                for (int row = 0; row < 4; row++)
+                                        sum += inverse[i * 3 + at] * kept[at * 4 + row] *
+                                               kept[j * 4 + row];
+                        assert_true(fabs(sum - (i == j)) < 1e-12);
+                }
+        memcpy(slopes, (const double[]){ 1, 2, 3, 4, 2, 4, 6, 8 }, 8 * sizeof *slopes);
+        assert_false(least_squares_invert(slopes, 2, 4, inverse));
+}
+
+/* ---- tables ---- */
+
+static void assert_table(const char *text, size_t nrows, uint64_t last_count, uint64_t last_number)
+{
+        struct kc_histogram_row *rows;
+        struct kc_error err = { 0 };
+        size_t n;
+        assert_int_equal(table_parse(text, strlen(text), "t", &rows, &n, &err), KC_OK);
+        assert_int_equal(n, nrows);
+        assert_int_equal(rows[n - 1].count, last_count);
+        assert_int_equal(rows[n - 1].ndistinct, last_number);
+        free(rows);
+}
+
+static void assert_refused(const char *text, const char *message)
+{
+        struct kc_histogram_row *rows;
+        struct kc_error err = { 0 };
+        size_t n;
+        assert_int_equal(table_parse(text, strlen(text), "t", &rows, &n, &err), KC_EINPUT);
+        if (strstr(err.message, message) == NULL)
+                fail_msg("'%s' does not say '%s'", err.message, message);
+}
+
+static void tables_of_all_programs_are_read(void **state)
+{
+        (void)state;
+        assert_table("1\t10\n2\t20\n", 2, 2, 20);
+        assert_table("1 10\n2 20", 2, 2, 20);
+        assert_table("# Title\n\n  1   10  \r\n9\t0\r\n", 2, 9, 0);
+        assert_table("0,7\n1,10\n18446744073709551615 , 1\n", 2, UINT64_MAX, 1);
+}
+
+static void other_text_is_refused(void **state)
+{
+        (void)state;
+        assert_refused("", "no rows");
+        assert_refused("#only\n", "no rows");
+        assert_refused("1 2\n3\n", "line 2: '3' is not a row");
+        assert_refused("1 2 3\n", "line 1");
+        assert_refused("1 -2\n", "line 1");
+        assert_refused("1 18446744073709551616\n", "line 1");
+        assert_refused("2 5\n2 6\n", "count 2 comes after count 2");
+        assert_refused("ACGT 5\n", "'ACGT 5' is not a row");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(probabilities_are_those_of_the_definition),
+                cmocka_unit_test(without_bias_it_is_poisson),
+                cmocka_unit_test(many_probabilities_are_those_of_one),
+                cmocka_unit_test(shares_are_those_of_all_genomes),
+                cmocka_unit_test(copies_add_up),
+                cmocka_unit_test(rates_out_of_range_are_refused),
+                cmocka_unit_test(slopes_are_derivatives),
+                cmocka_unit_test(an_inverse_is_one),
+                cmocka_unit_test(tables_of_all_programs_are_read),
+                cmocka_unit_test(other_text_is_refused),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
