@@ -4,10 +4,11 @@
     bench/gpu_stages.py --build build -- -k 31,55 -n 7
 
 Arguments after -- are passed to bench_gpu (bench/gpu/bench_gpu.cu lists them). Each line that it
-prints is appended, with machine, commit, date and command, to bench/results/gpu-stages.jsonl;
-bench/report.py makes tables and a plot from them. Without a device the exit code is 77. A program
-without machine code for the device is refused with exit code 3, because the driver would compile
-its kernels at the start; --no-record runs it all the same and keeps nothing.
+prints is appended, with machine, commit, date and command, to bench/results/gpu-stages.jsonl, or,
+if look-ups were timed (-A), to gpu-lookups.jsonl; bench/report.py makes tables and a plot from
+them. Without a device the exit code is 77. A program without machine code for the device is refused
+with exit code 3, because the driver would compile its kernels at the start; --no-record runs it all
+the same and keeps nothing.
 """
 import argparse
 import datetime
@@ -65,7 +66,8 @@ def main():
     add_no_record(parser)
     arguments = parser.parse_args()
     words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
-    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", show, record=arguments.record))
+    log = "gpu-lookups.jsonl" if "-A" in arguments.arguments else "gpu-stages.jsonl"
+    sys.exit(keep(words, arguments.results / log, show, record=arguments.record))
 
 
 if __name__ == "__main__":

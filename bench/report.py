@@ -13,6 +13,7 @@ import report_front
 import report_gpu
 import report_gunzip
 import report_human
+import report_lookups
 import report_memory
 import report_multi
 import report_ranks
@@ -74,6 +75,7 @@ def measurements(groups):
         "![wall times](measurements.svg)", "", *report_gunzip.section(inflated),
         *report_reader.section(named("gpu-reader")), *stages_section(named("stages")),
         *report_gpu.stages_section(named("gpu-stages")),
+        *report_lookups.section(named("gpu-lookups")),
         *report_gpu.timeline_section(named("gpu-timeline")), *report_multi.section(named("multi")),
         *report_ranks.section(named("ranks"))])
 

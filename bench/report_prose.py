@@ -163,6 +163,17 @@ By `bench/asking.py`: as on the [users' page](../benchmarks.md#looking-up-the-k-
 all maps of the device. Where no map is named, it is WarpDrive's.
 """
 
+LOOKUPS = """\
+## Look-ups on the device
+
+By `bench/gpu_stages.py -- -A`: 10^9 k-mers a second, by CUDA events. The maps of `--map` hold all
+k-mers of a random genome; the k-mers that are looked up are in device memory. They are those of
+reads (150 bases, 0.5 % substitutions), of which about a seventh is not in the map, or every second
+one is replaced by a random k-mer. First the maps as kcount sets them up; then WarpDrive's, by its
+load and the number of slots in a window: k-mers of reads, half of them foreign. A cell is empty if
+a map does not have so many windows.
+"""
+
 MEMORY = """\
 ## The peak beside the bound
 

@@ -1,7 +1,7 @@
 /*
  * bench_gpu: the stages on the device by themselves, timed with CUDA events.
  *
- *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE,...] [-C] [-J]
+ *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE,...] [-A] [-C] [-J]
  *
  * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40-fold coverage of
  * a genome of 64 Mi bases (2.7 Gbases, 0.7 GB packed: larger than any cache). Each stage runs once
@@ -9,7 +9,8 @@
  * move, and their rate as a share of the bandwidth of a copy on the same device in the same run.
  * bench/gpu_stages.py keeps the lines. -C first checks the counts against all k-mers sorted with
  * CUB. With several devices, only counting and merging are timed: on the first one, and on all of
- * them together, which share the k-mers. Exit status 77 without a device, and 3, unless -J, if the
+ * them together, which share the k-mers. -A times looking the reads' k-mers up in a table of the
+ * genome's instead, for k up to 32. Exit status 77 without a device, and 3, unless -J, if the
  * build has no machine code for it.
  */
 #include "bench/gpu/stages.cuh"
@@ -27,7 +28,7 @@ struct settings {
         int kmers[MAX_KMERS], nkmers;
         int repeat;
         int devices[KC_GPU_MAX_DEVICES], ndevices;
-        bool check, may_jit;
+        bool asks, check, may_jit;
 };
 
 static void usage(const char *why)
@@ -35,7 +36,7 @@ static void usage(const char *why)
         fprintf(stderr,
                 "bench_gpu: %s\n"
                 "usage: bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] "
-                "[-d DEVICE,...] [-C] [-J]\n",
+                "[-d DEVICE,...] [-A] [-C] [-J]\n",
                 why);
         exit(2);
 }
@@ -67,8 +68,8 @@ static void parse_devices(struct settings *set, const char *text)
 
 static struct settings parse_arguments(int argc, char **argv)
 {
-        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, { 0 }, 1, false, false };
-        for (int c; (c = getopt(argc, argv, "g:c:k:n:d:CJ")) != -1;) {
+        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, { 0 }, 1, false, false, false };
+        for (int c; (c = getopt(argc, argv, "g:c:k:n:d:ACJ")) != -1;) {
                 if (c == 'g')
                         set.genome_nbases = strtoull(optarg, NULL, 10);
                 else if (c == 'c')
@@ -79,6 +80,8 @@ static struct settings parse_arguments(int argc, char **argv)
                         set.repeat = atoi(optarg);
                 else if (c == 'd')
                         parse_devices(&set, optarg);
+                else if (c == 'A')
+                        set.asks = true;
                 else if (c == 'C')
                         set.check = true;
                 else if (c == 'J')
@@ -89,12 +92,17 @@ static struct settings parse_arguments(int argc, char **argv)
         if (set.genome_nbases < WORKLOAD_READ_NBASES || set.coverage <= 0 || set.repeat < 1 ||
             set.repeat > STAGE_MAX_REPEAT || optind < argc)
                 usage("nothing to do");
+        for (int i = 0; i < set.nkmers && set.asks; i++)
+                if (set.kmers[i] > 32 || set.ndevices > 1)
+                        usage("-A: one device, -k up to 32");
         return set;
 }
 
 static enum kc_status bench_kmers(const struct settings *set, struct bench *bench, int k,
                                   struct kc_error *err)
 {
+        if (set->asks)
+                return bench_asking(bench, k, err);
         return kc_key_choose(k, [&](auto key) {
                 return set->ndevices == 1 ? bench_counting<decltype(key)>(bench, k, err)
                                           : bench_sharing<decltype(key)>(bench, set->devices,

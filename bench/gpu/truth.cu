@@ -33,6 +33,17 @@ __global__ static void kmers_kernel(const uint64_t *words, uint32_t words_per_re
         kmers[i] = kc_key_from_packed<Key>(packed_at<Key>(read, i % nkmers_per_read, k), k, false);
 }
 
+template <class Key>
+enum kc_status workload_kmers(struct kc_gpu *gpu, const struct workload *w,
+                              const struct kc_gpu_reads *reads, int k, uint64_t n, Key *kmers,
+                              struct kc_error *err)
+{
+        kmers_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, gpu->stream>>>(
+                reads->words, (uint32_t)workload_words_per_read(w), w->length - (uint32_t)k + 1, k,
+                n, kmers);
+        return KC_LAUNCHED();
+}
+
 /* totals: [0] sum of hash times count, [1] keys unlike their predecessor, [2] sum of counts,
  * [3] keys below their predecessor. counts may be NULL: 1 each. */
 template <class Key>
@@ -122,14 +133,11 @@ enum kc_status workload_truth(struct kc_gpu *gpu, const struct workload *w,
 {
         enum kc_status status;
         uint64_t n = reads->nkmers;
-        uint32_t per_read = w->length - (uint32_t)k + 1;
         Key *kmers = NULL, *other = NULL;
         *totals = {};
         KC_TRY(kc_gpu_new(gpu, &kmers, n, err));
         KC_TRY(kc_gpu_new(gpu, &other, n, err));
-        kmers_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, gpu->stream>>>(
-                reads->words, (uint32_t)workload_words_per_read(w), per_read, k, n, kmers);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY(workload_kmers(gpu, w, reads, k, n, kmers, err));
         {
                 cub::DoubleBuffer<Key> keys(kmers, other);
                 KC_TRY(sort_keys(gpu, &keys, n, k, err));
@@ -142,6 +150,9 @@ out:
 }
 
 #define INSTANTIATE(Key) \
+        template enum kc_status workload_kmers(struct kc_gpu *, const struct workload *, \
+                                               const struct kc_gpu_reads *, int, uint64_t, Key *, \
+                                               struct kc_error *); \
         template enum kc_status workload_add_totals(struct kc_gpu *, const Key *, \
                                                     const uint32_t *, uint64_t, \
                                                     struct workload_totals *, struct kc_error *); \

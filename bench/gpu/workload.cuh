@@ -113,6 +113,12 @@ enum kc_status workload_keep(struct kc_gpu *gpu, const struct workload *w, int k
                              const struct kc_gpu_reads *reads, uint64_t first, uint64_t n,
                              struct kc_gpu_kept **kept, struct kc_error *err);
 
+/* The first n single k-mers of the reads, to kmers [n] device. */
+template <class Key>
+enum kc_status workload_kmers(struct kc_gpu *gpu, const struct workload *w,
+                              const struct kc_gpu_reads *reads, int k, uint64_t n, Key *kmers,
+                              struct kc_error *err);
+
 /* What counting must preserve. All but ndistinct may be summed over runs. */
 enum { WORKLOAD_NTOTALS = 4 };
 

@@ -27,6 +27,7 @@ import report_benchmarks  # noqa: E402
 import report_counts  # noqa: E402
 import report_front  # noqa: E402
 import report_human  # noqa: E402
+import report_lookups  # noqa: E402
 import report_multi  # noqa: E402
 import report_tables  # noqa: E402
 
@@ -290,6 +291,34 @@ def test_asking():
     expect([*report_asking.short([]), *report_asking.section([])] == [], "nothing without lines")
 
 
+def looked_up(stage, rate, table="warpdrive", **more):
+    """A line of bench_gpu -A."""
+    return {"stage": stage, "table": table, "k": 31, "g_per_s": rate, "gpu": "New",
+            "genome": 64000000, "commit": "abc", "date": "2000-01-01", "command": "bench_gpu -A",
+            **more}
+
+
+LOOKED_UP = [looked_up("look up", 1), looked_up("look up", 20), looked_up("copy", 9, ""),
+             looked_up("look up, half foreign", 15), looked_up("look up", 18, "slab"),
+             looked_up("add counts", 300, ""), looked_up("look up, load 0.50, group 4", 27),
+             looked_up("look up, load 0.50, group 4, half foreign", 25),
+             looked_up("look up, load 0.50, group 16", 13),
+             looked_up("look up, load 0.95, group 4", 12),
+             looked_up("look up", 7, genome=3000000000)]
+
+
+def test_lookups():
+    """A table of maps and one by load for each genome, with the rates measured last."""
+    lines = report_lookups.section(LOOKED_UP)
+    for line in ("### New: 64 M k-mers, k = 31", "| warpdrive | 20.0 | 15.0 |",
+                 "| slab | 18.0 |  |", "| adding up the counts | 300.0 |  |",
+                 "| load | 4 slots | 16 slots |", "| 0.50 | 27.0, 25.0 | 13.0 |",
+                 "| 0.95 | 12.0 |  |", "### New: 3000 M k-mers, k = 31", "| warpdrive | 7.0 |  |"):
+        expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+    expect("| warpdrive | 1.0 | 15.0 |" not in lines, "an older line is left out")
+    expect(report_lookups.section([looked_up("copy", 9, "")]) == [], "nothing without look-ups")
+
+
 def human(way, wall, status="done", **more):
     """A line of bench/human.py."""
     return {"way": way, "wall": wall, "status": status, "code": 0, "gpu_memory": "all", "k": 31,
@@ -475,5 +504,5 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_front, test_asking, test_human, test_multi, test_up_to_date,
-      test_readme, test_runner, test_no_record, test_machine_code])
+main([test_papers, test_counts, test_front, test_asking, test_lookups, test_human, test_multi,
+      test_up_to_date, test_readme, test_runner, test_no_record, test_machine_code])
