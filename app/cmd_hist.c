@@ -8,6 +8,8 @@
 #include "app/cli/terminal.h"
 #include "app/count/count.h"
 #include "app/count/ranks.h"
+#include "app/hist/gc.h"
+#include "app/hist/matrix.h"
 #include "app/hist/plot.h"
 #include "app/hist/tail.h"
 #include "app/store/stores.h"
@@ -25,9 +27,12 @@
 struct hist_settings {
         struct count_settings counting;
         uint64_t max_count;
-        bool genomescope, jellyfish, plot;
+        bool genomescope, jellyfish, plot, gc;
+        int format; /* 0: not given */
 };
 static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNT_FIELD");
+
+enum { FORMAT_TSV = 1, FORMAT_KAT };
 
 /* ---- --plot ---- */
 
@@ -149,9 +154,9 @@ static const char *find_store(const struct invocation *call)
 /* The first option that the user gave and that applies only to reads, or NULL. */
 static const struct option_spec *find_counting_option(const struct invocation *call)
 {
-        static const char *const others[] = { "plot",      "max-count", "genomescope",
-                                              "jellyfish", "min",       "max",
-                                              "threads",   "quiet",     "no-progress",
+        static const char *const others[] = { "plot", "max-count", "genomescope", "jellyfish",
+                                              "gc",   "format",    "json",        "min",
+                                              "max",  "threads",   "quiet",       "no-progress",
                                               NULL };
         return invocation_other_option(call, others);
 }
@@ -234,6 +239,100 @@ static enum kc_status count_rows(const struct invocation *call, struct result *r
         return status == KC_OK ? KC_OK : kc_fail_as(err, &refused);
 }
 
+/* ---- --gc ---- */
+
+static enum kc_status check_gc(const struct invocation *call, struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        const bool is_matrix = s->format == FORMAT_KAT;
+        if (!s->gc && (s->format != 0 || s->counting.common.json))
+                return kc_fail(err, KC_EUSAGE,
+                               "--format and --json are for the histogram by GC content: add --gc");
+        if (s->gc && (s->plot || s->genomescope || s->jellyfish))
+                return kc_fail(err, KC_EUSAGE,
+                               "--gc prints a table by GC content: leave out --plot, --genomescope "
+                               "and --jellyfish");
+        if (is_matrix && s->counting.common.json)
+                return kc_fail(err, KC_EUSAGE,
+                               "--format kat and --json both print on standard output");
+        if (is_matrix && invocation_has(call, "max-count") && s->max_count > MATRIX_MOST)
+                return kc_fail(err, KC_EUSAGE,
+                               "--format kat prints all columns: --max-count may be at most %d",
+                               MATRIX_MOST);
+        return KC_OK;
+}
+
+/* The count to whose rows all greater ones are added. */
+static uint64_t last_of_gc(const struct invocation *call)
+{
+        const struct hist_settings *s = call->settings;
+        const bool is_matrix = s->format == FORMAT_KAT;
+        return is_matrix && !invocation_has(call, "max-count") ? MATRIX_LAST : s->max_count;
+}
+
+static enum kc_status read_gc(const struct invocation *call, struct gc_histogram *h,
+                              struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        struct kc_store *store = NULL;
+        struct kc_store_info info;
+        enum kc_status status;
+        /* greater counts may be taken together unless some of them are left out */
+        const uint64_t last = last_of_gc(call);
+        const bool is_bounded = s->counting.max_count == UINT32_MAX &&
+                                s->counting.min_count <= last && last < UINT32_MAX;
+        KC_TRY(stores_open(&store, h->file, err));
+        KC_TRY(kc_store_gc(store, is_bounded ? (uint32_t)last : 0,
+                           machine_nthreads(s->counting.common.nthreads), NULL, &h->cells,
+                           &h->ncells, err));
+        gc_select(h, s->counting.min_count, s->counting.max_count, last);
+        kc_store_get_info(store, &info);
+        h->k = info.k;
+out:
+        kc_store_close(store);
+        return status;
+}
+
+static void put_gc_json(const struct invocation *call, const struct gc_histogram *h)
+{
+        const struct hist_settings *s = call->settings;
+        const struct writing writing = writing_of(call, &s->counting.common);
+        struct json json = { .out = call->out };
+        writing_json_begin(&json, &writing);
+        json_string(&json, "file", h->file);
+        json_number(&json, "k", (uint64_t)h->k);
+        json_number(&json, "min_count", s->counting.min_count);
+        json_number(&json, "max_count", s->counting.max_count);
+        json_number(&json, "last_count", last_of_gc(call));
+        gc_put_json(&json, h);
+        writing_json_costs(&json, &writing, NULL, 0);
+        json_end(&json, '}');
+}
+
+static enum kc_status run_gc(const struct invocation *call, bool reads, struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        struct gc_histogram h = { .file = call->operands[0] };
+        enum kc_status status;
+        if (reads)
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "--gc needs the k-mers of a .kc file: write one with 'kcount count', "
+                        "and name it");
+        KC_TRY(read_gc(call, &h, err));
+        if (s->counting.common.json)
+                put_gc_json(call, &h);
+        else if (s->format == FORMAT_KAT)
+                KC_TRY(gc_put_matrix(call->out, &h, (uint32_t)last_of_gc(call), err));
+        else
+                gc_put_table(call->out, &h);
+out:
+        free(h.cells);
+        return status;
+}
+
+/* ---- the command ---- */
+
 static enum kc_status check_forms(const struct invocation *call, struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
@@ -255,9 +354,12 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         enum kc_status status;
         KC_TRY(options_check_range(s->counting.min_count, s->counting.max_count, err));
         KC_TRY(check_forms(call, err));
+        KC_TRY(check_gc(call, err));
         KC_TRY(choose(call, &reads, err));
         if (!reads)
                 KC_TRY(ranks_require_one(call->ranks, "hist of a .kc file", err));
+        if (s->gc)
+                return run_gc(call, reads, err);
         if (reads)
                 KC_TRY(count_rows(call, &result, err));
         else
@@ -287,6 +389,15 @@ static const struct option_spec hist_options[] = {
                "the columns, not a tab, and row N + 1 has all k-mers with a count over N. "
                "MultiQC's Jellyfish module draws files of this form whose names end with "
                "_jf.hist."),
+        OPTION(FLAG, "gc", offsetof(struct hist_settings, gc),
+               "Print the histogram of a .kc file by GC content and count. A header line comes "
+               "first; the columns are gc (bases that are G or C, 0 to k), count, distinct (the "
+               "number of k-mers) and sum (of their counts). --max-count applies to each gc."),
+        OPTION(WORD, "format", offsetof(struct hist_settings, format),
+               "With --gc: tsv (default), or kat, for KAT's plots. kat is the matrix that 'kat "
+               "gcp' writes, with a row for each gc, which KAT does not print for k, and a column "
+               "for each count from 0 to N of --max-count (default: 1000).",
+               .argument = "FORMAT", .words = "tsv kat"),
         OPTION_MIN(COUNT_FIELD(min_count)),
         OPTION_MAX(COUNT_FIELD(max_count)),
         COUNT_KMER("; required for reads. Only one k is possible, but -k may be repeated "
@@ -294,7 +405,7 @@ static const struct option_spec hist_options[] = {
         COUNT_STRANDED,
         COUNT_HPC,
         COUNT_OPTIONS,
-        MESSAGE_OPTIONS(COUNT_FIELD(common)),
+        WRITING_OPTIONS(COUNT_FIELD(common)),
         { 0 },
 };
 
@@ -320,12 +431,15 @@ const struct command command_hist = {
                 "size of the genome if it is haploid: the sum of all counts beyond the errors, "
                 "divided by the count at the peak. The bars are '#' unless the locale is "
                 "UTF-8.\n\n"
-                "For a .kc file, only --plot, --max-count, --genomescope, --jellyfish, --min, "
-                "--max and --threads apply; the other options are for reads.",
+                "For a .kc file, only --plot, --max-count, --genomescope, --jellyfish, --gc, "
+                "--format, --json, --min, --max and --threads apply; the other options are for "
+                "reads.\n\n"
+                "With --gc, --json prints the table as JSON on standard output.",
         .examples = "  kcount hist --plot reads.kc\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 21\n"
-                    "  kcount hist --jellyfish reads.kc > reads_jf.hist\n",
+                    "  kcount hist --jellyfish reads.kc > reads_jf.hist\n"
+                    "  kcount hist --gc reads.kc > reads.gc.tsv\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),
         .by_ranks = true,

@@ -118,7 +118,7 @@ static enum kc_status find_inputs(struct profile_command *p, const struct invoca
         enum kc_status status;
         if (p->path != NULL)
                 KC_TRY(output_check_operands(&p->path, 1, files, nfiles, err));
-        KC_TRY(dumping_check(&p->settings->common, p->database, err));
+        KC_TRY(dumping_check(&p->settings->common, &p->database, 1, err));
         KC_TRY(kc_inputs_resolve(&p->inputs, files, nfiles, err));
         KC_TRY(check_exist(&p->inputs, err));
         if (p->path == NULL)

@@ -24,7 +24,7 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
         };
         enum kc_status status;
         KC_TRY(misplaced_check_first(call, err));
-        KC_TRY(dumping_check(&s->common, input, err));
+        KC_TRY(dumping_check(&s->common, &input, 1, err));
         KC_TRY(stores_open(&request.store, input, err));
         kc_store_get_info(request.store, &info);
         KC_TRY(typed_kmer_range(call->operands[1], call->operands[2], info.k, from, to, err));

@@ -26,13 +26,17 @@
 enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
-        &command_count,     &command_hist,     &command_model,
-        &command_dump,      &command_query,    &command_profile,
-        &command_filter,    &command_range,    &command_info,
-        &command_check,     &command_merge,    &command_union,
-        &command_intersect, &command_subtract, &command_add,
-        &command_remove,    &command_compact,  &command_export,
-        &command_import,    &command_help,     NULL,
+        &command_count,    &command_hist,
+        &command_model,    &command_compare,
+        &command_dump,     &command_query,
+        &command_profile,  &command_filter,
+        &command_range,    &command_info,
+        &command_check,    &command_merge,
+        &command_union,    &command_intersect,
+        &command_subtract, &command_add,
+        &command_remove,   &command_compact,
+        &command_export,   &command_import,
+        &command_help,     NULL,
 };
 
 const struct command *command_find(const char *name)

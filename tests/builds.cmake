@@ -18,7 +18,8 @@ set(one_thread test_app_advice test_app_filter test_app_memory test_app_model te
   test_store_damage test_store_guests test_store_misplaced test_store_rescue test_temp_file)
 # Each thread of their processes is also started, at the same place and beside the same threads, in a
 # process of the tests that remain.
-set(same_threads cli_app_advice cli_app_completion cli_app_foreign cli_app_help cli_app_hist
+set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_help
+  cli_app_hist
   cli_app_hpc cli_app_inputs cli_app_locks cli_app_manual cli_app_many cli_app_only cli_app_output
   cli_app_selection cli_app_usage cli_cookbook cli_damage cli_doc_links cli_errors_page
   cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff cli_export_kmc
@@ -29,9 +30,11 @@ set(same_threads cli_app_advice cli_app_completion cli_app_foreign cli_app_help 
 # sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).
 set(sampled test_cpu_ask test_deflate test_gunzip test_reader_bam_damage test_source_gunzip
   test_store_set)
-set(with_simd test_block_codec test_cpu_engine test_cpu_order test_kmer test_run test_store)
+set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_run
+  test_store)
 # Command-line tests of code that the build does not change.
-set(same_whole cli_app_advice cli_app_completion cli_app_foreign cli_app_growing cli_app_hist
+set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_growing
+  cli_app_hist
   cli_app_hpc cli_app_inputs cli_app_locks cli_app_many cli_app_only cli_app_output cli_app_profile
   cli_app_progress cli_app_selection cli_app_signals cli_app_usage cli_damage cli_doc_links
   cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff

@@ -102,9 +102,12 @@ void json_strings(struct json *json, const char *key, const char *const *values,
         json_end(json, ']');
 }
 
-void json_number_pair(struct json *json, uint64_t first, uint64_t second)
+void json_numbers(struct json *json, const char *key, const uint64_t *values, size_t n)
 {
-        begin_member(json, NULL);
-        text_out_printf(json->out, "[%llu, %llu]", (unsigned long long)first,
-                        (unsigned long long)second);
+        begin_member(json, key);
+        text_out_puts(json->out, "[");
+        for (size_t i = 0; i < n; i++)
+                text_out_printf(json->out, "%s%llu", i > 0 ? ", " : "",
+                                (unsigned long long)values[i]);
+        text_out_puts(json->out, "]");
 }

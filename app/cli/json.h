@@ -22,7 +22,8 @@ void json_real(struct json *json, const char *key, double value);
 void json_decimal(struct json *json, const char *key, double value, int ndigits);
 /* part / whole, which is not 0, with more digits than json_real */
 void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole);
-void json_number_pair(struct json *json, uint64_t first, uint64_t second); /* in an array */
+/* an array on one line */
+void json_numbers(struct json *json, const char *key, const uint64_t *values, size_t n);
 void json_strings(struct json *json, const char *key, const char *const *values, size_t n);
 void json_bool(struct json *json, const char *key, bool value);
 

@@ -128,7 +128,7 @@ static void put_histogram(struct json *json, const struct count_output *o)
 {
         json_begin(json, "histogram", '[');
         for (size_t i = 0; i < o->nrows; i++)
-                json_number_pair(json, o->rows[i].count, o->rows[i].ndistinct);
+                json_numbers(json, NULL, (uint64_t[]){ o->rows[i].count, o->rows[i].ndistinct }, 2);
         json_end(json, ']');
 }
 

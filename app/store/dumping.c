@@ -25,14 +25,14 @@ const char *dumping_path(const struct dumping_settings *settings)
         return output != NULL && strcmp(output, "-") != 0 ? output : NULL;
 }
 
-enum kc_status dumping_check(const struct dumping_settings *settings, const char *input,
-                             struct kc_error *err)
+enum kc_status dumping_check(const struct dumping_settings *settings, const char *const *inputs,
+                             size_t ninputs, struct kc_error *err)
 {
         const char *path = dumping_path(settings);
         enum kc_status status = KC_OK;
         if (path == NULL)
                 return KC_OK;
-        KC_TRY(output_check_files(&path, 1, &input, 1, err));
+        KC_TRY(output_check_files(&path, 1, inputs, ninputs, err));
         if (text_out_makes_file(path))
                 KC_TRY(output_check(path, true, settings->force, err));
 out:

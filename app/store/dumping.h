@@ -32,9 +32,9 @@ struct dumping_request {
         bool totals; /* instead of k-mers, their number, a tab, and the sum of their counts */
 };
 
-/* Check the output before the input is opened. KC_EUSAGE if both are one file; KC_EEXIST. */
-enum kc_status dumping_check(const struct dumping_settings *settings, const char *input,
-                             struct kc_error *err);
+/* Check the output before the inputs are opened. KC_EUSAGE if it is one of them; KC_EEXIST. */
+enum kc_status dumping_check(const struct dumping_settings *settings, const char *const *inputs,
+                             size_t ninputs, struct kc_error *err);
 
 /* Print, and if there is a file, report it. On failure, nothing of it remains. */
 enum kc_status dumping_run(const struct invocation *call, const struct dumping_settings *settings,

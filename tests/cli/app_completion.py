@@ -103,7 +103,7 @@ def test_commands():
     s = folder_of_names()
     commands = set(commands_of(s))
     expect(bash(s, ""), commands | FILES, "the first word")
-    expect(bash(s, "co"), {"count", "compact"}, "commands in co")
+    expect(bash(s, "co"), {"count", "compact", "compare"}, "commands in co")
     expect(bash(s, "help", ""), commands, "words after help")
     expect(bash(s, "help", "s"), {"subtract"}, "help s")
 

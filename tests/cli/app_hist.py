@@ -239,7 +239,7 @@ WRONG = [
     (["a.fq", "-k", "256"], "'256'"),
     (["a.fq", "-k", "3", "--device", "tpu"], "--device: 'tpu'"),
     (["a.fq", "-k", "3", "-o", "x"], "'-o'"),
-    (["a.fq", "-k", "3", "--json"], "'--json'"),
+    (["a.fq", "-k", "3", "--json"], "add --gc"),
     (["a.fq", "-k", "3", "--force"], "'--force'"),
     ([], "hist needs FILE.kc | FILE... -k K; for example: kcount hist "),
 ]

@@ -10,8 +10,8 @@ import shutil
 from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main, run
 
-COMMANDS = ("count", "hist", "model", "dump", "query", "profile", "filter", "range", "info",
-            "check", "merge", "union", "intersect", "subtract", "add", "remove", "compact",
+COMMANDS = ("count", "hist", "model", "compare", "dump", "query", "profile", "filter", "range",
+            "info", "check", "merge", "union", "intersect", "subtract", "add", "remove", "compact",
             "export", "import", "help")
 
 
@@ -46,8 +46,9 @@ def test_contract():
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max "
                      "min-quality json histogram quiet no-progress force format",
-            "hist": "max-count genomescope jellyfish plot min max kmer stranded threads memory tmp "
-                    "device table gpu-memory min-quality quiet no-progress",
+            "compare": "max-count format output threads json quiet no-progress force",
+            "hist": "max-count genomescope jellyfish plot gc format json min max kmer stranded "
+                    "threads memory tmp device table gpu-memory min-quality quiet no-progress",
             "dump": "fasta columns min max output threads", "query": "file threads memory",
             "profile": "total positions format unique-min unique-max min max output threads memory "
                        "json quiet no-progress force",

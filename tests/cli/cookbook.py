@@ -133,6 +133,41 @@ def test_profile():
     expect(f"{float(s.read('printed')):.3f}", f"{wanted:.3f}", "QV")
 
 
+def test_spectrum():
+    """The commands of docs/usage.md that compare reads with an assembly: completeness, QV."""
+    s = with_reads()
+    right = "".join(random.Random(9).choices("ACGT", k=400))[:320]
+    s.write("assembly.fa", f">a\n{right[:250]}\n>b\n{'ACGT' * 10}{right[:100]}\n")
+    heading = "### Which k-mers do reads and an assembly have, and how often? compare"
+    text = section(heading, (SOURCE / "docs/usage.md").read_text())
+    lines = [line for line in text.split("\n") if line.startswith("    ")]
+    shell(s, "{" + "\n".join(lines) + "\n} > printed")
+    reads, contigs = (dict(line.split("\t") for line in s.kcount("dump", name).splitlines())
+                      for name in ("reads.kc", "assembly.kc"))
+    solid = [kmer for kmer, count in reads.items() if int(count) >= 5]
+    alone = sum(int(count) for kmer, count in contigs.items() if kmer not in reads)
+    share, *parts = s.read("printed").split()
+    wanted = 100 * sum(kmer in contigs for kmer in solid) / len(solid)
+    expect(f"{float(share):.3f}", f"{wanted:.3f}", "completeness")
+    expect(parts, [str(alone), str(sum(map(int, contigs.values())))], "k-mers for QV")
+    expect(0 < alone < 100, True, "some k-mers of the assembly alone")
+
+
+def test_coming_from_kat():
+    s = Session()
+    worm, phage = fastq_of_worm()
+    s.write("r.fq", "".join(worm + phage))
+    s.write("a.fa", f">a\n{worm[0].splitlines()[1]}\n")
+    rows = rows_of("## From KAT", (SOURCE / "docs/from-kmc-and-jellyfish.md").read_text())
+    for call in [call for row in rows for call in row if call.startswith("kcount ")]:
+        shell(s, f"{call} > printed" if ">" not in call and "-o" not in call else call)
+    for name, nrows, ncolumns in (("r.mx", 28, 1001), ("ra-main.mx", 1001, 1001)):
+        lines = s.read(name).split("###\n")[1].splitlines()
+        expect((len(lines), {len(line.split(" ")) for line in lines}), (nrows, {ncolumns}), name)
+    shell(s, f"{rows[2][1]} {rows[3][0]} --force")
+    expect(len(s.read("ra-main.mx").split("###\n")[1].splitlines()), 2001, "rows")
+
+
 def test_comparison():
     """A .kc file has the names of its inputs; the comparison of docs/usage.md disregards them."""
     s = with_reads()
@@ -244,4 +279,4 @@ def test_coming_from():
 
 
 main([test_filter, test_coming_from, test_recipes, test_several_k, test_workflows, test_multiqc,
-      test_imports, test_profile, test_comparison])
+      test_imports, test_profile, test_spectrum, test_coming_from_kat, test_comparison])

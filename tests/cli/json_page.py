@@ -13,7 +13,8 @@ from lib.tools import Failure, main
 
 PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
-         "array of strings": list, "array of arrays": list, "array of objects": list}
+         "array of strings": list, "array of integers": list, "array of arrays": list,
+         "array of objects": list}
 # Printed only with a device; without one, test_source still checks that the source names them.
 DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU", "looked up on the CPU")
 RANKS_ABSENT = "one process"  # likewise: printed only if several processes count together
@@ -117,6 +118,20 @@ def test_profile():
         check_printed("profile", printed(s, "profile", "a.kc", *files, *options), gone)
 
 
+def test_histograms():
+    s = counted()
+    check_printed("compare", printed(s, "compare", "a.kc", "a.kc"), ["no `-o`"])
+    check_printed("compare", printed(s, "compare", "a.kc", "a.kc", "-o", "a.tsv"), ["`-o`"])
+    check_printed("hist --gc", printed(s, "hist", "--gc", "a.kc"))
+
+
+def test_histograms():
+    s = counted()
+    check_printed("compare", printed(s, "compare", "a.kc", "a.kc"), ["no `-o`"])
+    check_printed("compare", printed(s, "compare", "a.kc", "a.kc", "-o", "a.tsv"), ["`-o`"])
+    check_printed("hist --gc", printed(s, "hist", "--gc", "a.kc"))
+
+
 def test_check():
     s = counted()
     sound, untidy = "`ok` is true", "exit code other than 3"
@@ -154,4 +169,5 @@ def test_source():
     expect(listed - written, set(), "fields in docs/json.md that app/ does not write")
 
 
-main([test_counting, test_files, test_profile, test_check, test_devices, test_source])
+main([test_counting, test_files, test_profile, test_histograms, test_check, test_devices,
+      test_source])
