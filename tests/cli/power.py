@@ -400,6 +400,8 @@ CASES = [
     replacing("merge --force", two_files, *MERGE_OTHER, target="other.kc"),
     replacing("dump -o", one_run, *DUMP, target="db.txt", during=WHOLE),
     replacing("dump -o over a file", dumped, *DUMP, "--force", target="db.txt"),
+    replacing("compare -o", two_files, "compare", "db.kc", "other.kc", "-o", "x.tsv", "-t", 1,
+              "--quiet", target="x.tsv", during=WHOLE),
 ]
 for seed in range(NSECOND):
     CASES.append(appending(f"add after a power failure, number {seed}",
@@ -423,6 +425,7 @@ LIES = {
     "merge --force": [0, 1],
     "dump -o": [0, 1],
     "dump -o over a file": [0, 1],
+    "compare -o": [0, 1],
 }
 
 
