@@ -21,6 +21,7 @@ enum {
 struct joint {
         struct kc_store *const *stores;
         size_t nstores;
+        const uint32_t *most; /* [nstores] */
         pthread_mutex_t lock;
         struct kc_cells cells; /* of all threads; guarded by lock */
         uint64_t nread;        /* sum of counts read; likewise */
@@ -166,7 +167,7 @@ static enum kc_status open_joiner(struct joiner **joiner, const struct joint *jo
                 return kc_fail(err, KC_ENOMEM, "out of memory for comparing files");
         j->nsides = joint->nstores;
         j->nwords = joint->stores[0]->nwords;
-        KC_TRY(kc_cells_init(&j->cells, joint->nstores, joint->cells.most, err));
+        KC_TRY(kc_cells_init(&j->cells, joint->nstores, joint->most, err));
         for (size_t i = 0; i < joint->nstores; i++) {
                 const struct kc_set set = kc_set_of_one(&joint->stores[i]);
                 KC_TRY(kc_merge_open(&j->sides[i].merge, &set, err));
@@ -242,7 +243,7 @@ enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, co
                               int nthreads, struct kc_job *job, struct kc_joint_cell **cells,
                               size_t *ncells, struct kc_error *err)
 {
-        struct joint joint = { .stores = stores, .nstores = nstores };
+        struct joint joint = { .stores = stores, .nstores = nstores, .most = most };
         const struct kc_parts_work work = { .ctx = &joint, .run = join_parts };
         enum kc_status status = check_files(stores, nstores, err);
         if (status != KC_OK)
