@@ -395,8 +395,8 @@ static const struct option_spec hist_options[] = {
                "number of k-mers) and sum (of their counts). --max-count applies to each gc."),
         OPTION(WORD, "format", offsetof(struct hist_settings, format),
                "With --gc: tsv (default), or kat, for KAT's plots. kat is the matrix that 'kat "
-               "gcp' writes, with a row for each gc, which KAT does not print for k, and a column "
-               "for each count from 0 to N of --max-count (default: 1000).",
+               "gcp' writes: a row for each gc, from 0 to k (KAT leaves out k), and a column for "
+               "each count, from 0 to N of --max-count (default: 1000).",
                .argument = "FORMAT", .words = "tsv kat"),
         OPTION_MIN(COUNT_FIELD(min_count)),
         OPTION_MAX(COUNT_FIELD(max_count)),
