@@ -17,23 +17,25 @@ static const char *input_name(const struct alignments *a)
         return kc_input_name(a->path);
 }
 
-static enum kc_status refuse_outputs(const struct alignments *a, bool is_text, struct kc_error *err)
+/* The input is fine, but not with these options; what they ask for can be had of FASTQ. */
+static enum kc_status refuse_alignments(const struct alignments *a, const char *why,
+                                        struct kc_error *err)
 {
-        if (is_text)
-                return kc_fail(err, KC_EUSAGE,
-                               "%s is FASTQ or FASTA, which does not become SAM or BAM: give the "
-                               "output another ending",
-                               input_name(a));
-        return kc_fail_filter(err, KC_REMEDY_FILTER, input_name(a), "samtools fastq FILE",
-                              "%s is SAM or BAM, so the names of outputs must end in .bam or .sam",
-                              input_name(a));
+        struct kc_error own = { 0 };
+        kc_fail_filter(&own, KC_REMEDY_FILTER, input_name(a), "samtools fastq FILE", "%s %s",
+                       input_name(a), why);
+        own.status = KC_EUSAGE;
+        return kc_fail_as(err, &own);
 }
 
 static enum kc_status check_text(const struct alignments *a, struct kc_error *err)
 {
         const enum outputs_kind kind = a->filtering->outputs->kind;
         if (kind == OUTPUTS_SAM || kind == OUTPUTS_BAM)
-                return refuse_outputs(a, true, err);
+                return kc_fail(err, KC_EUSAGE,
+                               "%s is FASTQ or FASTA, which does not become SAM or BAM: give the "
+                               "output another ending",
+                               input_name(a));
         if (a->is_rule_given && !a->is_paired)
                 return kc_fail(err, KC_EUSAGE,
                                "--pairs needs two inputs, one with --interleaved, or SAM or BAM");
@@ -54,11 +56,14 @@ static enum kc_status check_alignments(const struct alignments *a, enum kc_recor
                                       "BAM only",
                                       input_name(a));
         if (a->filtering->trims)
-                return kc_fail_filter(err, KC_REMEDY_FILTER, input_name(a), "samtools fastq FILE",
-                                      "%s has alignments, which do not fit reads that are cut: "
-                                      "--trim is for FASTQ and FASTA",
-                                      input_name(a));
-        return a->filtering->outputs->kind == OUTPUTS_TEXT ? refuse_outputs(a, false, err) : KC_OK;
+                return refuse_alignments(a,
+                                         "has alignments, which do not fit reads that are cut: "
+                                         "--trim is for FASTQ and FASTA",
+                                         err);
+        if (a->filtering->outputs->kind == OUTPUTS_TEXT)
+                return refuse_alignments(
+                        a, "is SAM or BAM, so the names of outputs must end in .bam or .sam", err);
+        return KC_OK;
 }
 
 static enum kc_status refuse_order(struct alignments *a, const char *problem, struct kc_error *err)

@@ -363,13 +363,13 @@ def test_refusals():
     s.write("none.sam", HEADER + b"*\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n")
     s.write("cut.sam", text_of(found)[:-30])
     for call, code, message in (
-            (["in.sam", "-o", "x.fq"], 1, "names of outputs must end in .bam or .sam"),
-            (["in.sam", "-o", "x"], 1, "samtools fastq in.sam | kcount filter db.kc - -o x"),
+            (["in.sam", "-o", "x.fq"], 2, "names of outputs must end in .bam or .sam"),
+            (["in.sam", "-o", "x"], 2, "samtools fastq in.sam | kcount filter db.kc - -o x"),
             (["a.fq", "-o", "x.bam"], 2, "does not become SAM or BAM"),
             (["in.sam", "-o", "x.bam", "--rest", "y.sam"], 2, "x.bam and y.sam"),
             (["in.sam", "-o", "x.bam", "--names", "y.sam"], 2, "y.sam: this output has lines"),
             (["in.sam", "-o", "x.cram"], 2, "other formats"),
-            (["in.sam", "-o", "x.bam", "--trim"], 1, "--trim is for FASTQ and FASTA"),
+            (["in.sam", "-o", "x.bam", "--trim"], 2, "--trim is for FASTQ and FASTA"),
             (["in.sam", "-o", "x.bam", "--interleaved"], 2, "give it alone"),
             (["in.sam", "a.fq", "-o", "x", "-o", "y"], 2, "give it alone"),
             (["a.fq", "in.sam", "-o", "x", "-o", "y"], 2, "give it alone"),
