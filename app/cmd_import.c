@@ -12,6 +12,8 @@
 #include "app/cli/writing.h"
 #include "cpu/cpu_engine.h"
 #include "io/formats/import.h"
+#include "kmer/hpc.h"
+#include "kmer/kmer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ struct import_settings {
         struct writing_settings common;
         uint64_t memory_nbytes, min_count, max_count;
         const char *output, *tmp;
-        bool canonical, stranded, force;
+        bool canonical, stranded, hpc, force;
 };
 
 struct importing {
@@ -31,6 +33,7 @@ struct importing {
         struct memory_plan plan;
         struct kc_import *import;
         struct kc_import_info info;
+        struct kc_pair_source pairs; /* of the file */
         struct kc_import_totals read;
         struct kc_count_totals totals;
         uint64_t npairs;
@@ -88,11 +91,38 @@ static enum kc_status create_output(struct importing *m, struct kc_error *err)
         const struct import_settings *s = m->settings;
         const struct kc_store_options options = { .k = m->info.k,
                                                   .stranded = m->info.stranded,
+                                                  .hpc = s->hpc,
                                                   .replace = s->force,
                                                   .guard = signals_guard,
                                                   .min_count = (uint32_t)s->min_count,
                                                   .max_count = (uint32_t)s->max_count };
         return kc_store_create(&m->writing.writer, s->output, &options, err);
+}
+
+static enum kc_status refuse_uncompressed(const struct importing *m, const uint64_t *kmer,
+                                          struct kc_error *err)
+{
+        char text[KC_MAX_K + 1];
+        kc_kmer_format(kmer, m->info.k, text);
+        text[m->info.k] = '\0';
+        return kc_fail(err, KC_EUSAGE,
+                       "%s has the k-mer %s, which is not homopolymer-compressed: leave out --hpc",
+                       m->path, text);
+}
+
+/* With --hpc. ctx: a struct importing. */
+static enum kc_status next_compressed(void *ctx, int worker, struct kc_pair_batch *batch,
+                                      struct kc_error *err)
+{
+        const struct importing *m = ctx;
+        const size_t nwords = (size_t)kc_kmer_nwords(m->info.k);
+        enum kc_status status;
+        KC_TRY(m->pairs.next(m->pairs.ctx, worker, batch, err));
+        for (size_t i = 0; i < batch->n; i++)
+                if (!kc_hpc_is_compressed(batch->kmers + i * nwords, m->info.k))
+                        return refuse_uncompressed(m, batch->kmers + i * nwords, err);
+out:
+        return status;
 }
 
 /* ctx: a struct importing. */
@@ -105,9 +135,13 @@ static enum kc_status order(void *ctx, struct kc_error *err)
                                                 .tmp_dir = m->settings->tmp != NULL
                                                                    ? m->settings->tmp
                                                                    : m->tmp_dir };
-        const struct kc_pair_source source = kc_import_source(m->import);
+        struct kc_pair_source source = m->pairs = kc_import_source(m->import);
         const struct kc_run_sink sink = kc_store_sink(m->writing.writer);
         enum kc_status status;
+        if (m->settings->hpc) {
+                source.ctx = m;
+                source.next = next_compressed;
+        }
         KC_TRY(kc_cpu_order(&params, &source, &sink, m->writing.job, &m->totals, &m->npairs, err));
         KC_TRY(kc_import_check_whole(m->import, m->npairs, m->totals.ndistinct, err));
 out:
@@ -196,6 +230,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         json_string(json, "input", m->path);
         json_string(json, "format", m->info.what);
         writing_json_output(json, m->settings->output, r);
+        json_bool(json, "hpc", r->hpc);
         json_number(json, "kmers_read", m->npairs);
         json_number(json, "repeated_kmers", m->npairs - m->totals.ndistinct);
         json_number(json, "zero_counts", m->read.nzero);
@@ -249,6 +284,10 @@ static const struct option_spec import_options[] = {
                "Treat the k-mers of text as stranded. Default: they are stranded unless all "
                "of them are canonical. This option is an error for a file that declares its "
                "k-mers canonical."),
+        OPTION(FLAG, "hpc", FIELD(hpc),
+               "The k-mers are of homopolymer-compressed reads, as 'FastK -c' and 'meryl count "
+               "compress' make them, which no FILE declares; a k-mer with two equal bases in a "
+               "row is an error. See 'kcount count --help'."),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         OPTION_FORCE(FIELD(force)),

@@ -14,6 +14,9 @@
 /* Compress the letters in place. Returns how many are left. */
 size_t kc_hpc_compress(uint8_t *letters, size_t n);
 
+/* Whether no base of the k-mer equals the one before it, as in k-mers of compressed sequences. */
+bool kc_hpc_is_compressed(const uint64_t *kmer, int k);
+
 /* The last bases before a place, found by walking backwards: the last `have` bytes of letters. With
  * hpc, they are compressed. */
 struct kc_backward {

@@ -196,6 +196,10 @@ enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store
         KC_TRY(kc_export_create(&w, exporting->output, &options, err));
         KC_TRY(copy(exporting, store, from, to, w, (size_t)kc_kmer_nwords(info.k), err));
         KC_TRY(kc_export_finish(w, err));
+        if (info.hpc)
+                message_print("kcount: warning: %s cannot record that homopolymers are compressed: "
+                              "ask it for compressed k-mers only\n",
+                              exporting->output);
 out:
         if (status != KC_OK) {
                 kc_export_close(w);

@@ -204,6 +204,35 @@ def test_change():
     s.kcount("hist", "1.fa", "-k", 9, "--hpc", "--quiet")
 
 
+def test_other_programs():
+    """No other format records the flag: export warns, and import takes it from the user."""
+    s = Session()
+    s.write("a.fa", fasta(with_qualities(random_sequences(7, [3000]))))
+    for k in 9, 40:
+        s.kcount("a.fa", "-k", k, "--hpc", "-o", "a.kc", "--quiet", "--force")
+        for form, name in (("tsv", "x"), ("kff", "x.kff"), ("kmc", "x.kmc_pre"),
+                           ("jellyfish", "x.jf"), ("fastk", "x.ktab")):
+            s.kcount("export", "a.kc", "--to", form, "-o", name, "--force",
+                     message="cannot record that homopolymers are compressed")
+            s.kcount("import", name, "-o", "b.kc", "--hpc", "--force")
+            report = json.loads(s.kcount("info", "b.kc", "--json"))
+            expect((report["hpc"], report["stranded"]), (True, False), f"the flag, from {form}")
+            expect(s.kcount("dump", "b.kc"), s.kcount("dump", "a.kc"), f"k-mers from {form}")
+    s.kcount("a.fq", "-k", 3, "-o", "c.kc")
+    s.kcount("export", "c.kc", "--to", "tsv", "-o", "y")
+    expect("homopolymers" in s.said, False, s.said)
+    for k in 2, 32, 33, 64, 65, 255:
+        kmer = ("ACGT" * k)[:k]
+        s.write("text", f"{kmer}\t1\n")
+        s.kcount("import", "text", "--hpc", "-o", "b.kc", "--force")
+        for i in {0, 1, k // 2, k - 34, k - 33, k - 32, k - 3, k - 2} & set(range(k - 1)):
+            wrong = kmer[:i + 1] + kmer[i:-1]
+            s.write("text", f"{kmer}\t1\n{wrong}\t1\n")
+            s.kcount("import", "text", "--hpc", "--stranded", "-o", "d.kc", code=2,
+                     message=f"text has the k-mer {wrong}, which is not homopolymer-compressed")
+    s.kcount("import", "text", "--stranded", "-o", "d.kc")
+
+
 def test_damage():
     """A damaged header is rebuilt with its flags."""
     s = Session()
@@ -240,4 +269,4 @@ def test_refused():
 
 if __name__ == "__main__":
     main([test_count, test_quality, test_query, test_profile, test_filter, test_change,
-          test_damage, test_refused])
+          test_other_programs, test_damage, test_refused])
