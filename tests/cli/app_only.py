@@ -132,6 +132,19 @@ def test_change():
            (wanted, True), "repaired")
 
 
+def test_device():
+    """The CPU counts; the user is told if the device was asked for by name."""
+    s = Session()
+    call = ("a.fq", "-k", 3, "--only", "a.fq", "-o", "x.kc", "--force", "--json")
+    notice = "kcount: the CUDA engine does not support --only: counting on the CPU\n"
+    for options in ("--device", "cuda"), ("--device", "cuda:0,1"), ("--table", "slab"):
+        report = json.loads(s.kcount(*call, *options, message=notice))
+        expect((report["device"], report["only"]), ("cpu", True), f"the report with {options}")
+    for device in "auto", "cpu":
+        report = json.loads(s.kcount(*call, "--device", device))
+        expect(("CUDA" in s.said, report["device"]), (False, "cpu"), f"--device {device}")
+
+
 def test_refused():
     s = Session()
     s.write("short.fa", ">a\nACGTACGT\n")
@@ -150,4 +163,4 @@ def test_refused():
 
 
 if __name__ == "__main__":
-    main([test_count, test_options, test_change, test_refused])
+    main([test_count, test_options, test_change, test_device, test_refused])
