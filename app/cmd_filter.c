@@ -60,8 +60,8 @@ static enum kc_status parse_bound(const char *option, const char *text, struct j
 {
         if (judge_parse(text, bound))
                 return KC_OK;
-        return kc_fail(err, KC_EUSAGE,
-                       "%s: '%s' is neither a whole number nor a share such as 50%%", option, text);
+        return kc_fail(err, KC_EUSAGE, "%s: '%s' is neither a whole number nor a share up to 100%%",
+                       option, text);
 }
 
 static enum kc_status set_judge(const struct filter_settings *s, struct judge *judge,
@@ -287,10 +287,12 @@ static void put_text(const void *ctx, struct text_out *out)
         char kept[FORMATTED_NBYTES], reads[FORMATTED_NBYTES], share[FORMATTED_NBYTES];
         const char *paths[NOUTPUTS];
         const size_t n = outputs_paths(&f->wanted, paths);
+        size_t nfiles = 0; /* without standard output */
         for (size_t i = 0; i < n; i++)
-                paths[i] = strcmp(paths[i], "-") == 0 ? "standard output" : paths[i];
-        if (n > 0) {
-                writing_put_names(out, paths, n);
+                if (strcmp(paths[i], "-") != 0)
+                        paths[nfiles++] = paths[i];
+        if (nfiles > 0) {
+                writing_put_names(out, paths, nfiles);
                 text_out_puts(out, "\n");
         }
         format_share(filtering->totals.nkept, filtering->totals.nreads, share);

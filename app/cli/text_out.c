@@ -48,7 +48,8 @@ static enum kc_status create(struct text_out *out, const char *path, bool replac
 bool text_out_makes_file(const char *path)
 {
         struct stat found;
-        return strcmp(path, "-") != 0 && (stat(path, &found) != 0 || S_ISREG(found.st_mode));
+        return strcmp(path, "-") != 0 &&
+               (stat(path, &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
 }
 
 enum kc_status text_out_open(struct text_out *out, const char *path, bool replace,

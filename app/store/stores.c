@@ -36,6 +36,9 @@ static enum kc_status blame(const char *path, const struct kc_error *failure, st
                 return kc_fail_remedy(err, failure->status, KC_REMEDY_COUNT,
                                       "%s: a .kc file cannot be read from a pipe; name the file",
                                       kc_input_name(path));
+        if (st.st_size == 0)
+                return kc_fail_remedy(err, failure->status, KC_REMEDY_COUNT,
+                                      "%s is not a .kc file: it is empty", path);
         if (holds_reads(path, &known))
                 return kc_fail_file(err, failure->status, KC_REMEDY_COUNT, path, "%s holds reads",
                                     path);

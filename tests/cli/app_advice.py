@@ -87,7 +87,7 @@ FOREIGN = {
     "z.fq.bz2": "holds reads; count them: kcount z.fq.bz2 -k 31",
     "z.fq.xz": "holds reads; count them: kcount z.fq.xz -k 31",
     "text": "is not a .kc file: it does not begin like one",
-    "empty.fq": "is not a .kc file: it does not begin like one",
+    "empty.fq": "is not a .kc file: it is empty",
     "folder": FOLDER + "name a file in it",
     "old.meryl": FOLDER + "convert it: meryl print old.meryl | kcount import - --canonical -o "
                           "old.kc",

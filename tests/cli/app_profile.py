@@ -200,6 +200,9 @@ def test_output():
     s.kcount(*call, code=1, message="out.tsv already exists")
     s.kcount(*call, "--force", "--quiet")
     expect(s.said, "", "messages with --quiet")
+    (s.path / "folder").mkdir()
+    s.kcount("profile", "reads.kc", "asked.fa", "-o", "folder", code=1,
+             message="folder is a folder, not a file; name another file with -o")
     s.write("list", "asked.fa\n")
     for name, given in ("asked.fa", "asked.fa"), ("reads.kc", "asked.fa"), ("asked.fa", "@list"):
         s.kcount("profile", "reads.kc", given, "-o", name, "--force", code=2, message="is an input")

@@ -465,6 +465,12 @@ def test_bad_inputs():
         s.kcount("filter", "db.kc", *call, "-o", "out", "--names", "names",
                  code=2 if message == "human.bam" else 1, message=message)
         expect(s.names(), before, f"files after {call}")
+    (s.path / "folder").mkdir()
+    for option in "-o", "--names":
+        s.kcount("filter", "db.kc", "m_1.fq", "--count", option, "folder", code=1,
+                 message="folder is a folder, not a file; name another")
+    s.kcount("filter", "db.kc", "m_1.fq", "-o", "-")
+    expect(s.said.startswith("kept "), True, s.said)
     s.write("out.fq", "old")
     s.kcount("filter", "db.kc", "m_1.fq", "-o", "out.fq", code=1, message="out.fq already exists")
     s.kcount("filter", "db.kc", "cut.fq", "-o", "out.fq", "--force", code=1, message="cut.fq")
