@@ -97,8 +97,7 @@ def test_all_widths():
         files = [name + ".kc" for name in NAMES]
         check_joint(s, files[:2], models[:2])
         check_joint(s, files, models)
-        for file, model in zip(files, models):
-            check_gc(s, file, model)
+        check_gc(s, "a.kc", models[0])
 
 
 def test_real_reads():
