@@ -471,5 +471,5 @@ const struct command command_filter = {
         .settings_nbytes = sizeof(struct filter_settings),
         .min_operands = 2,
         .max_operands = 3,
-        .for_more = "a .kc file, a file of reads, and one of mates",
+        .for_more = "a .kc file, a file of reads, and one of mates; each output needs an option",
 };

@@ -43,10 +43,31 @@ struct foreign_option {
 #define TO_OTHER      "'kcount merge FILE.kc -o NEW.kc' writes another file"
 #define TO_DEVICE     "write --device cuda"
 #define WITH_DEVICES  " count hist add merge union intersect subtract compact remove "
+#define AS_OPERAND    "name the file without an option"
+#define EACH_OUTPUT   "give -o twice, first for the first mates"
+#define POSITIONS(f)  "write --positions --format " f
 #define BY_SPACE      "write --columns space (for Jellyfish's -c -t, leave out both)"
 
 /* If several rows apply, the one with the longest name does; of these, the first. */
 static const struct foreign_option foreign_options[] = {
+        /* meryl-lookup, BBDuk, deacon and grep, for what filter and profile do */
+        { "-f", " profile filter ", .advice = AS_OPERAND },
+        { "-1", " filter ", .advice = AS_OPERAND },
+        { "-2", " filter ", .advice = AS_OPERAND },
+        { "--in", " filter ", .advice = AS_OPERAND },
+        { "-sequence", " query ", .own = "file" },
+        { "-sequence", " profile filter ", .advice = AS_OPERAND },
+        { "-mers", " query profile filter ", .whole = true, .advice = AS_OPERAND },
+        { "-O", " filter ", .advice = EACH_OUTPUT },
+        { "-d", " filter ", .own = "drop" },
+        { "-v", " filter ", .own = "drop" },
+        { "-exclude", " filter ", .own = "drop" },
+        { "--invert", " filter ", .own = "drop" },
+        { "-include", " filter ", .advice = BY_DEFAULT },
+        { "--wig", " profile ", .advice = POSITIONS("wig") },
+        { "--bed", " profile ", .advice = POSITIONS("bed") },
+        { "--bedgraph", " profile ", .advice = POSITIONS("bedgraph") },
+
         /* kmc and its tools; arguments are in the same word */
         { "-ci", .own = "min" },
         { "-cx", .own = "max" },

@@ -1,6 +1,6 @@
 /*
- * Options of kmc, Jellyfish and FastK that kcount does not have. People type them out of habit; the
- * message tells them what to write instead.
+ * Options of kmc, Jellyfish, FastK and a few others that kcount does not have. People type them
+ * out of habit; the message tells them what to write instead.
  */
 #ifndef APP_CLI_FOREIGN_OPTIONS_H
 #define APP_CLI_FOREIGN_OPTIONS_H

@@ -29,6 +29,7 @@ USAGE = "-h prints the usage"
 FILES_K = "leave it out; the file has its k\n"
 IN_PLACE = "leave it out; the .kc file itself is changed\n"
 TO_OTHER = "'kcount merge FILE.kc -o NEW.kc' writes another file\n"
+AS_OPERAND = "name the file without an option"
 BY_SPACE = "write --columns space (for Jellyfish's -c -t, leave out both)\n"
 
 FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and the advice
@@ -110,6 +111,15 @@ FOREIGN = [  # a command line of kmc, Jellyfish or FastK up to the option, and t
     ("hist --high=1000", "write --max-count 1000"),
     ("count --high", "'kcount hist' has --max-count N for this; count has no such option"),
     ("hist -i 2", ALL_ROWS), ("hist --increment=2", ALL_ROWS), ("hist --full", ALL_ROWS),
+    ("profile -f a.fa", AS_OPERAND), ("filter -1 a.fq", AS_OPERAND), ("filter -2", AS_OPERAND),
+    ("query -sequence a.fa", "write -f a.fa"), ("filter -sequence a.fa", AS_OPERAND),
+    ("profile -mers a.kc", AS_OPERAND), ("filter -v", "write --drop"),
+    ("filter -d", "write --drop"),
+    ("filter -exclude", "write --drop"), ("filter --invert", "write --drop"),
+    ("filter -include", BY_DEFAULT), ("filter -O b.fq", "give -o twice"), ("profile -v", REPORTED),
+    ("profile --bed", "write --positions --format bed\n"),
+    ("profile --wig", "write --positions --format wig\n"),
+    ("profile --bedgraph", "write --positions --format bedgraph\n"),
     ("query -i", "write -f -"), ("hist -o x", TO_FILE), ("query --output=x", TO_FILE),
     ("query --interactive", "write -f -"), ("hist --buffer-size=9", BY_ITSELF),
     ("query --load", BY_ITSELF), ("query --no-load", BY_ITSELF),
