@@ -6,12 +6,14 @@
 #include "app/cli/file_check.h"
 #include "app/cli/memory.h"
 #include "app/cli/misplaced.h"
+#include "app/cli/shell.h"
 #include "app/cli/size.h"
 #include "app/count/references.h"
 #include "app/profile/profile.h"
 #include "app/store/dumping.h"
 #include "app/store/stores.h"
 #include "io/input/input.h"
+#include "kmer/kmer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -97,15 +99,36 @@ static enum profile_form form_of(const struct profile_settings *s)
 
 /* ---- files ---- */
 
-static enum kc_status check_exist(const struct kc_inputs *inputs, struct kc_error *err)
+static bool is_sequence(const char *name)
+{
+        const char *at = name;
+        while (kc_base_code((unsigned char)*at) >= 0)
+                at++;
+        return *at == '\0' && at > name;
+}
+
+/* A sequence was typed in the place of a file. */
+static enum kc_status advise_query(const char *database, const char *sequence,
+                                   const struct kc_error *refused, struct kc_error *err)
+{
+        const char *const words[] = { database, sequence };
+        char line[SHELL_LINE_NBYTES];
+        return kc_fail_reworded(err, refused, "%s; for the counts of a sequence: kcount query %s",
+                                refused->message, shell_line(words, 2, line));
+}
+
+static enum kc_status check_exist(const char *database, const struct kc_inputs *inputs,
+                                  struct kc_error *err)
 {
         for (size_t i = 0; i < inputs->n; i++) {
                 const char *name = inputs->names[i];
-                struct kc_error own = { 0 };
+                struct kc_error own = { 0 }, blamed = { 0 };
                 if (strcmp(name, "-") == 0 || access(name, F_OK) == 0)
                         continue;
                 kc_input_open_failed(name, errno, &own);
-                return kc_inputs_blame(inputs, i, &own, err);
+                kc_inputs_blame(inputs, i, &own, &blamed);
+                return is_sequence(name) ? advise_query(database, name, &blamed, err)
+                                         : kc_fail_as(err, &blamed);
         }
         return KC_OK;
 }
@@ -120,7 +143,7 @@ static enum kc_status find_inputs(struct profile_command *p, const struct invoca
                 KC_TRY(output_check_operands(&p->path, 1, files, nfiles, err));
         KC_TRY(dumping_check(&p->settings->common, &p->database, 1, err));
         KC_TRY(kc_inputs_resolve(&p->inputs, files, nfiles, err));
-        KC_TRY(check_exist(&p->inputs, err));
+        KC_TRY(check_exist(p->database, &p->inputs, err));
         if (p->path == NULL)
                 return KC_OK;
         const char *const *names = (const char *const *)p->inputs.names;

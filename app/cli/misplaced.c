@@ -43,6 +43,8 @@ enum kc_status misplaced_check_sequence(const struct invocation *call, const cha
                                         struct kc_error *err)
 {
         struct kc_error refused = { 0 };
+        if (strcmp(text, "-") == 0)
+                return kc_fail(err, KC_EUSAGE, "- is a file, standard input; write -f -");
         if (typed_kmer_check(text, k, &refused) == KC_OK)
                 return KC_OK;
         return access(text, R_OK) == 0 ? refuse_file(call, text, err) : kc_fail_as(err, &refused);

@@ -53,6 +53,9 @@ static enum kc_status blame(const char *path, const struct kc_error *failure, st
 enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err)
 {
         struct kc_error own = { 0 };
+        if (*path == '\0')
+                return kc_fail(err, KC_EINPUT,
+                               "the name of a .kc file is empty; is it an unset variable?");
         return kc_store_open(store, path, &own) == KC_OK ? KC_OK : blame(path, &own, err);
 }
 

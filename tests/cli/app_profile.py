@@ -223,6 +223,8 @@ def test_bad_inputs():
              "mixed.fa": b">a\nAC\n@b\nC\n"}
     for name, content in files.items():
         s.write(name, content)
+    s.kcount("profile", "reads.kc", "ACGTACGT", code=1,
+             message="for the counts of a sequence: kcount query reads.kc ACGTACGT\n")
     for name in [*files, "nowhere", "reads.kc", "."]:
         s.kcount("count", name, "-k", 21, "-o", "x.kc", code=None)
         wanted, code = s.said.partition(";")[0].rstrip("\n"), s.code

@@ -150,6 +150,10 @@ def test_kinds():
             check(s, reference, "q.fq.zst", asked)
 
 
+def test_no_name():
+    Session().kcount("query", "", "ACGT", code=1, message="the name of a .kc file is empty")
+
+
 def test_arguments_first():
     rng = random.Random(4)
     s = Session()
@@ -216,4 +220,4 @@ def test_real_reads():
 
 
 if __name__ == "__main__":
-    main([test_kinds, test_arguments_first, test_pieces, test_real_reads])
+    main([test_kinds, test_no_name, test_arguments_first, test_pieces, test_real_reads])

@@ -197,6 +197,7 @@ WRONG = [
     (["remove", "a.fq", "a.kc"], "the .kc file comes first: kcount remove a.kc a.fq\n"),
     (["a.fq", "out", "."],
      "there is no file out, and kcount takes no output name there; write -o out.kc --tmp .\n"),
+    (["query", "a.kc", "-"], "- is a file, standard input; write -f -\n"),
     (["query", "a.kc", "AC"], "'AC' is 2 letters long, but k is 3"),
     (["query", "a.kc", "ACNA"], "letter 3, 'N'"),
     (["profile", "a.kc"], "profile needs DB.kc FILE...; for example: kcount profile "),
