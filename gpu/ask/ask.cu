@@ -1,6 +1,6 @@
 /*
  * The asker on a device (gpu/ask.h). It is prompt: threads have nothing in common but the table,
- * which is only read, so nothing is locked.
+ * which is only read, so nothing is locked, unless the table is spread.
  *
  *      letters ──▶ a batch in pinned memory                            add     gpu/ask/filling.cuh
  *      a batch that is full enough ──▶ device: bases ──▶ k-mers
@@ -10,14 +10,15 @@
  * Each thread has two flights: while one is under way, the other is packed. A block's sequences may
  * be in several of them, and a flight may have those of several blocks. If there are several
  * devices, each has a copy of the table and answers its own threads. If the copies do not fit, the
- * table is spread over the devices (gpu/ask/spread.cuh), or passes through the first one in turns
- * (gpu/ask/turns.cuh).
+ * table is spread over the devices, which look up flights of all threads together
+ * (gpu/ask/spread.cuh), or it passes through the first one in turns (gpu/ask/turns.cuh).
  */
 #include "gpu/ask.h"
 
 #include "base/parallel.h"
 #include "gpu/ask/flight.cuh"
 #include "gpu/ask/load.cuh"
+#include "gpu/ask/sequence.cuh"
 #include "gpu/ask/spread.cuh"
 #include "gpu/ask/turns.cuh"
 
@@ -25,37 +26,26 @@
 #include <cstring>
 
 enum : uint32_t {
-        LEAST_NBASES = 1 << 12, /* the fewest bases of a batch, and the most */
-        MOST_NBASES = 1 << 20,
-        NFLIGHTS = 2,     /* of a thread */
-        DEPTH = 4,        /* about as many blocks as there are in two batches */
-        DEVICE_SHARE = 8, /* of the device's memory, one part in so many is for batches */
+        NFLIGHTS = 2, /* of a thread */
+        DEPTH = 4,    /* about as many blocks as there are in two batches */
 };
 
 namespace
 {
 
 struct asked_sequence {
-        struct kc_ask_summary summary; /* nlead: of its valid windows, as if there were no gaps */
+        struct kc_ask_summary summary; /* of the parts that have been answered */
+        struct kc_ask_noted noted;
         uint64_t counts_at, stretches_at;
-        uint32_t nstretches;
-        uint32_t nbegin;    /* windows in the stretch that begins at base 0 */
-        uint32_t nanswered; /* valid windows that the summary includes so far */
-};
-
-/* A growing array. */
-template <class T> struct growing {
-        T *items;
-        size_t n, cap;
 };
 
 /* A block that was added, with its answers. */
 struct block {
         struct block *next;
         uint64_t nflights; /* how many flights of the thread must have landed for its answers */
-        struct growing<struct asked_sequence> sequences;
-        struct growing<uint32_t> counts;
-        struct growing<struct kc_ask_stretch> stretches;
+        struct kc_ask_array<struct asked_sequence> sequences;
+        struct kc_ask_array<uint32_t> counts;
+        struct kc_ask_array<struct kc_ask_stretch> stretches;
 };
 
 /* Where the answers to a part go. */
@@ -66,9 +56,9 @@ struct goal {
 
 template <class Key> struct engine;
 
-/* A device with the whole table. */
+/* A device, with the whole table unless it is spread. */
 template <class Key> struct replica {
-        struct kc_gpu gpu;
+        struct kc_gpu own, *gpu; /* the second: this one, or that of the spread table */
         struct kc_ask_map<Key> table;
         struct engine<Key> *engine;
 };
@@ -89,54 +79,31 @@ template <class Key> struct engine {
         const struct kc_gpu_ask_options *options;
         struct replica<Key> replicas[KC_GPU_MAX_DEVICES];
         int nreplicas;
+        struct kc_ask_spread<Key> *spread;  /* NULL: each device has a copy of the table */
         struct asking_thread<Key> *threads; /* [rules.setup.nthreads] */
 };
 
 } // namespace
 
-static enum kc_status no_memory(struct kc_error *err)
-{
-        return kc_fail(err, KC_ENOMEM, "out of memory");
-}
-
-template <class T> static enum kc_status reserve(growing<T> *a, size_t n, struct kc_error *err)
-{
-        if (a->n + n <= a->cap)
-                return KC_OK;
-        const size_t cap = 2 * a->cap > a->n + n ? 2 * a->cap : a->n + n;
-        T *items = (T *)realloc((void *)a->items, cap * sizeof *items);
-        if (items == NULL)
-                return no_memory(err);
-        a->items = items;
-        a->cap = cap;
-        return KC_OK;
-}
-
 /* ---- memory ---- */
 
-/* At most half of the host's memory is for batches, and the rest for answers. */
-template <class Key> static bool fits(const struct engine<Key> *e)
+/* How many flights a device has. */
+template <class Key> static uint64_t nflights_of(const struct engine<Key> *e)
 {
-        const struct kc_ask_rules *r = &e->rules;
-        const uint64_t nthreads = (unsigned)r->setup.nthreads, n = (unsigned)e->nreplicas;
-        const uint64_t each = (nthreads + n - 1) / n * NFLIGHTS * /* on a device */
-                              kc_ask_flight_nbytes(&r->caps, sizeof(Key));
-        bool fit = nthreads * NFLIGHTS * kc_ask_host_nbytes(&r->caps, r->setup.wants_counts) <=
-                   r->setup.memory_nbytes / 2;
-        for (int i = 0; i < e->nreplicas; i++)
-                fit &= each <= e->replicas[i].gpu.limit_nbytes / DEVICE_SHARE;
-        return fit;
+        return (uint64_t)(e->rules.setup.nthreads + e->nreplicas - 1) / e->nreplicas * NFLIGHTS;
 }
 
+/* At most half of the host's memory is for batches, and the rest for answers. */
 template <class Key> static void plan_memory(struct engine<Key> *e, uint32_t batch_nbases)
 {
-        const uint32_t k = (uint32_t)e->rules.k;
-        uint32_t nbases = batch_nbases != 0 ? batch_nbases : (uint32_t)MOST_NBASES;
-        for (;; nbases /= 2) {
-                e->rules.caps = kc_ask_caps(nbases > k ? nbases : k);
-                if (batch_nbases != 0 || nbases <= LEAST_NBASES || fits(e))
-                        break;
-        }
+        const uint64_t nthreads = (unsigned)e->rules.setup.nthreads;
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i < e->nreplicas; i++)
+                least = e->replicas[i].gpu->limit_nbytes < least ? e->replicas[i].gpu->limit_nbytes
+                                                                 : least;
+        kc_ask_flight_plan(&e->rules, batch_nbases, sizeof(Key),
+                           e->rules.setup.memory_nbytes / 2 / (nthreads * NFLIGHTS),
+                           least / KC_ASK_SHARE / (e->spread != NULL ? 2 : 1) / nflights_of(e));
 }
 
 template <class Key>
@@ -145,12 +112,12 @@ static enum kc_status open_thread(struct engine<Key> *e, struct asking_thread<Ke
 {
         enum kc_status status;
         t->end = &t->first;
-        KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu.device)));
+        KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu->device)));
         for (uint32_t i = 0; i < NFLIGHTS; i++) {
                 t->goals[i] = (struct goal *)calloc(e->rules.caps.nparts, sizeof *t->goals[i]);
                 if (t->goals[i] == NULL)
-                        return no_memory(err);
-                KC_TRY(kc_ask_flight_open(&t->flights[i], &t->on->gpu, &e->rules, err));
+                        return kc_fail(err, KC_ENOMEM, "out of memory");
+                KC_TRY(kc_ask_flight_open(&t->flights[i], t->on->gpu, &e->rules, err));
         }
 out:
         return status;
@@ -171,7 +138,7 @@ static void free_blocks(struct block *block)
 template <class Key> static void close_thread(struct engine<Key> *e, struct asking_thread<Key> *t)
 {
         for (uint32_t i = 0; i < NFLIGHTS; i++) {
-                kc_ask_flight_close(&t->flights[i], &t->on->gpu, &e->rules);
+                kc_ask_flight_close(&t->flights[i], t->on->gpu, &e->rules);
                 free(t->goals[i]);
         }
         free_blocks(t->first);
@@ -189,27 +156,17 @@ template <class Key>
 static enum kc_status start(const struct engine<Key> *e, struct asking_thread<Key> *t,
                             struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu.device))); /* it is per thread */
-        KC_TRY(kc_ask_flight_start(packed_flight(t), &t->on->table, &e->rules, err));
+        enum kc_status status = KC_OK;
+        struct kc_ask_flight<Key> *flight = packed_flight(t);
+        if (e->spread != NULL) {
+                kc_ask_spread_start(e->spread, (int)(t->on - e->replicas), flight);
+        } else {
+                KC_TRY(KC_CUDA(cudaSetDevice(t->on->gpu->device))); /* it is per thread */
+                KC_TRY(kc_ask_flight_start(flight, &t->on->table, &e->rules, err));
+        }
         t->nstarted++;
 out:
         return status;
-}
-
-/* Parts of a sequence come in order. */
-static void add_part(const struct goal *goal, uint32_t nwindows,
-                     const struct kc_ask_part_summary *part)
-{
-        struct asked_sequence *sequence = goal->sequence;
-        struct kc_ask_summary *s = &sequence->summary;
-        if (s->nlead == sequence->nanswered)
-                s->nlead += part->nlead;
-        sequence->nanswered += nwindows;
-        s->nfound += part->nfound;
-        s->sum += part->sum;
-        s->min = part->min < s->min ? part->min : s->min;
-        s->max = part->max > s->max ? part->max : s->max;
 }
 
 /* Wait for the first flight that is under way, and hand its answers out. */
@@ -220,10 +177,12 @@ template <class Key> static enum kc_status land(struct asking_thread<Key> *t, st
         const struct kc_ask_arrays *host = &flight->host;
         const struct goal *goals = t->goals[slot];
         enum kc_status status;
-        KC_TRY(kc_ask_flight_wait(flight, err));
+        KC_TRY(t->on->engine->spread != NULL
+                       ? kc_ask_spread_wait(t->on->engine->spread, flight, err)
+                       : kc_ask_flight_wait(flight, err));
         for (uint32_t i = 0; i < flight->sizes.nparts; i++) {
                 const struct kc_ask_part part = host->parts[i];
-                add_part(&goals[i], part.n, &host->summaries[i]);
+                kc_ask_add_part(&goals[i].sequence->summary, part.n, &host->summaries[i]);
                 if (goals[i].counts != NULL)
                         memcpy(goals[i].counts, host->counts + part.first,
                                part.n * sizeof *goals[i].counts);
@@ -276,40 +235,13 @@ out:
         return status;
 }
 
-/* Note the windows of a piece of the last sequence. */
-static enum kc_status note_piece(struct block *block, const struct kc_ask_walk *piece,
-                                 bool wants_counts, struct kc_error *err)
-{
-        struct asked_sequence *sequence = &block->sequences.items[block->sequences.n - 1];
-        struct growing<struct kc_ask_stretch> *stretches = &block->stretches;
-        sequence->summary.nvalid += piece->n;
-        if (piece->begin == sequence->nbegin)
-                sequence->nbegin += piece->n;
-        if (!wants_counts)
-                return KC_OK;
-        if (!piece->continues) {
-                const enum kc_status status = reserve(stretches, 1, err);
-                if (status != KC_OK)
-                        return status;
-                stretches->items[stretches->n++] = { piece->begin, 0 };
-                sequence->nstretches++;
-        }
-        stretches->items[stretches->n - 1].n += piece->n;
-        return KC_OK;
-}
-
-static uint32_t nwindows_of(const struct kc_ask_sequence *sequence, uint32_t k)
-{
-        return sequence->nbases >= k ? sequence->nbases - k + 1 : 0;
-}
-
 /* There is room for it in the block's arrays. */
 static void begin_sequence(struct block *block, uint32_t nwindows)
 {
         struct asked_sequence *sequence = &block->sequences.items[block->sequences.n++];
         *sequence = {};
         sequence->summary.min = UINT32_MAX;
-        sequence->summary.nwindows = nwindows;
+        sequence->noted.nwindows = nwindows;
         sequence->counts_at = block->counts.n;
         sequence->stretches_at = block->stretches.n;
 }
@@ -321,10 +253,12 @@ static enum kc_status add_sequence(const struct engine<Key> *e, struct asking_th
 {
         enum kc_status status = KC_OK;
         struct kc_ask_walk walk;
-        begin_sequence(block, nwindows_of(from, (uint32_t)e->rules.k));
+        begin_sequence(block, kc_ask_nwindows(from, e->rules.k));
         kc_ask_walk_begin(&walk, from, e->rules.k);
         while (kc_ask_walk_next(&walk)) {
-                KC_TRY(note_piece(block, &walk, e->rules.setup.wants_counts, err));
+                KC_TRY(kc_ask_note(&block->sequences.items[block->sequences.n - 1].noted,
+                                   e->rules.setup.wants_counts ? &block->stretches : NULL, &walk,
+                                   err));
                 KC_TRY(add_piece(e, t, block, &walk, err));
         }
 out:
@@ -341,7 +275,7 @@ static enum kc_status new_block(const struct engine<Key> *e, struct asking_threa
         enum kc_status status;
         struct block *block = t->unused;
         if (block == NULL && (block = (struct block *)calloc(1, sizeof *block)) == NULL)
-                return no_memory(err);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
         t->unused = block->next;
         block->next = NULL;
         *t->end = block;
@@ -349,9 +283,9 @@ static enum kc_status new_block(const struct engine<Key> *e, struct asking_threa
         block->nflights = 0;
         block->sequences.n = block->counts.n = block->stretches.n = 0;
         for (size_t i = 0; i < n && e->rules.setup.wants_counts; i++)
-                ncounts += nwindows_of(&sequences[i], (uint32_t)e->rules.k);
-        KC_TRY(reserve(&block->sequences, n, err));
-        KC_TRY(reserve(&block->counts, ncounts, err));
+                ncounts += kc_ask_nwindows(&sequences[i], e->rules.k);
+        KC_TRY(kc_ask_reserve(&block->sequences, n, err));
+        KC_TRY(kc_ask_reserve(&block->counts, ncounts, err));
 out:
         return status;
 }
@@ -392,13 +326,12 @@ static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers,
                 const struct asked_sequence *from = &block->sequences.items[i];
                 answers[i] = {};
                 answers[i].summary = from->summary;
-                if (answers[i].summary.nlead > from->nbegin)
-                        answers[i].summary.nlead = from->nbegin;
+                kc_ask_end_parts(&answers[i].summary, &from->noted);
                 if (!e->rules.setup.wants_counts)
                         continue;
                 answers[i].counts = block->counts.items + from->counts_at;
                 answers[i].stretches = block->stretches.items + from->stretches_at;
-                answers[i].nstretches = from->nstretches;
+                answers[i].nstretches = from->noted.nstretches;
         }
         t->first = block->next;
         if (t->first == NULL)
@@ -415,19 +348,20 @@ template <class Key> static void close(void *ctx)
 {
         struct engine<Key> *e = (struct engine<Key> *)ctx;
         for (struct replica<Key> &r : e->replicas)
-                if (r.gpu.pool != NULL) {
-                        (void)cudaSetDevice(r.gpu.device);
+                if (r.gpu != NULL && r.gpu->pool != NULL) {
+                        (void)cudaSetDevice(r.gpu->device);
                         (void)cudaDeviceSynchronize(); /* flights may be under way */
                 }
         for (int i = 0; e->threads != NULL && i < e->rules.setup.nthreads; i++)
                 close_thread(e, &e->threads[i]);
         free(e->threads);
         for (struct replica<Key> &r : e->replicas) {
-                if (r.gpu.pool != NULL)
-                        (void)cudaSetDevice(r.gpu.device);
+                if (r.own.pool != NULL)
+                        (void)cudaSetDevice(r.own.device);
                 kc_ask_map_close(&r.table);
-                kc_gpu_close(&r.gpu);
+                kc_gpu_close(&r.own);
         }
+        kc_ask_spread_close(e->spread);
         free(e);
 }
 
@@ -438,9 +372,8 @@ template <class Key> static enum kc_status open_replica(void *ctx, int number, s
         const struct kc_gpu_ask_options *options = e->options;
         struct replica<Key> *r = &e->replicas[number];
         enum kc_status status;
-        r->engine = e;
         KC_TRY(kc_gpu_wake(options->devices[number], err));
-        KC_TRY(kc_gpu_open(&r->gpu, options->devices[number], options->memory_nbytes, err));
+        KC_TRY(kc_gpu_open(&r->own, options->devices[number], options->memory_nbytes, err));
 out:
         return status;
 }
@@ -452,7 +385,7 @@ static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
         struct replica<Key> *r = (struct replica<Key> *)ctx;
         const struct engine<Key> *e = r->engine;
         const int nreaders = e->rules.setup.nthreads / e->nreplicas;
-        return kc_ask_load(&r->table, &r->gpu, source, e->options->map, nreaders, totals, err);
+        return kc_ask_load(&r->table, r->gpu, source, e->options->map, nreaders, totals, err);
 }
 
 template <class Key> static enum kc_status load_replica(void *ctx, int number, struct kc_error *err)
@@ -461,7 +394,7 @@ template <class Key> static enum kc_status load_replica(void *ctx, int number, s
         struct replica<Key> *r = &e->replicas[number];
         const struct kc_gpu_ask_reader reader = { r, join_runs<Key> };
         enum kc_status status;
-        KC_TRY(KC_CUDA(cudaSetDevice(r->gpu.device)));
+        KC_TRY(KC_CUDA(cudaSetDevice(r->gpu->device)));
         KC_TRY(e->source->read(e->source->ctx, &reader, err));
 out:
         return status;
@@ -473,13 +406,30 @@ template <class Key> static enum kc_status open_threads(struct engine<Key> *e, s
         enum kc_status status;
         e->threads = (struct asking_thread<Key> *)calloc((size_t)n, sizeof *e->threads);
         if (e->threads == NULL)
-                return no_memory(err);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
         for (int i = 0; i < n; i++)
                 e->threads[i].on = &e->replicas[i % e->nreplicas];
         for (int i = 0; i < n; i++)
                 KC_TRY(open_thread(e, &e->threads[i], err));
         for (int i = 0; i < e->nreplicas; i++) /* all streams may use the memory then */
-                KC_TRY(KC_CUDA(cudaStreamSynchronize(e->replicas[i].gpu.stream)));
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(e->replicas[i].gpu->stream)));
+out:
+        return status;
+}
+
+template <class Key> static enum kc_status open_devices(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        e->rules.shared = e->options->spread;
+        if (e->options->spread)
+                KC_TRY(kc_ask_spread_open(&e->spread, e->options, err));
+        for (int i = 0; i < e->nreplicas; i++) {
+                struct replica<Key> *r = &e->replicas[i];
+                r->engine = e;
+                r->gpu = e->spread != NULL ? kc_ask_spread_gpu(e->spread, i) : &r->own;
+        }
+        if (e->spread == NULL)
+                KC_TRY(kc_parallel(e->nreplicas, open_replica<Key>, NULL, e, err));
 out:
         return status;
 }
@@ -487,10 +437,12 @@ out:
 template <class Key> static enum kc_status open_engine(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_parallel(e->nreplicas, open_replica<Key>, NULL, e, err));
+        KC_TRY(open_devices(e, err));
         plan_memory(e, e->options->batch_nbases);
         KC_TRY(open_threads(e, err));
-        KC_TRY(kc_parallel(e->nreplicas, load_replica<Key>, NULL, e, err));
+        KC_TRY(e->spread != NULL
+                       ? kc_ask_spread_load(e->spread, e->source, &e->rules, nflights_of(e), err)
+                       : kc_parallel(e->nreplicas, load_replica<Key>, NULL, e, err));
 out:
         return status;
 }
@@ -502,13 +454,14 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
 {
         struct engine<Key> *e = (struct engine<Key> *)calloc(1, sizeof *e);
         if (e == NULL)
-                return no_memory(err);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
         e->rules.setup = *setup;
         e->rules.k = table->k;
         e->rules.stranded = options->stranded;
         e->source = table;
         e->options = options;
-        e->nreplicas = options->ndevices < setup->nthreads ? options->ndevices : setup->nthreads;
+        e->nreplicas = options->spread || options->ndevices < setup->nthreads ? options->ndevices
+                                                                              : setup->nthreads;
         const enum kc_status status = open_engine(e, err);
         if (status != KC_OK) {
                 close<Key>(e);
@@ -518,38 +471,36 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
         return KC_OK;
 }
 
-/* Each device holds all k-mers, or, if they do not fit, a part of them. */
+/* Each device holds all k-mers, or a part of them. */
 static enum kc_status open_whole(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                  const struct kc_gpu_ask_options *options,
                                  const struct kc_ask_setup *setup, struct kc_error *err)
 {
-        const bool can_spread = options->ndevices > 1 && options->map == KC_GPU_MAP_WARPDRIVE;
-        struct kc_error failure = {};
-        enum kc_status status;
-        if (options->spread)
-                return kc_ask_spread_open(asker, table, options, setup, err);
-        if (table->k <= 32)
-                status = open_with<kc_key64>(asker, table, options, setup, &failure);
-        else
-                status = open_with<kc_key128>(asker, table, options, setup, &failure);
-        if (status == KC_ENOMEM && can_spread)
-                return kc_ask_spread_open(asker, table, options, setup, err);
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
+        return table->k <= 32 ? open_with<kc_key64>(asker, table, options, setup, err)
+                              : open_with<kc_key128>(asker, table, options, setup, err);
 }
 
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
                                const struct kc_ask_setup *setup, struct kc_error *err)
 {
+        const bool can_spread =
+                options->ndevices > 1 && options->map == KC_GPU_MAP_WARPDRIVE && !options->spread;
+        struct kc_gpu_ask_options spread = *options;
         enum kc_status status = kc_ask_check_map(options->map, table->k, err);
         struct kc_error failure = {};
         *asker = {};
+        spread.spread = true;
         if (status != KC_OK)
                 return status;
         if (options->spread && options->map != KC_GPU_MAP_WARPDRIVE)
                 return kc_fail(err, KC_EUSAGE, "the map %s cannot be spread over several devices",
                                kc_gpu_map_name(options->map));
         status = open_whole(asker, table, options, setup, &failure);
+        if (status == KC_ENOMEM && can_spread) {
+                failure = {};
+                status = open_whole(asker, table, &spread, setup, &failure);
+        }
         if (status == KC_ENOMEM)
                 return kc_ask_turns_open(asker, table, options, setup, err);
         return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);

@@ -5,6 +5,8 @@
  *      words    the bases of all stretches without gaps, 32 in a word, as in kmer/batch.h
  *      firsts   of each stretch, the number of its first window in the batch
  *      parts    windows of one sequence, which follow each other in the batch
+ *      marks    of each part, a bit for each window: whether it is in range although an absent
+ *               k-mer is not, or is not although an absent one is
  *
  * A stretch of n windows has n + k - 1 bases, so window w, which is in stretch s, begins at base
  * w + s * (k - 1).
@@ -23,7 +25,10 @@ struct kc_ask_part {
 /* As struct kc_ask_summary, of the windows of a part. */
 struct kc_ask_part_summary {
         uint64_t sum;
-        uint32_t nfound, nlead, min, max;
+        uint32_t nfound, nlead;
+        uint32_t nabsent; /* windows whose count is 0 */
+        uint32_t least;   /* of the other counts; UINT32_MAX if there are none */
+        uint32_t max;
 };
 
 enum {
@@ -31,23 +36,31 @@ enum {
         KC_ASK_PART_NWINDOWS = 4096,
 };
 
-/* The arrays of a batch, on the host (pinned) or on the device. */
+/* The arrays of a batch, on the host or on the device. */
 struct kc_ask_arrays {
-        uint64_t *words;                       /* [caps.nbases / 32 + 1] */
-        uint32_t *firsts;                      /* [caps.nstretches] */
-        struct kc_ask_part *parts;             /* [caps.nparts] */
-        struct kc_ask_part_summary *summaries; /* [caps.nparts] out */
-        uint32_t *counts; /* [caps.nbases] out; on the host NULL if only summaries are wanted */
+        uint64_t *words;                       /* [nbases / 32 + 1] */
+        uint32_t *firsts;                      /* [nstretches] */
+        struct kc_ask_part *parts;             /* [nparts] */
+        struct kc_ask_part_summary *summaries; /* [nparts] out */
+        uint32_t *marks;                       /* [nmarks] out; NULL if they are not wanted */
+        uint32_t *counts; /* [nwindows] out; on the host NULL if only summaries are wanted */
 };
 
+/* Of a batch, or what there is room for. */
 struct kc_ask_sizes {
-        uint32_t nbases, nstretches, nparts, nwindows;
+        uint32_t nbases, nstretches, nparts, nwindows, nmarks;
 };
 
-/* Where batches are put, or how large they may be. */
 static inline size_t kc_ask_nwords(uint32_t nbases)
 {
         return nbases / 32 + 1;
+}
+
+/* The word of marks that has the bits of a part's first windows; or, from the numbers of all
+ * windows and parts, how many words there are. */
+KC_HD uint32_t kc_ask_marks_at(uint32_t window, uint32_t part)
+{
+        return window / 32 + part;
 }
 
 /* Make the k-mers of all windows. The work is queued on the stream. KC_EDEVICE.
@@ -57,7 +70,8 @@ enum kc_status kc_ask_make_kmers(cudaStream_t stream, const struct kc_ask_arrays
                                  const struct kc_ask_sizes *sizes, int k, bool stranded, Key *kmers,
                                  struct kc_error *err);
 
-/* Summarize the counts of each part. The work is queued on the stream. KC_EDEVICE. */
+/* Summarize the counts of each part, and mark windows, if there are marks. The work is queued on
+ * the stream. KC_EDEVICE. */
 enum kc_status kc_ask_summarize_parts(cudaStream_t stream, const struct kc_ask_arrays *arrays,
                                       const struct kc_ask_sizes *sizes,
                                       const struct kc_ask_setup *setup, struct kc_error *err);

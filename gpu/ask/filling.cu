@@ -16,35 +16,38 @@ struct kc_ask_sizes kc_ask_caps(uint32_t nbases)
         return caps;
 }
 
-size_t kc_ask_host_nbytes(const struct kc_ask_sizes *caps, bool wants_counts)
+size_t kc_ask_arrays_nbytes(const struct kc_ask_sizes *caps)
 {
         return kc_ask_nwords(caps->nbases) * sizeof(uint64_t) +
                caps->nstretches * sizeof(uint32_t) +
                caps->nparts * (sizeof(struct kc_ask_part) + sizeof(struct kc_ask_part_summary)) +
-               (wants_counts ? caps->nbases * sizeof(uint32_t) : 0);
+               ((size_t)caps->nmarks + caps->nwindows) * sizeof(uint32_t);
+}
+
+/* Without elements: NULL. */
+template <class T> static enum kc_status pin(T **memory, size_t n, struct kc_error *err)
+{
+        return n > 0 ? KC_CUDA(cudaMallocHost((void **)memory, n * sizeof **memory)) : KC_OK;
 }
 
 enum kc_status kc_ask_host_new(struct kc_ask_arrays *host, const struct kc_ask_sizes *caps,
-                               bool wants_counts, struct kc_error *err)
+                               struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->words,
-                                      kc_ask_nwords(caps->nbases) * sizeof *host->words)));
-        KC_TRY(KC_CUDA(
-                cudaMallocHost((void **)&host->firsts, caps->nstretches * sizeof *host->firsts)));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->parts, caps->nparts * sizeof *host->parts)));
-        KC_TRY(KC_CUDA(
-                cudaMallocHost((void **)&host->summaries, caps->nparts * sizeof *host->summaries)));
-        if (wants_counts)
-                KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->counts,
-                                              caps->nbases * sizeof *host->counts)));
+        KC_TRY(pin(&host->words, kc_ask_nwords(caps->nbases), err));
+        KC_TRY(pin(&host->firsts, caps->nstretches, err));
+        KC_TRY(pin(&host->parts, caps->nparts, err));
+        KC_TRY(pin(&host->summaries, caps->nparts, err));
+        KC_TRY(pin(&host->marks, caps->nmarks, err));
+        KC_TRY(pin(&host->counts, caps->nwindows, err));
 out:
         return status;
 }
 
 void kc_ask_host_free(struct kc_ask_arrays *host)
 {
-        void *all[] = { host->words, host->firsts, host->parts, host->summaries, host->counts };
+        void *all[] = { host->words,     host->firsts, host->parts,
+                        host->summaries, host->marks,  host->counts };
         for (void *one : all)
                 (void)cudaFreeHost(one);
         *host = {};
@@ -58,7 +61,8 @@ enum kc_status kc_ask_device_new(struct kc_gpu *gpu, struct kc_ask_arrays *devic
         KC_TRY(kc_gpu_new(gpu, &device->firsts, caps->nstretches, err));
         KC_TRY(kc_gpu_new(gpu, &device->parts, caps->nparts, err));
         KC_TRY(kc_gpu_new(gpu, &device->summaries, caps->nparts, err));
-        KC_TRY(kc_gpu_new(gpu, &device->counts, caps->nbases, err));
+        KC_TRY(kc_gpu_new(gpu, &device->marks, caps->nmarks, err));
+        KC_TRY(kc_gpu_new(gpu, &device->counts, caps->nwindows, err));
 out:
         return status;
 }
@@ -70,7 +74,8 @@ void kc_ask_device_free(struct kc_gpu *gpu, struct kc_ask_arrays *device,
         kc_gpu_delete(gpu, device->firsts, caps->nstretches);
         kc_gpu_delete(gpu, device->parts, caps->nparts);
         kc_gpu_delete(gpu, device->summaries, caps->nparts);
-        kc_gpu_delete(gpu, device->counts, caps->nbases);
+        kc_gpu_delete(gpu, device->marks, caps->nmarks);
+        kc_gpu_delete(gpu, device->counts, caps->nwindows);
         *device = {};
 }
 
@@ -108,9 +113,6 @@ bool kc_ask_walk_next(struct kc_ask_walk *walk)
 static uint32_t part_room(const struct kc_ask_part *parts, uint32_t nparts, uint32_t cap,
                           bool continues, bool *is_new)
 {
-        *is_new = false;
-        if (parts == NULL)
-                return UINT32_MAX;
         *is_new = nparts == 0 || !continues || parts[nparts - 1].n == KC_ASK_PART_NWINDOWS;
         if (!*is_new)
                 return KC_ASK_PART_NWINDOWS - parts[nparts - 1].n;
@@ -131,8 +133,7 @@ uint32_t kc_ask_fill(struct kc_ask_arrays *host, struct kc_ask_sizes *sizes,
         n = n < room - before ? n : room - before;
         if (is_new)
                 host->parts[sizes->nparts++] = { sizes->nwindows, 0 };
-        if (host->parts != NULL)
-                host->parts[sizes->nparts - 1].n += n;
+        host->parts[sizes->nparts - 1].n += n;
         host->firsts[sizes->nstretches++] = sizes->nwindows;
         kc_ask_copy_bases(host->words, sizes->nbases, piece->packed, from, n + before);
         sizes->nbases += n + before;
@@ -149,8 +150,7 @@ enum kc_status kc_ask_upload(cudaStream_t stream, const struct kc_ask_arrays *de
         KC_TRY(kc_ask_copy(device->words, host->words, (sizes->nbases + 31) / 32, kind, stream,
                            err));
         KC_TRY(kc_ask_copy(device->firsts, host->firsts, sizes->nstretches, kind, stream, err));
-        if (sizes->nparts > 0)
-                KC_TRY(kc_ask_copy(device->parts, host->parts, sizes->nparts, kind, stream, err));
+        KC_TRY(kc_ask_copy(device->parts, host->parts, sizes->nparts, kind, stream, err));
 out:
         return status;
 }

@@ -8,15 +8,16 @@
 #include "gpu/ask/batch.cuh"
 #include "gpu/ask/pack.h"
 
-/* What a batch of at most nbases bases has room for. */
+/* What a batch of at most nbases bases has room for; without marks and counts. */
 struct kc_ask_sizes kc_ask_caps(uint32_t nbases);
 
-/* Bytes of pinned memory that kc_ask_host_new takes. */
-size_t kc_ask_host_nbytes(const struct kc_ask_sizes *caps, bool wants_counts);
+/* Bytes of arrays that have so many elements. */
+size_t kc_ask_arrays_nbytes(const struct kc_ask_sizes *caps);
 
-/* Allocate the arrays of a batch; free them even after a failure. KC_ENOMEM, KC_EDEVICE. */
+/* Allocate the arrays of a batch, on the host in pinned memory; free them even after a failure.
+ * KC_ENOMEM, KC_EDEVICE. */
 enum kc_status kc_ask_host_new(struct kc_ask_arrays *host, const struct kc_ask_sizes *caps,
-                               bool wants_counts, struct kc_error *err);
+                               struct kc_error *err);
 void kc_ask_host_free(struct kc_ask_arrays *host);
 enum kc_status kc_ask_device_new(struct kc_gpu *gpu, struct kc_ask_arrays *device,
                                  const struct kc_ask_sizes *caps, struct kc_error *err);
@@ -42,7 +43,6 @@ bool kc_ask_walk_next(struct kc_ask_walk *walk);
 /*
  * Fill in windows of a piece from its window `from` on, as many as the batch and a part have room
  * for.
- *   host       without parts (NULL), if the caller does not want any
  *   continues  they belong to the same sequence as the last part
  * Returns how many; 0: the batch is full.
  */

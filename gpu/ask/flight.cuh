@@ -12,8 +12,10 @@
 struct kc_ask_rules {
         int k;
         bool stranded;
+        bool wants_marks; /* on the host, too */
+        bool shared;      /* flights have no memory for k-mers and counts on the device */
         struct kc_ask_setup setup;
-        struct kc_ask_sizes caps; /* of a batch */
+        struct kc_ask_sizes caps; /* of a batch; without marks and counts */
 };
 
 template <class Key> struct kc_ask_flight {
@@ -21,10 +23,18 @@ template <class Key> struct kc_ask_flight {
         struct kc_ask_sizes sizes;
         cudaStream_t stream;
         Key *kmers; /* [caps.nbases] device */
+        /* Only in a table that is spread over devices: */
+        struct kc_ask_flight *next;
+        bool is_started; /* and its answers are not back */
 };
 
-/* Bytes of the device's memory that a flight takes. */
-size_t kc_ask_flight_nbytes(const struct kc_ask_sizes *caps, size_t key_nbytes);
+/*
+ * Choose rules->caps: the largest batches whose flights fit into so much memory of the host and of
+ * the device each; but not very small ones.
+ *   batch_nbases  0, or the most bases of a batch, whatever they take
+ */
+void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, size_t key_nbytes,
+                        uint64_t host_nbytes, uint64_t device_nbytes);
 
 /*
  * Memory for an empty batch; the device is the calling thread's. It may be used once gpu->stream
@@ -39,6 +49,18 @@ enum kc_status kc_ask_flight_open(struct kc_ask_flight<Key> *flight, struct kc_g
 template <class Key>
 void kc_ask_flight_close(struct kc_ask_flight<Key> *flight, struct kc_gpu *gpu,
                          const struct kc_ask_rules *rules);
+
+/* Queue on a stream what is done before the look-up and after it. KC_EDEVICE.
+ *   kmers   out, [sizes.nwindows] device
+ *   counts  [sizes.nwindows] device */
+template <class Key>
+enum kc_status kc_ask_flight_begin(const struct kc_ask_flight<Key> *flight, cudaStream_t stream,
+                                   Key *kmers, const struct kc_ask_rules *rules,
+                                   struct kc_error *err);
+template <class Key>
+enum kc_status kc_ask_flight_end(const struct kc_ask_flight<Key> *flight, cudaStream_t stream,
+                                 uint32_t *counts, const struct kc_ask_rules *rules,
+                                 struct kc_error *err);
 
 /* Look the batch up: queue all that is to be done until the answers are back. KC_EDEVICE. */
 template <class Key>

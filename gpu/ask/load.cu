@@ -9,7 +9,6 @@
 enum {
         USUAL_BLOCKS = 4096, /* in a range: 4 Mi pairs */
         BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
-        SHARE = 8,           /* of the device's memory, one part in SHARE is for ranges */
 };
 
 namespace
@@ -40,7 +39,7 @@ template <class Key> static size_t choose_blocks(const struct loader<Key> *l)
         size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
                                                          : (size_t)USUAL_BLOCKS;
         n = n < all ? n : all;
-        while (n > least && range_nbytes<Key>(n) > l->gpu->limit_nbytes / SHARE)
+        while (n > least && range_nbytes<Key>(n) > l->gpu->limit_nbytes / KC_ASK_SHARE)
                 n = n / 4 * 3 > least ? n / 4 * 3 : least;
         return n;
 }

@@ -8,6 +8,12 @@
 #include "gpu/ask/map.cuh"
 #include "kmer/join.h"
 
+enum {
+        /* Of a device's memory, one part in so many is for batches, and one for ranges of the
+         * table; the rest is for the map. */
+        KC_ASK_SHARE = 8,
+};
+
 /* Takes the k-mers of a table. */
 template <class Key> struct kc_ask_taker {
         void *ctx;
@@ -16,8 +22,8 @@ template <class Key> struct kc_ask_taker {
          *   nbytes        of device memory, which must stay free for reading and joining ranges */
         enum kc_status (*begin)(void *ctx, uint64_t most_at_once, size_t nbytes,
                                 struct kc_error *err);
-        /* Take n k-mers, which have not come before, each with its count. The arrays are in device
-         * memory, and may be changed. */
+        /* Take n k-mers, at least 1, in ascending order, above all that came before, each with its
+         * count. The arrays are in device memory, and may be changed. */
         enum kc_status (*put)(void *ctx, Key *kmers, uint32_t *counts, size_t n,
                               struct kc_error *err);
 };

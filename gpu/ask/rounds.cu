@@ -1,158 +1,156 @@
 #include "gpu/ask/rounds.cuh"
 
-#include <cstdlib>
+#include "base/memory.h"
+#include "gpu/ask/sequence.cuh"
+
+#include <algorithm>
 #include <cstring>
 
-enum : uint32_t {
-        LEAST_NBASES = 1 << 12, /* the fewest bases of a batch, and the most */
-        MOST_NBASES = 1 << 22,
+enum : size_t {
+        SLAB_NBYTES = 16 << 20, /* the usual one, in huge pages: faults would take much time */
+        SLABS_A_THREAD = 64,    /* at least so many fit into a thread's part of the memory */
 };
 
-namespace
-{
-
-struct sequence {
-        uint32_t nbases, nvalid, nstretches;
+/* Memory for kept batches. */
+struct alignas(16) kc_ask_slab {
+        struct kc_ask_slab *next;
+        size_t nbytes, nused; /* with this */
 };
 
-/* A growing array. */
-template <class T> struct array {
-        T *items;
-        size_t n, cap;
+struct alignas(16) kc_ask_kept {
+        struct kc_ask_kept *next;
+        struct kc_ask_arrays arrays; /* follow in memory */
+        struct kc_ask_sizes sizes;   /* nwindows >= 1 */
+        bool has_answers;
 };
-
-} // namespace
 
 struct kc_ask_waiting {
-        struct kc_ask_kept *batches, **end;
-        struct kc_ask_kept *last; /* being filled; NULL: none yet */
-        struct array<struct sequence> sequences;
-        struct array<struct kc_ask_stretch> stretches;
+        struct kc_ask_arrays packed; /* the batch that is being packed; not kept yet */
+        struct kc_ask_sizes sizes;
+        struct kc_ask_slab *slabs; /* the last one is the first */
+        struct kc_ask_kept *first, **end;
+        struct kc_ask_array<struct kc_ask_noted> sequences;
+        struct kc_ask_array<struct kc_ask_stretch> stretches;
         /* what has been taken */
         size_t nsequences, nstretches;
-        struct kc_ask_kept *taken; /* the batch that is being taken, and how many of its windows */
-        uint32_t nwindows;
-        struct array<uint32_t> counts; /* of the last block */
+        struct kc_ask_kept *taken; /* the batch that is being taken, and how many of its parts */
+        uint32_t nparts;
+        struct kc_ask_array<uint32_t> counts; /* of the last block */
 };
-
-template <class T> static enum kc_status reserve(array<T> *a, size_t n, struct kc_error *err)
-{
-        if (a->n + n <= a->cap)
-                return KC_OK;
-        const size_t cap = 2 * a->cap > a->n + n ? 2 * a->cap : a->n + n;
-        T *items = (T *)realloc((void *)a->items, cap * sizeof *items);
-        if (items == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        a->items = items;
-        a->cap = cap;
-        return KC_OK;
-}
 
 /* ---- kept batches ---- */
 
-static size_t kept_nbytes(const struct kc_ask_sizes *caps)
+/* The next n elements of a block of memory. */
+template <class T> static T *carve(char **block, size_t n)
 {
-        return kc_ask_nwords(caps->nbases) * sizeof(uint64_t) +
-               caps->nstretches * sizeof(uint32_t) + caps->nbases * sizeof(uint32_t);
+        T *items = (T *)*block;
+        *block += n * sizeof *items;
+        return items;
 }
 
-static void kept_free(struct kc_ask_kept *kept)
+/* In an order that aligns all of them. counts: NULL if there are none. */
+static void place_arrays(struct kc_ask_arrays *arrays, const struct kc_ask_sizes *n, char *block)
 {
-        while (kept != NULL) {
-                struct kc_ask_kept *next = kept->next;
-                kc_ask_host_free(&kept->host);
-                free(kept);
-                kept = next;
+        arrays->words = carve<uint64_t>(&block, kc_ask_nwords(n->nbases));
+        arrays->summaries = carve<struct kc_ask_part_summary>(&block, n->nparts);
+        arrays->parts = carve<struct kc_ask_part>(&block, n->nparts);
+        arrays->firsts = carve<uint32_t>(&block, n->nstretches);
+        arrays->marks = carve<uint32_t>(&block, n->nmarks);
+        arrays->counts = n->nwindows > 0 ? carve<uint32_t>(&block, n->nwindows) : NULL;
+}
+
+static void copy_batch(const struct kc_ask_arrays *to, const struct kc_ask_arrays *from,
+                       const struct kc_ask_sizes *n)
+{
+        memcpy(to->words, from->words, kc_ask_nwords(n->nbases) * sizeof *to->words);
+        memcpy(to->firsts, from->firsts, n->nstretches * sizeof *to->firsts);
+        memcpy(to->parts, from->parts, n->nparts * sizeof *to->parts);
+}
+
+/* Memory that lasts until the round is forgotten. NULL: there is none. */
+static void *take_memory(struct kc_ask_rounds *r, struct kc_ask_waiting *t, size_t nbytes)
+{
+        const size_t share = r->most_kept / (unsigned)r->rules->setup.nthreads / SLABS_A_THREAD;
+        struct kc_ask_slab *slab = t->slabs;
+        nbytes = (nbytes + alignof(struct kc_ask_slab) - 1) / alignof(struct kc_ask_slab) *
+                 alignof(struct kc_ask_slab);
+        if (slab == NULL || slab->nbytes - slab->nused < nbytes) {
+                const size_t all =
+                        std::max(std::min(share, (size_t)SLAB_NBYTES), sizeof *slab + nbytes);
+                slab = (struct kc_ask_slab *)kc_huge_alloc(all);
+                if (slab == NULL)
+                        return NULL;
+                *slab = { t->slabs, all, sizeof *slab };
+                t->slabs = slab;
+                __atomic_add_fetch(&r->kept_nbytes, all, __ATOMIC_RELAXED);
         }
+        void *memory = (char *)slab + slab->nused;
+        slab->nused += nbytes;
+        return memory;
 }
 
-static enum kc_status kept_new(struct kc_ask_kept **out, const struct kc_ask_sizes *caps,
-                               struct kc_error *err)
+/* Keep the batch that the thread has packed, if there is one, in no more memory than it needs. */
+static enum kc_status keep(struct kc_ask_rounds *r, struct kc_ask_waiting *t, struct kc_error *err)
 {
-        enum kc_status status;
-        struct kc_ask_kept *kept = (struct kc_ask_kept *)calloc(1, sizeof *kept);
+        struct kc_ask_sizes caps = t->sizes;
+        caps.nmarks = kc_ask_marks_at(caps.nwindows, caps.nparts);
+        if (!r->rules->setup.wants_counts)
+                caps.nwindows = 0;
+        if (t->sizes.nparts == 0)
+                return KC_OK;
+        struct kc_ask_kept *kept =
+                (struct kc_ask_kept *)take_memory(r, t, sizeof *kept + kc_ask_arrays_nbytes(&caps));
         if (kept == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        struct kc_ask_arrays *host = &kept->host;
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->words,
-                                      kc_ask_nwords(caps->nbases) * sizeof *host->words)));
-        KC_TRY(KC_CUDA(
-                cudaMallocHost((void **)&host->firsts, caps->nstretches * sizeof *host->firsts)));
-        KC_TRY(KC_CUDA(
-                cudaMallocHost((void **)&host->counts, caps->nbases * sizeof *host->counts)));
-        *out = kept;
-        kept = NULL;
-out:
-        kept_free(kept);
-        return status;
-}
-
-/* NULL: there is none. */
-static struct kc_ask_kept *take_unused(struct kc_ask_rounds *r)
-{
-        pthread_mutex_lock(&r->lock);
-        struct kc_ask_kept *kept = r->unused;
-        if (kept != NULL)
-                r->unused = kept->next;
-        pthread_mutex_unlock(&r->lock);
-        return kept;
-}
-
-/* Begin another batch of the thread. */
-static enum kc_status next_batch(struct kc_ask_rounds *r, struct kc_ask_waiting *t,
-                                 struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct kc_ask_kept *kept = take_unused(r);
-        if (kept == NULL) {
-                KC_TRY(KC_CUDA(cudaSetDevice(r->device))); /* it is per thread */
-                KC_TRY(kept_new(&kept, &r->caps, err));
-        }
-        kept->next = NULL;
-        kept->sizes = {};
-        kept->has_counts = false;
+        *kept = {};
+        kept->sizes = t->sizes;
+        place_arrays(&kept->arrays, &caps, (char *)(kept + 1));
+        copy_batch(&kept->arrays, &t->packed, &kept->sizes);
         *t->end = kept;
         t->end = &kept->next;
-        t->last = kept;
-        __atomic_add_fetch(&r->kept_nbytes, kept_nbytes(&r->caps), __ATOMIC_RELAXED);
-out:
-        return status;
+        t->sizes = {};
+        return KC_OK;
 }
 
 /* Forget the answers of the round before, which have been taken. */
-static void forget(struct kc_ask_rounds *r, struct kc_ask_waiting *t)
+static void forget(struct kc_ask_waiting *t)
 {
-        *t->end = r->unused;
-        r->unused = t->batches;
-        t->batches = t->last = t->taken = NULL;
-        t->end = &t->batches;
+        while (t->slabs != NULL) {
+                struct kc_ask_slab *next = t->slabs->next;
+                kc_huge_free(t->slabs, t->slabs->nbytes);
+                t->slabs = next;
+        }
+        t->first = t->taken = NULL;
+        t->end = &t->first;
         t->sequences.n = t->stretches.n = 0;
         t->nsequences = t->nstretches = 0;
 }
 
-/* The first thread begins the round for all, so that each can use every unused batch. */
+/* The first thread begins the round for all. */
 static void begin_round(struct kc_ask_rounds *r)
 {
         pthread_mutex_lock(&r->lock);
-        for (int i = 0; r->nbegun == r->nanswered && i < r->setup.nthreads; i++)
-                forget(r, &r->threads[i]);
+        for (int i = 0; r->nbegun == r->nanswered && i < r->rules->setup.nthreads; i++)
+                forget(&r->threads[i]);
         r->nbegun = r->nanswered + 1;
         pthread_mutex_unlock(&r->lock);
 }
 
 /* ---- adding ---- */
 
+/* *continues: the sequence has windows in the batch. */
 static enum kc_status add_piece(struct kc_ask_rounds *r, struct kc_ask_waiting *t,
-                                const struct kc_ask_walk *piece, struct kc_error *err)
+                                const struct kc_ask_walk *piece, bool *continues,
+                                struct kc_error *err)
 {
+        const struct kc_ask_rules *rules = r->rules;
         for (uint32_t from = 0; from < piece->n;) {
-                const uint32_t nfilled = t->last == NULL
-                                                 ? 0
-                                                 : kc_ask_fill(&t->last->host, &t->last->sizes,
-                                                               &r->caps, r->k, true, piece, from);
-                const enum kc_status status = nfilled == 0 ? next_batch(r, t, err) : KC_OK;
+                const uint32_t nfilled = kc_ask_fill(&t->packed, &t->sizes, &rules->caps, rules->k,
+                                                     *continues, piece, from);
+                const enum kc_status status = nfilled == 0 ? keep(r, t, err) : KC_OK;
                 if (status != KC_OK)
                         return status;
+                *continues = nfilled > 0;
                 from += nfilled;
         }
         return KC_OK;
@@ -162,20 +160,16 @@ static enum kc_status add_sequence(struct kc_ask_rounds *r, struct kc_ask_waitin
                                    const struct kc_ask_sequence *from, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct sequence sequence = { from->nbases, 0, 0 };
+        struct kc_ask_noted noted = { kc_ask_nwindows(from, r->rules->k), 0, 0, 0 };
         struct kc_ask_walk walk;
-        kc_ask_walk_begin(&walk, from, r->k);
+        bool continues = false;
+        kc_ask_walk_begin(&walk, from, r->rules->k);
         while (kc_ask_walk_next(&walk)) {
-                if (!walk.continues) {
-                        KC_TRY(reserve(&t->stretches, 1, err));
-                        t->stretches.items[t->stretches.n++] = { walk.begin, 0 };
-                        sequence.nstretches++;
-                }
-                t->stretches.items[t->stretches.n - 1].n += walk.n;
-                sequence.nvalid += walk.n;
-                KC_TRY(add_piece(r, t, &walk, err));
+                KC_TRY(kc_ask_note(&noted, r->rules->setup.wants_counts ? &t->stretches : NULL,
+                                   &walk, err));
+                KC_TRY(add_piece(r, t, &walk, &continues, err));
         }
-        t->sequences.items[t->sequences.n++] = sequence; /* there is room */
+        t->sequences.items[t->sequences.n++] = noted; /* there is room */
 out:
         return status;
 }
@@ -188,12 +182,12 @@ static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *s
         enum kc_status status;
         begin_round(r);
         const size_t nstretches = t->stretches.n;
-        KC_TRY(reserve(&t->sequences, n, err));
+        KC_TRY(kc_ask_reserve(&t->sequences, n, err));
         for (size_t i = 0; i < n; i++)
                 KC_TRY(add_sequence(r, t, &sequences[i], err));
         if (__atomic_add_fetch(&r->kept_nbytes,
-                               n * sizeof(struct sequence) + (t->stretches.n - nstretches) *
-                                                                     sizeof(struct kc_ask_stretch),
+                               n * sizeof *t->sequences.items +
+                                       (t->stretches.n - nstretches) * sizeof *t->stretches.items,
                                __ATOMIC_RELAXED) >= r->most_kept)
                 *full = true;
 out:
@@ -205,126 +199,189 @@ out:
 static enum kc_status answer(void *ctx, struct kc_error *err)
 {
         struct kc_ask_rounds *r = (struct kc_ask_rounds *)ctx;
-        const enum kc_status status = r->engine.answer(r->engine.ctx, err);
+        enum kc_status status;
+        begin_round(r); /* if nothing was added */
+        for (int i = 0; i < r->rules->setup.nthreads; i++)
+                KC_TRY(keep(r, &r->threads[i], err));
+        KC_TRY(r->engine.answer(r->engine.ctx, err));
         r->nbegun = ++r->nanswered;
         r->kept_nbytes = 0;
+out:
         return status;
 }
 
-struct kc_ask_kept *kc_ask_kept_next(const struct kc_ask_rounds *r, struct kc_ask_kept_at *at)
+void kc_ask_rounds_rewind(struct kc_ask_rounds *r, bool all)
 {
-        if (at->kept != NULL)
-                at->kept = at->kept->next;
-        while (at->kept == NULL && r->nbegun > r->nanswered && at->thread < r->setup.nthreads)
-                at->kept = r->threads[at->thread++].batches;
-        return at->kept;
+        r->next_thread = 0;
+        r->next = NULL;
+        for (int i = 0; all && i < r->rules->setup.nthreads; i++)
+                for (struct kc_ask_kept *b = r->threads[i].first; b != NULL; b = b->next)
+                        b->has_answers = false;
+}
+
+struct kc_ask_kept *kc_ask_rounds_next(struct kc_ask_rounds *r)
+{
+        pthread_mutex_lock(&r->lock);
+        while (r->next == NULL && r->next_thread < r->rules->setup.nthreads)
+                r->next = r->threads[r->next_thread++].first;
+        struct kc_ask_kept *kept = r->next;
+        if (kept != NULL)
+                r->next = kept->next;
+        pthread_mutex_unlock(&r->lock);
+        return kept;
+}
+
+void kc_ask_kept_copy(const struct kc_ask_kept *kept, const struct kc_ask_arrays *host,
+                      struct kc_ask_sizes *sizes)
+{
+        *sizes = kept->sizes;
+        copy_batch(host, &kept->arrays, sizes);
+}
+
+/* Both are of the same n windows. The first one's nlead is left to marks. */
+static void add_summary(struct kc_ask_part_summary *s, const struct kc_ask_part_summary *other,
+                        uint32_t n, bool absent_in_range)
+{
+        s->sum += other->sum;
+        s->nfound += other->nfound - (absent_in_range ? n : 0);
+        s->nabsent += other->nabsent - n;
+        s->least = std::min(s->least, other->least);
+        s->max = std::max(s->max, other->max);
+}
+
+void kc_ask_kept_add(struct kc_ask_kept *kept, const struct kc_ask_rules *rules,
+                     const struct kc_ask_arrays *host)
+{
+        const struct kc_ask_arrays *own = &kept->arrays;
+        const struct kc_ask_sizes *n = &kept->sizes;
+        const uint32_t nmarks = kc_ask_marks_at(n->nwindows, n->nparts);
+        const uint32_t ncounts = own->counts != NULL ? n->nwindows : 0;
+        const bool is_first = !kept->has_answers;
+        kept->has_answers = true;
+        if (is_first) {
+                memcpy(own->summaries, host->summaries, n->nparts * sizeof *own->summaries);
+                memcpy(own->marks, host->marks, nmarks * sizeof *own->marks);
+                if (ncounts > 0)
+                        memcpy(own->counts, host->counts, ncounts * sizeof *own->counts);
+                return;
+        }
+        for (uint32_t i = 0; i < n->nparts; i++)
+                add_summary(&own->summaries[i], &host->summaries[i], own->parts[i].n,
+                            rules->setup.min_count == 0);
+        for (uint32_t i = 0; i < nmarks; i++)
+                own->marks[i] |= host->marks[i];
+        for (uint32_t i = 0; i < ncounts; i++)
+                own->counts[i] |= host->counts[i];
 }
 
 /* ---- taking ---- */
 
-/* Append the counts of the next n windows of the thread to those of the block. */
-static void take_counts(struct kc_ask_waiting *t, uint32_t n)
+/* How many of n windows, from the first one on, are in range. */
+static uint32_t lead_of(const uint32_t *marks, uint32_t n, bool absent_in_range)
 {
-        while (n > 0) {
-                if (t->taken == NULL || t->nwindows == t->taken->sizes.nwindows) {
-                        t->taken = t->taken == NULL ? t->batches : t->taken->next;
-                        t->nwindows = 0;
-                }
-                const uint32_t left = t->taken->sizes.nwindows - t->nwindows;
-                const uint32_t some = n < left ? n : left;
-                memcpy(t->counts.items + t->counts.n, t->taken->host.counts + t->nwindows,
-                       some * sizeof *t->counts.items);
-                t->counts.n += some;
-                t->nwindows += some;
-                n -= some;
+        for (uint32_t i = 0; 32 * i < n; i++) {
+                const uint32_t others = absent_in_range ? marks[i] : ~marks[i];
+                if (others != 0)
+                        return std::min(32 * i + (uint32_t)__builtin_ctz(others), n);
         }
+        return n;
+}
+
+/* The number of the next part in t->taken. */
+static uint32_t next_part(struct kc_ask_waiting *t)
+{
+        if (t->taken == NULL || t->nparts == t->taken->sizes.nparts) {
+                t->taken = t->taken == NULL ? t->first : t->taken->next;
+                t->nparts = 0;
+        }
+        return t->nparts++;
+}
+
+/* Add the next part to the summary, and its counts, if there are any, to those of the block. */
+static void take_part(const struct kc_ask_rounds *r, struct kc_ask_waiting *t,
+                      struct kc_ask_summary *summary)
+{
+        const uint32_t number = next_part(t);
+        const struct kc_ask_arrays *own = &t->taken->arrays;
+        const struct kc_ask_part part = own->parts[number];
+        struct kc_ask_part_summary s = own->summaries[number];
+        s.nlead = lead_of(own->marks + kc_ask_marks_at(part.first, number), part.n,
+                          r->rules->setup.min_count == 0);
+        kc_ask_add_part(summary, part.n, &s);
+        if (own->counts == NULL)
+                return;
+        memcpy(t->counts.items + t->counts.n, own->counts + part.first,
+               part.n * sizeof *own->counts);
+        t->counts.n += part.n;
+}
+
+static void take_sequence(const struct kc_ask_rounds *r, struct kc_ask_waiting *t,
+                          struct kc_ask_answer *answer)
+{
+        const struct kc_ask_noted *noted = &t->sequences.items[t->nsequences++];
+        *answer = {};
+        if (r->rules->setup.wants_counts) {
+                answer->counts = t->counts.items + t->counts.n;
+                answer->stretches = t->stretches.items + t->nstretches;
+                answer->nstretches = noted->nstretches;
+                t->nstretches += noted->nstretches;
+        }
+        answer->summary.min = UINT32_MAX;
+        while (answer->summary.nvalid < noted->nvalid)
+                take_part(r, t, &answer->summary);
+        kc_ask_end_parts(&answer->summary, noted);
 }
 
 static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,
                            struct kc_error *err)
 {
-        enum kc_status status;
-        struct kc_ask_rounds *r = (struct kc_ask_rounds *)ctx;
+        const struct kc_ask_rounds *r = (const struct kc_ask_rounds *)ctx;
         struct kc_ask_waiting *t = &r->threads[thread];
-        size_t nvalid = 0;
-        for (size_t i = 0; i < n; i++)
-                nvalid += t->sequences.items[t->nsequences + i].nvalid;
+        enum kc_status status;
+        size_t ncounts = 0;
+        for (size_t i = 0; r->rules->setup.wants_counts && i < n; i++)
+                ncounts += t->sequences.items[t->nsequences + i].nvalid;
         t->counts.n = 0;
-        KC_TRY(reserve(&t->counts, nvalid, err));
-        for (size_t i = 0; i < n; i++) {
-                const struct sequence *s = &t->sequences.items[t->nsequences++];
-                const uint32_t *counts = t->counts.items + t->counts.n;
-                const struct kc_ask_stretch *stretches = t->stretches.items + t->nstretches;
-                take_counts(t, s->nvalid);
-                t->nstretches += s->nstretches;
-                answers[i] = {};
-                kc_ask_summarize(&answers[i].summary, r->k, &r->setup, s->nbases, counts, stretches,
-                                 s->nstretches);
-                if (!r->setup.wants_counts)
-                        continue;
-                answers[i].counts = counts;
-                answers[i].stretches = stretches;
-                answers[i].nstretches = s->nstretches;
-        }
+        KC_TRY(kc_ask_reserve(&t->counts, ncounts, err));
+        for (size_t i = 0; i < n; i++)
+                take_sequence(r, t, &answers[i]);
 out:
         return status;
 }
 
 /* ---- opening and closing ---- */
 
-/* Choose batches that are small beside the memory of the host and of the device: each thread fills
- * one. */
-static struct kc_ask_sizes plan_batches(const struct kc_ask_rounds *r, size_t device_nbytes,
-                                        size_t room_nbytes)
-{
-        const uint64_t most = r->setup.memory_nbytes / 4 / (unsigned)r->setup.nthreads;
-        uint32_t nbases = MOST_NBASES;
-        struct kc_ask_sizes caps = kc_ask_caps(nbases);
-        while (nbases > LEAST_NBASES &&
-               (kept_nbytes(&caps) > most || nbases * device_nbytes > room_nbytes)) {
-                nbases /= 2;
-                caps = kc_ask_caps(nbases);
-        }
-        return caps;
-}
-
 enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *r, const struct kc_ask_engine *engine,
-                                  const struct kc_ask_setup *setup, int k, int device,
-                                  uint32_t batch_nbases, size_t device_nbytes, size_t room_nbytes,
-                                  struct kc_error *err)
+                                  const struct kc_ask_rules *rules, struct kc_error *err)
 {
+        const int nthreads = rules->setup.nthreads;
         pthread_mutex_init(&r->lock, NULL);
         r->engine = *engine;
-        r->setup = *setup;
-        r->k = k;
-        r->device = device;
-        r->caps = batch_nbases != 0 ? kc_ask_caps(batch_nbases)
-                                    : plan_batches(r, device_nbytes, room_nbytes);
-        if (r->caps.nbases < (uint32_t)k)
-                r->caps = kc_ask_caps((uint32_t)k);
-        r->most_kept = setup->memory_nbytes / 4 * 3;
-        r->threads = (struct kc_ask_waiting *)calloc((size_t)setup->nthreads, sizeof *r->threads);
+        r->rules = rules;
+        r->most_kept = rules->setup.memory_nbytes / 4 * 3; /* the rest is pinned */
+        r->threads = (struct kc_ask_waiting *)calloc((size_t)nthreads, sizeof *r->threads);
         if (r->threads == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        for (int i = 0; i < setup->nthreads; i++)
-                r->threads[i].end = &r->threads[i].batches;
+        for (int i = 0; i < nthreads; i++)
+                r->threads[i].end = &r->threads[i].first;
         return KC_OK;
 }
 
-static void close_thread(struct kc_ask_waiting *t)
+void kc_ask_rounds_pack_at(struct kc_ask_rounds *r, int thread, const struct kc_ask_arrays *host)
 {
-        kept_free(t->batches);
-        free(t->sequences.items);
-        free(t->stretches.items);
-        free(t->counts.items);
+        r->threads[thread].packed = *host;
 }
 
 void kc_ask_rounds_close(struct kc_ask_rounds *r)
 {
-        for (int i = 0; r->threads != NULL && i < r->setup.nthreads; i++)
-                close_thread(&r->threads[i]);
+        for (int i = 0; r->threads != NULL && i < r->rules->setup.nthreads; i++) {
+                struct kc_ask_waiting *t = &r->threads[i];
+                forget(t);
+                free(t->sequences.items);
+                free(t->stretches.items);
+                free(t->counts.items);
+        }
         free(r->threads);
-        kept_free(r->unused);
         pthread_mutex_destroy(&r->lock);
 }
 
@@ -336,11 +393,5 @@ static void close_engine(void *ctx)
 
 struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds)
 {
-        struct kc_asker asker = {};
-        asker.ctx = rounds;
-        asker.add = add;
-        asker.answer = answer;
-        asker.take = take;
-        asker.close = close_engine;
-        return asker;
+        return { rounds, 0, add, answer, take, close_engine };
 }

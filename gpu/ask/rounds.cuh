@@ -1,25 +1,20 @@
 /*
- * Asking in rounds (kmer/ask.h): the bases that were added wait in host memory until all counts of
- * their windows are known. For the askers that look up many batches at a time.
+ * Asking in rounds (kmer/ask.h): the bases that were added wait in ordinary memory until all counts
+ * of their windows are known, in batches that are looked up several times, each time in another
+ * part of the table.
  *
- *      each thread:   letters ──▶ kept batches in pinned memory        add
- *      the engine:    kept batches ──▶ counts ──▶ kept batches         answer
- *      each thread:   counts ──▶ summaries                             take
+ *      each thread:   letters ──▶ a batch in pinned memory ──▶ kept batches      add
+ *      the engine:    kept batches ──▶ answers, which are added to the others    answer
+ *      each thread:   answers to parts ──▶ summaries                             take
  */
 #ifndef KC_GPU_ASK_ROUNDS_CUH
 #define KC_GPU_ASK_ROUNDS_CUH
 
-#include "gpu/ask/filling.cuh"
+#include "gpu/ask/flight.cuh"
 
 #include <pthread.h>
 
-/* A batch that waits for its counts. */
-struct kc_ask_kept {
-        struct kc_ask_kept *next;
-        struct kc_ask_arrays host; /* without parts */
-        struct kc_ask_sizes sizes; /* nwindows >= 1 */
-        bool has_counts;           /* for the engine; false in a new batch */
-};
+struct kc_ask_kept; /* a batch that waits */
 
 /* What finds the counts. */
 struct kc_ask_engine {
@@ -32,41 +27,47 @@ struct kc_ask_waiting; /* of a thread */
 
 struct kc_ask_rounds {
         struct kc_ask_engine engine;
-        struct kc_ask_setup setup;
-        int k, device;                   /* one of the engine's devices */
-        struct kc_ask_sizes caps;        /* of batches */
-        struct kc_ask_waiting *threads;  /* [setup.nthreads] */
+        const struct kc_ask_rules *rules;
+        struct kc_ask_waiting *threads;  /* [nthreads] */
         uint64_t nbegun, nanswered;      /* rounds; one is open if they differ */
         uint64_t kept_nbytes, most_kept; /* the first is atomic; the second is its bound */
-        pthread_mutex_t lock;            /* of nbegun and unused */
-        struct kc_ask_kept *unused;
+        pthread_mutex_t lock;            /* of what follows, and of nbegun */
+        int next_thread;                 /* whose batches are looked up next, and from which on */
+        struct kc_ask_kept *next;
 };
 
 /*
  * Prepare for rounds; to be closed even if this fails, and a zeroed one may be. KC_ENOMEM.
- *   engine        copied
- *   batch_nbases  the most bases of a batch; 0: chosen from the memory
- *   device_nbytes, room_nbytes
- *                 bytes of device memory that the engine takes for each base of a batch, and that
- *                 it may take
+ *   engine  copied
+ *   rules   of the engine, which wants marks
  */
 enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *rounds, const struct kc_ask_engine *engine,
-                                  const struct kc_ask_setup *setup, int k, int device,
-                                  uint32_t batch_nbases, size_t device_nbytes, size_t room_nbytes,
-                                  struct kc_error *err);
+                                  const struct kc_ask_rules *rules, struct kc_error *err);
 void kc_ask_rounds_close(struct kc_ask_rounds *rounds);
+
+/* Where a thread packs a batch while it adds: the arrays are the engine's. */
+void kc_ask_rounds_pack_at(struct kc_ask_rounds *rounds, int thread,
+                           const struct kc_ask_arrays *host);
 
 /* The asker of these rounds. Close it instead of the rounds: it closes the engine, and that closes
  * the rounds. */
 struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds);
 
-/* For the engine, while it answers: the batches of all threads. Begin with a zeroed one. */
-struct kc_ask_kept_at {
-        int thread;
-        struct kc_ask_kept *kept;
-};
+/* ---- for the engine, while it answers ---- */
 
-/* The next batch; NULL: there are no more. */
-struct kc_ask_kept *kc_ask_kept_next(const struct kc_ask_rounds *rounds, struct kc_ask_kept_at *at);
+/* Go through all batches once more. all: their answers so far are forgotten. */
+void kc_ask_rounds_rewind(struct kc_ask_rounds *rounds, bool all);
+
+/* The next batch; NULL: there are no more. Several threads may call it at the same time. */
+struct kc_ask_kept *kc_ask_rounds_next(struct kc_ask_rounds *rounds);
+
+/* Copy a batch to where it is looked up from. */
+void kc_ask_kept_copy(const struct kc_ask_kept *kept, const struct kc_ask_arrays *host,
+                      struct kc_ask_sizes *sizes);
+
+/* Add answers to those that a batch has. Each k-mer must be found once at most, and has the count 0
+ * where it is not found. */
+void kc_ask_kept_add(struct kc_ask_kept *kept, const struct kc_ask_rules *rules,
+                     const struct kc_ask_arrays *host);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Looking up in a table that is spread over devices (gpu/ask/spread.cuh).
  *
- *      device 0   a kept batch ──▶ k-mers ──┐             ┌──▶ map 0 ──▶ counts ──▶ the batch
- *      device 1   another one  ──▶ k-mers ──┼──▶ owners ──┼──▶ map 1 ──▶ counts ──▶ the batch
- *      device 2   another one  ──▶ k-mers ──┘             └──▶ map 2 ──▶ counts ──▶ the batch
+ *      device 0   flights ──▶ k-mers ──┐             ┌──▶ map 0 ──▶ counts ──▶ the flights
+ *      device 1   flights ──▶ k-mers ──┼──▶ owners ──┼──▶ map 1 ──▶ counts ──▶ the flights
+ *      device 2   flights ──▶ k-mers ──┘             └──▶ map 2 ──▶ counts ──▶ the flights
  *
  * The first device also reads the table: it decodes and joins ranges, and hands the pairs to their
  * owners.
@@ -11,244 +11,384 @@
 #include "gpu/ask/spread.cuh"
 
 #include "gpu/ask/load.cuh"
-#include "gpu/ask/rounds.cuh"
 #include "gpu/maps/warpdrive/several.cuh"
 
+#include <algorithm>
 #include <cstdlib>
+#include <pthread.h>
 
-enum {
-        SHARE = 8, /* of a device's memory, one part in SHARE is for batches, and one for ranges and
-                      for k-mers on their way */
-};
+/* ---- the maps ---- */
 
 namespace
 {
 
-/* A batch on a device. */
-template <class Key> struct station {
-        struct kc_ask_arrays device;
-        Key *kmers;               /* [rounds.caps.nbases] */
-        struct kc_ask_kept *kept; /* NULL: there are no more */
+/* A map for several devices, whatever its layout. */
+template <class Key> struct spread_functions {
+        enum kc_status (*open)(void **map, struct kc_links *links, uint64_t npairs, int k,
+                               struct kc_error *err);
+        enum kc_status (*put)(void *map, const kc_wd_share<Key> *shares, struct kc_error *err);
+        enum kc_status (*find)(void *map, const kc_wd_share<Key> *shares, uint32_t *const *counts,
+                               struct kc_error *err);
+        void (*close)(void *map);
 };
 
-template <class Layout> struct spread {
-        struct kc_gpu_ask_table table;
-        struct kc_gpu_ask_options options;
-        struct kc_ask_rounds rounds;
-        struct kc_links links;
-        kc_wd_several<Layout> *maps;
-        struct station<typename Layout::key> stations[KC_GPU_MAX_DEVICES];
+template <class Layout> struct spread_map {
+        typedef kc_wd_several<Layout> map;
+        typedef kc_wd_share<typename Layout::key> share;
+
+        static enum kc_status open(void **out, struct kc_links *links, uint64_t npairs, int k,
+                                   struct kc_error *err)
+        {
+                struct kc_wd_options options = {};
+                options.capacity = kc_ask_warpdrive_slots<Layout>(npairs);
+                options.key_bits = 2 * k;
+                const enum kc_status status =
+                        kc_wd_several_new((map **)out, links, KC_WD_WRITTEN, &options, err);
+                if (status == KC_OK)
+                        ((map *)*out)->combining = KC_WD_COMBINE_NEVER; /* all keys differ */
+                return status;
+        }
+
+        static enum kc_status put(void *m, const share *shares, struct kc_error *err)
+        {
+                return kc_wd_several_put((map *)m, shares, KC_WD_ADD, NULL, err);
+        }
+
+        static enum kc_status find(void *m, const share *shares, uint32_t *const *counts,
+                                   struct kc_error *err)
+        {
+                return kc_wd_several_retrieve((map *)m, shares, counts, KC_WD_ABSENT, NULL, err);
+        }
+
+        static void close(void *m)
+        {
+                kc_wd_several_free((map *)m);
+        }
 };
 
 } // namespace
 
+template <class Layout>
+static struct spread_functions<typename Layout::key> spread_functions_of(void) {
+        return { spread_map<Layout>::open, spread_map<Layout>::put, spread_map<Layout>::find,
+                 spread_map<Layout>::close };
+}
+
+/* is_small: there are so few k-mers that words have no room for their counts. */
+static struct spread_functions<kc_key64>
+functions_for(bool is_small, kc_key64) {
+        return is_small ? spread_functions_of<kc_wd_near64>() : spread_functions_of<kc_wd_words>();
+}
+
+static struct spread_functions<kc_key128>
+functions_for(bool, kc_key128) {
+        return spread_functions_of<kc_wd_apart128>();
+}
+
+namespace
+{
+
+        /* What a device looks up at a time. */
+        template <class Key> struct station {
+                Key *kmers;
+                uint32_t *counts;                          /* [nwindows] device, like kmers */
+                struct kc_ask_flight<Key> *started, **end; /* flights that wait for their look-up */
+                struct kc_ask_flight<Key> *taken;          /* those that are looked up now */
+        };
+
+} // namespace
+
+template <class Key> struct kc_ask_spread {
+        const struct kc_gpu_ask_table *table; /* valid only while it is loaded */
+        const struct kc_ask_rules *rules;
+        struct kc_links links;
+        struct spread_functions<Key> functions;
+        void *map; /* NULL before it is loaded */
+        struct station<Key> stations[KC_GPU_MAX_DEVICES];
+        size_t nwindows;       /* of a station */
+        pthread_mutex_t lock;  /* of what follows, and of flights that are started */
+        pthread_cond_t landed; /* some flights have */
+        bool is_busy;          /* a thread looks up */
+        struct kc_error failure;
+};
+
 /* ---- looking up ---- */
 
-/* Make the k-mers of a member's batch. */
-template <class Layout> static enum kc_status prepare(void *ctx, int member, struct kc_error *err)
+/* Make the k-mers of a device's flights. */
+template <class Key> static enum kc_status prepare(void *ctx, int device, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        const auto *station = &e->stations[member];
-        cudaStream_t stream = e->links.gpus[member].stream;
-        if (station->kept == NULL)
-                return KC_OK;
-        const struct kc_ask_sizes *sizes = &station->kept->sizes;
-        KC_TRY(kc_ask_upload(stream, &station->device, &station->kept->host, sizes, err));
-        KC_TRY(kc_ask_make_kmers(stream, &station->device, sizes, e->table.k, e->options.stranded,
-                                 station->kmers, err));
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
+        const struct station<Key> *station = &s->stations[device];
+        Key *kmers = station->kmers;
+        for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next) {
+                KC_TRY(kc_ask_flight_begin(f, s->links.gpus[device].stream, kmers, s->rules, err));
+                kmers += f->sizes.nwindows;
+        }
+out:
+        return status;
+}
+
+/* Bring the answers to a device's flights to the host. */
+template <class Key> static enum kc_status finish(void *ctx, int device, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
+        const struct station<Key> *station = &s->stations[device];
+        cudaStream_t stream = s->links.gpus[device].stream;
+        uint32_t *counts = station->counts;
+        for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next) {
+                KC_TRY(kc_ask_flight_end(f, stream, counts, s->rules, err));
+                counts += f->sizes.nwindows;
+        }
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
         return status;
 }
 
-/* Copy the counts of a member's batch to the host. */
-template <class Layout> static enum kc_status finish(void *ctx, int member, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        const auto *station = &e->stations[member];
-        cudaStream_t stream = e->links.gpus[member].stream;
-        if (station->kept == NULL)
-                return KC_OK;
-        KC_TRY(kc_ask_copy(station->kept->host.counts, station->device.counts,
-                           station->kept->sizes.nwindows, cudaMemcpyDeviceToHost, stream, err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
-out:
-        return status;
-}
-
-/* Look the batches of all members up. */
-template <class Layout>
-static enum kc_status look_up(struct spread<Layout> *e, struct kc_error *err)
+/* Look up the flights that all stations have taken. */
+template <class Key>
+static enum kc_status look_up(struct kc_ask_spread<Key> *s, struct kc_error *err)
 {
         enum kc_status status;
-        kc_wd_share<typename Layout::key> shares[KC_GPU_MAX_DEVICES] = {};
+        kc_wd_share<Key> shares[KC_GPU_MAX_DEVICES] = {};
         uint32_t *counts[KC_GPU_MAX_DEVICES];
-        KC_TRY(kc_links_parallel(&e->links, prepare<Layout>, e, err));
-        for (int i = 0; i < e->links.n; i++) {
-                const auto *station = &e->stations[i];
+        KC_TRY(kc_links_parallel(&s->links, prepare<Key>, s, err));
+        for (int i = 0; i < s->links.n; i++) {
+                const struct station<Key> *station = &s->stations[i];
                 shares[i].keys = station->kmers;
-                shares[i].n = station->kept != NULL ? station->kept->sizes.nwindows : 0;
-                counts[i] = station->device.counts;
+                for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next)
+                        shares[i].n += f->sizes.nwindows;
+                counts[i] = station->counts;
         }
-        KC_TRY(kc_wd_several_retrieve(e->maps, shares, counts, KC_WD_ABSENT, NULL, err));
-        KC_TRY(kc_links_parallel(&e->links, finish<Layout>, e, err));
+        KC_TRY(s->functions.find(s->map, shares, counts, err));
+        KC_TRY(kc_links_parallel(&s->links, finish<Key>, s, err));
 out:
         return status;
 }
 
-template <class Layout> static enum kc_status answer(void *ctx, struct kc_error *err)
+/* Take the flights that have waited longest, as many as fit into the station. */
+template <class Key> static void take_started(struct station<Key> *station, size_t nwindows)
 {
-        enum kc_status status;
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        struct kc_ask_kept_at at = {};
-        KC_TRY(kc_links_use(&e->links, 0, err));
-        for (;;) {
-                for (int i = 0; i < e->links.n; i++)
-                        e->stations[i].kept = kc_ask_kept_next(&e->rounds, &at);
-                if (e->stations[0].kept == NULL)
-                        break;
-                KC_TRY(look_up(e, err));
+        struct kc_ask_flight<Key> **end = &station->taken;
+        while (station->started != NULL && station->started->sizes.nwindows <= nwindows) {
+                nwindows -= station->started->sizes.nwindows;
+                *end = station->started;
+                end = &station->started->next;
+                station->started = station->started->next;
         }
-out:
-        return status;
+        *end = NULL;
+        if (station->started == NULL)
+                station->end = &station->started;
+}
+
+template <class Key> static void land_taken(struct station<Key> *station)
+{
+        for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next)
+                f->is_started = false;
+        station->taken = NULL;
+}
+
+/* Look flights up, under the lock, which is open meanwhile. */
+template <class Key> static void look_up_some(struct kc_ask_spread<Key> *s)
+{
+        struct kc_error failure = {};
+        s->is_busy = true;
+        for (int i = 0; i < s->links.n; i++)
+                take_started(&s->stations[i], s->nwindows);
+        pthread_mutex_unlock(&s->lock);
+        (void)look_up(s, &failure);
+        pthread_mutex_lock(&s->lock);
+        for (int i = 0; i < s->links.n; i++)
+                land_taken(&s->stations[i]);
+        s->failure = failure;
+        s->is_busy = false;
+        pthread_cond_broadcast(&s->landed);
+}
+
+template <class Key>
+void kc_ask_spread_start(struct kc_ask_spread<Key> *s, int device,
+                         struct kc_ask_flight<Key> *flight)
+{
+        struct station<Key> *station = &s->stations[device];
+        pthread_mutex_lock(&s->lock);
+        flight->is_started = true;
+        flight->next = NULL;
+        *station->end = flight;
+        station->end = &flight->next;
+        pthread_mutex_unlock(&s->lock);
+}
+
+template <class Key>
+enum kc_status kc_ask_spread_wait(struct kc_ask_spread<Key> *s, struct kc_ask_flight<Key> *flight,
+                                  struct kc_error *err)
+{
+        pthread_mutex_lock(&s->lock);
+        while (flight->is_started && s->failure.status == KC_OK)
+                if (s->is_busy)
+                        pthread_cond_wait(&s->landed, &s->lock);
+                else
+                        look_up_some(s);
+        const struct kc_error failure = s->failure;
+        pthread_mutex_unlock(&s->lock);
+        return failure.status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
 }
 
 /* ---- loading ---- */
 
-/* Make the maps. Meanwhile a share of each member's memory is taken, so that it stays free. */
-template <class Layout>
+/* Make the maps. Meanwhile a share of each device's memory is taken, so that it stays free, for
+ * ranges and for k-mers on their way. */
+template <class Key>
 static enum kc_status open_maps(void *ctx, uint64_t, size_t, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
         char *left[KC_GPU_MAX_DEVICES] = {};
-        struct kc_wd_options options = {};
-        options.capacity = kc_ask_warpdrive_slots<Layout>(e->table.npairs);
-        options.key_bits = 2 * e->table.k;
-        for (int i = 0; i < e->links.n; i++) {
-                struct kc_gpu *gpu = &e->links.gpus[i];
-                KC_TRY(kc_gpu_new(gpu, &left[i], gpu->limit_nbytes / SHARE, err));
+        struct kc_error failure = {};
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < s->links.n; i++) {
+                struct kc_gpu *gpu = &s->links.gpus[i];
+                KC_TRY(kc_gpu_new(gpu, &left[i], gpu->limit_nbytes / KC_ASK_SHARE, err));
         }
-        KC_TRY(kc_wd_several_new(&e->maps, &e->links, KC_WD_WRITTEN, &options, err));
-        e->maps->combining = KC_WD_COMBINE_NEVER; /* all keys differ */
+        for (const bool is_small : { false, true }) {
+                failure = {};
+                s->functions = functions_for(is_small, Key());
+                status = s->functions.open(&s->map, &s->links, s->table->npairs, s->table->k,
+                                           &failure);
+                if (status != KC_EUSAGE)
+                        break;
+        }
+        if (status != KC_OK)
+                status = kc_fail_as(err, &failure);
 out:
-        for (int i = 0; i < e->links.n; i++) {
-                struct kc_gpu *gpu = &e->links.gpus[i];
-                kc_gpu_delete(gpu, left[i], gpu->limit_nbytes / SHARE);
+        for (int i = 0; i < s->links.n; i++) {
+                struct kc_gpu *gpu = &s->links.gpus[i];
+                kc_gpu_delete(gpu, left[i], gpu->limit_nbytes / KC_ASK_SHARE);
         }
         return status;
 }
 
-/* Pass pairs from the first member to their owners. */
-template <class Layout>
-static enum kc_status put(void *ctx, typename Layout::key *kmers, uint32_t *counts, size_t n,
-                          struct kc_error *err)
+/* Pass pairs from the first device to their owners. */
+template <class Key>
+static enum kc_status put(void *ctx, Key *kmers, uint32_t *counts, size_t n, struct kc_error *err)
 {
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        kc_wd_share<typename Layout::key> shares[KC_GPU_MAX_DEVICES] = {};
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
+        kc_wd_share<Key> shares[KC_GPU_MAX_DEVICES] = {};
         shares[0] = { kmers, counts, n };
-        return kc_wd_several_put(e->maps, shares, KC_WD_ADD, NULL, err);
+        return s->functions.put(s->map, shares, err);
 }
 
-template <class Layout>
+template <class Key>
 static enum kc_status load(void *ctx, const struct kc_join_source *source,
                            struct kc_join_totals *totals, struct kc_error *err)
 {
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        const struct kc_ask_taker<typename Layout::key> taker = {
-                e, open_maps<Layout>, put<Layout>
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
+        const struct kc_ask_taker<Key> taker = {
+                s, open_maps<Key>, put<Key>
         };
-        return kc_ask_load_by(&taker, &e->links.gpus[0], source, e->rounds.setup.nthreads, totals,
+        return kc_ask_load_by(&taker, &s->links.gpus[0], source, s->rules->setup.nthreads, totals,
                               err);
+}
+
+/* Half of the share for batches is for those of stations, the other half for flights. */
+template <class Key>
+static enum kc_status open_stations(struct kc_ask_spread<Key> *s, size_t nflights,
+                                    struct kc_error *err)
+{
+        const size_t nbases = s->rules->caps.nbases;
+        size_t most = nflights * nbases;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < s->links.n; i++)
+                most = std::min(most, s->links.gpus[i].limit_nbytes / KC_ASK_SHARE / 2 /
+                                              (sizeof(Key) + sizeof(uint32_t)));
+        s->nwindows = std::max(most, nbases);
+        for (int i = 0; i < s->links.n; i++) {
+                struct kc_gpu *gpu = &s->links.gpus[i];
+                KC_TRY(kc_gpu_new(gpu, &s->stations[i].kmers, s->nwindows, err));
+                KC_TRY(kc_gpu_new(gpu, &s->stations[i].counts, s->nwindows, err));
+        }
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_ask_spread_load(struct kc_ask_spread<Key> *s,
+                                  const struct kc_gpu_ask_table *table,
+                                  const struct kc_ask_rules *rules, size_t nflights,
+                                  struct kc_error *err)
+{
+        const struct kc_gpu_ask_reader reader = { s, load<Key> };
+        enum kc_status status;
+        s->table = table;
+        s->rules = rules;
+        KC_TRY(open_stations(s, nflights, err));
+        KC_TRY(kc_links_use(&s->links, 0, err));
+        KC_TRY(table->read(table->ctx, &reader, err));
+        KC_TRY(kc_links_settle(&s->links, err));
+out:
+        return status;
 }
 
 /* ---- opening and closing ---- */
 
-template <class Layout> static void close(void *ctx)
+template <class Key> struct kc_gpu *kc_ask_spread_gpu(struct kc_ask_spread<Key> *s, int device)
 {
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
+        return &s->links.gpus[device];
+}
+
+template <class Key> void kc_ask_spread_close(struct kc_ask_spread<Key> *s)
+{
         struct kc_error ignored = {};
-        if (e->links.n > 0)
-                (void)kc_links_settle(&e->links, &ignored); /* after a failure */
-        kc_wd_several_free(e->maps);
-        for (int i = 0; i < e->links.n; i++) {
-                kc_ask_device_free(&e->links.gpus[i], &e->stations[i].device, &e->rounds.caps);
-                kc_gpu_delete(&e->links.gpus[i], e->stations[i].kmers, e->rounds.caps.nbases);
+        if (s == NULL)
+                return;
+        if (s->links.n > 0)
+                (void)kc_links_settle(&s->links, &ignored); /* after a failure */
+        if (s->map != NULL)
+                s->functions.close(s->map);
+        for (int i = 0; i < s->links.n; i++) {
+                kc_gpu_delete(&s->links.gpus[i], s->stations[i].kmers, s->nwindows);
+                kc_gpu_delete(&s->links.gpus[i], s->stations[i].counts, s->nwindows);
         }
-        kc_ask_rounds_close(&e->rounds);
-        kc_links_close(&e->links);
-        free(e);
+        kc_links_close(&s->links);
+        pthread_cond_destroy(&s->landed);
+        pthread_mutex_destroy(&s->lock);
+        free(s);
 }
 
-template <class Layout>
-static enum kc_status open_station(void *ctx, int member, struct kc_error *err)
+template <class Key>
+enum kc_status kc_ask_spread_open(struct kc_ask_spread<Key> **spread,
+                                  const struct kc_gpu_ask_options *options, struct kc_error *err)
 {
-        enum kc_status status;
-        struct spread<Layout> *e = (struct spread<Layout> *)ctx;
-        struct kc_gpu *gpu = &e->links.gpus[member];
-        auto *station = &e->stations[member];
-        KC_TRY(kc_ask_device_new(gpu, &station->device, &e->rounds.caps, err));
-        KC_TRY(kc_gpu_new(gpu, &station->kmers, e->rounds.caps.nbases, err));
-out:
-        return status;
-}
-
-template <class Layout>
-static enum kc_status open_links(struct spread<Layout> *e, const struct kc_ask_setup *setup,
-                                 struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_gpu_ask_options *o = &e->options;
-        const struct kc_ask_engine engine = { e, answer<Layout>, close<Layout> };
-        const struct kc_links_options options = { o->memory_nbytes, false };
-        const size_t nbytes = 10 + sizeof(typename Layout::key); /* for a base */
-        size_t least = SIZE_MAX;
-        for (int i = 0; i < o->ndevices; i++)
-                KC_TRY(kc_gpu_wake(o->devices[i], err));
-        KC_TRY(kc_links_open(&e->links, o->devices, o->ndevices, &options, err));
-        for (int i = 0; i < e->links.n; i++)
-                least = e->links.gpus[i].limit_nbytes < least ? e->links.gpus[i].limit_nbytes
-                                                              : least;
-        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, setup, e->table.k, o->devices[0],
-                                  o->batch_nbases, nbytes, least / SHARE, err));
-        KC_TRY(kc_links_in_turn(&e->links, open_station<Layout>, e, err));
-out:
-        return status;
-}
-
-template <class Layout>
-static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
-                                const struct kc_gpu_ask_options *options,
-                                const struct kc_ask_setup *setup, struct kc_error *err)
-{
-        enum kc_status status;
-        struct spread<Layout> *e = (struct spread<Layout> *)calloc(1, sizeof *e);
-        if (e == NULL)
+        const struct kc_links_options links = { options->memory_nbytes, false };
+        enum kc_status status = KC_OK;
+        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)calloc(1, sizeof *s);
+        *spread = NULL;
+        if (s == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        const struct kc_gpu_ask_reader reader = { e, load<Layout> };
-        e->table = *table;
-        e->options = *options;
-        KC_TRY(open_links(e, setup, err));
-        KC_TRY(table->read(table->ctx, &reader, err));
-        *asker = kc_ask_rounds_asker(&e->rounds);
-        e = NULL;
+        pthread_mutex_init(&s->lock, NULL);
+        pthread_cond_init(&s->landed, NULL);
+        for (struct station<Key> &station : s->stations)
+                station.end = &station.started;
+        for (int i = 0; i < options->ndevices; i++)
+                KC_TRY(kc_gpu_wake(options->devices[i], err));
+        KC_TRY(kc_links_open(&s->links, options->devices, options->ndevices, &links, err));
+        *spread = s;
+        s = NULL;
 out:
-        if (e != NULL)
-                close<Layout>(e);
+        kc_ask_spread_close(s);
         return status;
 }
 
-enum kc_status kc_ask_spread_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
-                                  const struct kc_gpu_ask_options *options,
-                                  const struct kc_ask_setup *setup, struct kc_error *err)
-{
-        struct kc_error failure = {};
-        if (table->k > 32)
-                return open_with<kc_wd_apart128>(asker, table, options, setup, err);
-        enum kc_status status = open_with<kc_wd_words>(asker, table, options, setup, &failure);
-        if (status == KC_EUSAGE) /* so few k-mers that words have no room for their counts */
-                return open_with<kc_wd_near64>(asker, table, options, setup, err);
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
-}
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_ask_spread_open(struct kc_ask_spread<Key> **, \
+                                                   const struct kc_gpu_ask_options *, \
+                                                   struct kc_error *); \
+        template void kc_ask_spread_close(struct kc_ask_spread<Key> *); \
+        template struct kc_gpu *kc_ask_spread_gpu(struct kc_ask_spread<Key> *, int); \
+        template enum kc_status kc_ask_spread_load( \
+                struct kc_ask_spread<Key> *, const struct kc_gpu_ask_table *, \
+                const struct kc_ask_rules *, size_t, struct kc_error *); \
+        template void kc_ask_spread_start(struct kc_ask_spread<Key> *, int, \
+                                          struct kc_ask_flight<Key> *); \
+        template enum kc_status kc_ask_spread_wait( \
+                struct kc_ask_spread<Key> *, struct kc_ask_flight<Key> *, struct kc_error *);
+KC_GPU_INTEGER_KEYS(INSTANTIATE)

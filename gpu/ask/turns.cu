@@ -2,102 +2,123 @@
  * Turns over a table (gpu/ask/turns.cuh). In each:
  *
  *      ranges of the table ──▶ map, until it is full
- *      all kept batches ──▶ k-mers ──▶ counts of those that the map has ──▶ kept batches
+ *      each thread: kept batches ──▶ flights (gpu/ask/flight.cuh) ──▶ answers to kept batches
  *
- * A k-mer is in one range at most. So the count of a window is the largest that a turn has found,
- * and it does no harm to repeat a turn: if there is too little memory for a turn, all of them are
- * repeated, with smaller maps.
+ * The k-mers of a map lie between two bounds, and nothing is looked up that lies outside them. A
+ * k-mer is in one range at most, so the answers of all turns add up. If there is too little
+ * memory for a turn, all of them are repeated, with smaller maps.
  */
 #include "gpu/ask/turns.cuh"
 
+#include "base/parallel.h"
 #include "gpu/ask/load.cuh"
 #include "gpu/ask/rounds.cuh"
 
 #include <cstdlib>
 
 enum : uint32_t {
-        NSLOTS = 2, /* batches on the device: one is copied while another one is looked up */
-        SHARE = 8,  /* of the device's memory, one part in SHARE is for these, and one for ranges */
         THREADS = 256,
+        NSTRANGERS = 1 << 12, /* enough that no few slots of a map are read by all threads */
 };
 
 namespace
 {
 
-/* A batch on the device. */
-struct turn_slot {
-        cudaStream_t stream;
-        cudaEvent_t uploaded, found;
-        struct kc_ask_arrays device;
-        uint32_t *before; /* [rounds.caps.nbases] the counts of earlier turns */
+/* The k-mers in a map. */
+template <class Key> struct turn_bounds {
+        Key first, last;
+        Key strangers; /* the first of NSTRANGERS keys that lie outside the bounds */
+        bool has_strangers;
 };
 
 template <class Key> struct turns {
         struct kc_gpu_ask_table table;
         struct kc_gpu_ask_options options;
+        struct kc_ask_rules rules;
         struct kc_ask_rounds rounds;
         struct kc_gpu gpu;
-        struct turn_slot slots[NSLOTS];
-        Key *kmers;     /* [rounds.caps.nbases] device */
+        struct kc_ask_flight<Key> *flights; /* [rules.setup.nthreads] */
         uint64_t share; /* of the table, one part in `share` should fit into a map */
         struct kc_ask_map<Key> map;
         struct kc_ask_map_options map_options;
         uint64_t nput; /* into the map */
+        struct turn_bounds<Key> bounds;
 };
 
 } // namespace
 
 /* ---- a turn ---- */
 
-static __global__ void larger_kernel(uint32_t *counts, const uint32_t *before, uint32_t n)
+/* Instead of a k-mer that the map cannot have, look up one of a few that it does not have either:
+ * their slots stay in the caches. */
+template <class Key>
+static __global__ void replace_kernel(Key *kmers, uint32_t n, struct turn_bounds<Key> bounds)
 {
         const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-        if (i < n && before[i] > counts[i])
-                counts[i] = before[i];
+        if (i < n && (kmers[i] < bounds.first || kmers[i] > bounds.last))
+                kmers[i] = bounds.strangers + (uint32_t)kmers[i] % NSTRANGERS;
 }
 
-/* Look up the k-mers of a batch in the map. The work is queued. */
 template <class Key>
-static enum kc_status look_up(struct turns<Key> *e, struct turn_slot *slot,
-                              struct kc_ask_kept *kept, struct kc_error *err)
+static enum kc_status start(const struct turns<Key> *e, struct kc_ask_flight<Key> *flight,
+                            struct kc_error *err)
 {
+        const uint32_t n = flight->sizes.nwindows;
+        cudaStream_t stream = flight->stream;
+        uint32_t *counts = flight->device.counts;
         enum kc_status status;
-        const struct kc_ask_sizes *sizes = &kept->sizes;
-        const struct kc_ask_arrays *device = &slot->device;
-        cudaStream_t stream = e->gpu.stream;
-        const uint32_t n = sizes->nwindows;
-        KC_TRY(kc_ask_upload(slot->stream, device, &kept->host, sizes, err));
-        if (kept->has_counts)
-                KC_TRY(kc_ask_copy(slot->before, kept->host.counts, n, cudaMemcpyHostToDevice,
-                                   slot->stream, err));
-        KC_TRY(KC_CUDA(cudaEventRecord(slot->uploaded, slot->stream)));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, slot->uploaded, 0)));
-        KC_TRY(kc_ask_make_kmers(stream, device, sizes, e->table.k, e->options.stranded, e->kmers,
-                                 err));
-        KC_TRY(kc_ask_map_find(&e->map, stream, (const Key *)e->kmers, device->counts, n, err));
-        if (kept->has_counts)
-                larger_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, stream>>>(device->counts,
-                                                                               slot->before, n);
+        KC_TRY(kc_ask_flight_begin(flight, stream, flight->kmers, &e->rules, err));
+        if (e->bounds.has_strangers)
+                replace_kernel<Key><<<kc_ceil_div(n, THREADS), THREADS, 0, stream>>>(flight->kmers,
+                                                                                     n, e->bounds);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaEventRecord(slot->found, stream)));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(slot->stream, slot->found, 0)));
-        KC_TRY(kc_ask_copy(kept->host.counts, device->counts, n, cudaMemcpyDeviceToHost,
-                           slot->stream, err));
-        kept->has_counts = true;
+        KC_TRY(kc_ask_map_find(&e->map, stream, (const Key *)flight->kmers, counts, n, err));
+        KC_TRY(kc_ask_flight_end(flight, stream, counts, &e->rules, err));
 out:
         return status;
+}
+
+/* One flight for each thread is enough: while it is under way, other threads copy. */
+template <class Key> static enum kc_status look_up(void *ctx, int thread, struct kc_error *err)
+{
+        struct turns<Key> *e = (struct turns<Key> *)ctx;
+        struct kc_ask_flight<Key> *flight = &e->flights[thread];
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(e->gpu.device))); /* it is per thread */
+        for (;;) {
+                struct kc_ask_kept *kept = kc_ask_rounds_next(&e->rounds);
+                if (kept == NULL)
+                        break;
+                kc_ask_kept_copy(kept, &flight->host, &flight->sizes);
+                KC_TRY(start(e, flight, err));
+                KC_TRY(kc_ask_flight_wait(flight, err));
+                kc_ask_kept_add(kept, &e->rules, &flight->host);
+        }
+out:
+        return status;
+}
+
+/* Find keys outside the bounds; for the shortest k, there are none. */
+template <class Key> static void find_strangers(struct turn_bounds<Key> *bounds, int k)
+{
+        const Key last = k == 4 * (int)sizeof(Key) ? ~(Key)0 : ((Key)1 << 2 * k) - 1;
+        bounds->has_strangers = true;
+        if (bounds->first >= NSTRANGERS)
+                bounds->strangers = 0;
+        else if (last - bounds->last >= NSTRANGERS)
+                bounds->strangers = bounds->last + 1;
+        else
+                bounds->has_strangers = false;
 }
 
 /* Look all kept batches up in the map, and close it. */
 template <class Key> static enum kc_status end_turn(struct turns<Key> *e, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        size_t nbatches = 0;
-        struct kc_ask_kept_at at = {};
-        while (kc_ask_kept_next(&e->rounds, &at) != NULL)
-                KC_TRY(look_up(e, &e->slots[nbatches++ % NSLOTS], at.kept, err));
-        for (struct turn_slot &slot : e->slots)
-                KC_TRY(KC_CUDA(cudaStreamSynchronize(slot.stream)));
+        enum kc_status status;
+        kc_ask_rounds_rewind(&e->rounds, false);
+        find_strangers(&e->bounds, e->table.k);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu.stream))); /* all k-mers are in the map */
+        KC_TRY(kc_parallel(e->rules.setup.nthreads, look_up<Key>, NULL, e, err));
         kc_ask_map_close(&e->map);
         e->nput = 0;
 out:
@@ -113,6 +134,9 @@ static enum kc_status put(void *ctx, Key *kmers, uint32_t *counts, size_t n, str
                 KC_TRY(end_turn(e, err));
                 KC_TRY(kc_ask_map_open(&e->map, &e->gpu, &e->map_options, err));
         }
+        if (e->nput == 0)
+                KC_TRY(kc_gpu_read(&e->gpu, &e->bounds.first, kmers, 1, err));
+        KC_TRY(kc_gpu_read(&e->gpu, &e->bounds.last, kmers + n - 1, 1, err));
         KC_TRY(kc_ask_map_put(&e->map, kmers, counts, n, err));
         e->nput += n;
 out:
@@ -138,13 +162,15 @@ static enum kc_status open_map(void *ctx, uint64_t most_at_once, size_t nbytes,
         struct kc_error failure;
         enum kc_status status;
         char *left = NULL;
-        if (nbytes > e->gpu.limit_nbytes / SHARE)
-                nbytes = e->gpu.limit_nbytes / SHARE;
+        if (nbytes > e->gpu.limit_nbytes / KC_ASK_SHARE)
+                nbytes = e->gpu.limit_nbytes / KC_ASK_SHARE;
         KC_TRY(kc_gpu_new(&e->gpu, &left, nbytes, err));
+        e->map_options = { e->options.map, e->table.k, 0, most_at_once };
         do {
-                const uint64_t most = e->table.npairs / e->share + 1;
-                e->map_options = { e->options.map, e->table.k,
-                                   most > most_at_once ? most : most_at_once, most_at_once };
+                uint64_t *npairs = &e->map_options.npairs;
+                *npairs = e->table.npairs / e->share;
+                /* a turn may end before its map is full, by less than a range */
+                *npairs = *npairs < most_at_once ? most_at_once : *npairs + most_at_once;
                 failure = {};
                 status = kc_ask_map_open(&e->map, &e->gpu, &e->map_options, &failure);
         } while (status == KC_ENOMEM && shrink(e));
@@ -152,6 +178,7 @@ static enum kc_status open_map(void *ctx, uint64_t most_at_once, size_t nbytes,
         if (status != KC_OK)
                 return kc_fail_as(err, &failure);
         e->nput = 0;
+        e->bounds = {};
 out:
         return status;
 }
@@ -165,11 +192,12 @@ static enum kc_status take_turns(void *ctx, const struct kc_join_source *source,
                 e, open_map<Key>, put<Key>
         };
         enum kc_status status;
-        KC_TRY(kc_ask_load_by(&taker, &e->gpu, source, e->rounds.setup.nthreads, totals, err));
+        kc_ask_rounds_rewind(&e->rounds, true);
+        KC_TRY(kc_ask_load_by(&taker, &e->gpu, source, e->rules.setup.nthreads, totals, err));
         KC_TRY(end_turn(e, err));
 out:
-        for (struct turn_slot &slot : e->slots)
-                (void)cudaStreamSynchronize(slot.stream); /* after a failure */
+        for (int i = 0; i < e->rules.setup.nthreads; i++) /* after a failure */
+                (void)cudaStreamSynchronize(e->flights[i].stream);
         (void)cudaStreamSynchronize(e->gpu.stream);
         kc_ask_map_close(&e->map);
         return status;
@@ -194,58 +222,48 @@ out:
 
 /* ---- opening and closing ---- */
 
-template <class Key> static void close_slot(struct turns<Key> *e, struct turn_slot *slot)
-{
-        kc_ask_device_free(&e->gpu, &slot->device, &e->rounds.caps);
-        kc_gpu_delete(&e->gpu, slot->before, e->rounds.caps.nbases);
-        kc_gpu_event_free(slot->uploaded);
-        kc_gpu_event_free(slot->found);
-        if (slot->stream != NULL)
-                (void)cudaStreamDestroy(slot->stream);
-}
-
 template <class Key> static void close(void *ctx)
 {
         struct turns<Key> *e = (struct turns<Key> *)ctx;
         if (e->gpu.pool != NULL)
                 (void)cudaSetDevice(e->gpu.device);
         kc_ask_rounds_close(&e->rounds);
-        for (struct turn_slot &slot : e->slots)
-                close_slot(e, &slot);
-        kc_gpu_delete(&e->gpu, e->kmers, e->rounds.caps.nbases);
+        for (int i = 0; e->flights != NULL && i < e->rules.setup.nthreads; i++)
+                kc_ask_flight_close(&e->flights[i], &e->gpu, &e->rules);
+        free(e->flights);
         kc_gpu_close(&e->gpu);
         free(e);
 }
 
-template <class Key>
-static enum kc_status open_slot(struct turns<Key> *e, struct turn_slot *slot, struct kc_error *err)
+template <class Key> static enum kc_status open_flights(struct turns<Key> *e, struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking)));
-        KC_TRY(kc_gpu_event_new(&slot->uploaded, err));
-        KC_TRY(kc_gpu_event_new(&slot->found, err));
-        KC_TRY(kc_ask_device_new(&e->gpu, &slot->device, &e->rounds.caps, err));
-        KC_TRY(kc_gpu_new(&e->gpu, &slot->before, e->rounds.caps.nbases, err));
+        const int n = e->rules.setup.nthreads;
+        enum kc_status status = KC_OK;
+        e->flights = (struct kc_ask_flight<Key> *)calloc((size_t)n, sizeof *e->flights);
+        if (e->flights == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (int i = 0; i < n; i++) {
+                KC_TRY(kc_ask_flight_open(&e->flights[i], &e->gpu, &e->rules, err));
+                kc_ask_rounds_pack_at(&e->rounds, i, &e->flights[i].host);
+        }
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu.stream))); /* all streams may use it now */
 out:
         return status;
 }
 
-template <class Key>
-static enum kc_status open_turns(struct turns<Key> *e, const struct kc_ask_setup *setup,
-                                 struct kc_error *err)
+/* At most a quarter of the host's memory is pinned; the rest is for kept batches. */
+template <class Key> static enum kc_status open_turns(struct turns<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_ask_engine engine = { e, answer<Key>, close<Key> };
-        const size_t nbytes = NSLOTS * 10 + sizeof(Key); /* for a base */
+        const uint64_t nthreads = (unsigned)e->rules.setup.nthreads;
+        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, &e->rules, err));
         KC_TRY(kc_gpu_wake(e->options.devices[0], err));
         KC_TRY(kc_gpu_open(&e->gpu, e->options.devices[0], e->options.memory_nbytes, err));
-        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, setup, e->table.k, e->options.devices[0],
-                                  e->options.batch_nbases, nbytes, e->gpu.limit_nbytes / SHARE,
-                                  err));
-        KC_TRY(kc_gpu_new(&e->gpu, &e->kmers, e->rounds.caps.nbases, err));
-        for (struct turn_slot &slot : e->slots)
-                KC_TRY(open_slot(e, &slot, err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu.stream))); /* all streams may use it now */
+        kc_ask_flight_plan(&e->rules, e->options.batch_nbases, sizeof(Key),
+                           e->rules.setup.memory_nbytes / 4 / nthreads,
+                           e->gpu.limit_nbytes / KC_ASK_SHARE / nthreads);
+        KC_TRY(open_flights(e, err));
 out:
         return status;
 }
@@ -260,8 +278,12 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         e->table = *table;
         e->options = *options;
+        e->rules.k = table->k;
+        e->rules.stranded = options->stranded;
+        e->rules.wants_marks = true;
+        e->rules.setup = *setup;
         e->share = 1;
-        const enum kc_status status = open_turns(e, setup, err);
+        const enum kc_status status = open_turns(e, err);
         if (status != KC_OK) {
                 close<Key>(e);
                 return status;
