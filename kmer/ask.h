@@ -72,6 +72,9 @@ struct kc_asker {
         /* Of a prompt asker: how many blocks a thread should have added before it takes the first
          * of them. Otherwise 0. */
         unsigned depth;
+        /* Of an asker in rounds: from how many k-mers on a round costs little beside what each of
+         * them costs. 0: unknown, or no round is as cheap. */
+        uint64_t round_nkmers;
         /*
          * Add a block: n sequences.
          *   thread  0 .. nthreads-1; different ones may call at the same time

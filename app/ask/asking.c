@@ -18,6 +18,7 @@
 #include "app/ask/blocks.h"
 #include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
+#include "app/ask/early.h"
 #include "app/ask/lookup_asker.h"
 #include "app/cli/fall_back.h"
 #include "base/job.h"
@@ -32,6 +33,7 @@ enum {
         RECORD_NBYTES = 4,    /* estimate for each base of a record, with name and qualities */
         TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
         MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
+        EARLY_DIVISOR = 8,          /* the share of the asker's memory for asking in part */
         AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
 };
 
@@ -59,6 +61,7 @@ struct asking {
         struct asking_blocks blocks;
         struct kc_asker asker; /* close is NULL: not open yet */
         bool is_shared;        /* the asker is that of the options */
+        struct early *early;   /* before the asker; NULL: all windows are asked */
         int nthreads, k;
         bool hpc;
         uint64_t ahead_nbases, ahead_nbytes; /* that were read ahead; bytes of the files */
@@ -147,7 +150,10 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
         }
         if (a->hpc)
                 KC_TRY(compress(a, w, block, err));
-        KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
+        if (a->early != NULL)
+                KC_TRY(early_add(a->early, worker, block, w->sequences, &full, err));
+        else
+                KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
         if (full)
                 atomic_store(&a->full, true);
 out:
@@ -229,7 +235,10 @@ static enum kc_status consume(struct asking *a, int worker, const struct asking_
         KC_TRY(check_canceled(a, err));
         KC_TRY(reserve(w, n, err));
         const struct asked asked = asked_of(block, w->answers);
-        KC_TRY(a->asker.take(a->asker.ctx, worker, w->answers, n, err));
+        if (a->early != NULL)
+                KC_TRY(early_take(a->early, worker, w->answers, n, err));
+        else
+                KC_TRY(a->asker.take(a->asker.ctx, worker, w->answers, n, err));
         KC_TRY(consumer->format(consumer->ctx, worker, &asked, err));
         if (!kc_turn_wait(&a->turn, asked.number))
                 return kc_fail(err, KC_ECANCELED, "another thread failed");
@@ -280,7 +289,8 @@ static enum kc_status run_rounds(struct asking *a, int nthreads, struct kc_error
         do {
                 atomic_store(&a->full, false);
                 KC_TRY(kc_parallel(nthreads, add_round, give_up, a, err));
-                KC_TRY(a->asker.answer(a->asker.ctx, err));
+                KC_TRY(a->early != NULL ? early_answer(a->early, err)
+                                        : a->asker.answer(a->asker.ctx, err));
                 KC_TRY(kc_parallel(nthreads, consume_round, give_up, a, err));
         } while (!atomic_load(&a->ended));
 out:
@@ -421,13 +431,52 @@ static void complete_job(const struct asking *a)
                 kc_job_advance(job, total - done);
 }
 
+/* Whether some records of the first block need only a part of their windows. */
+static enum kc_status try_early(const struct asking *a, struct kc_store *store,
+                                const struct early_setup *setup, const struct kc_ask_setup *ask,
+                                bool *worth_it, struct kc_error *err)
+{
+        struct kc_asker lookups = { 0 };
+        enum kc_status status;
+        KC_TRY(lookup_asker_open(&lookups, store, ask, err));
+        KC_TRY(early_try(setup, &lookups, a->workers[0].first, worth_it, err));
+out:
+        asking_close(&lookups);
+        return status;
+}
+
+/* Ask for a part of each record first, if the consumer can do with that, the asker is good at it,
+ * and the first records let expect a gain. */
+static enum kc_status open_early(struct asking *a, struct kc_store *store,
+                                 const struct kc_ask_setup *ask, int k, uint64_t memory_nbytes,
+                                 struct kc_error *err)
+{
+        const struct early_setup setup = { .k = k,
+                                           .nthreads = a->nthreads,
+                                           .memory_nbytes = memory_nbytes,
+                                           .consumer = a->consumer };
+        bool worth_it = false;
+        enum kc_status status = KC_OK;
+        if (a->consumer->nfirst == NULL || a->hpc || a->workers[0].first == NULL ||
+            expected_nbases(a) < a->asker.round_nkmers ||
+            !early_suits(&a->asker, k, ask->memory_nbytes))
+                return KC_OK;
+        KC_TRY(try_early(a, store, &setup, ask, &worth_it, err));
+        if (worth_it)
+                KC_TRY(early_open(&a->early, &a->asker, &setup, err));
+out:
+        return status;
+}
+
 static enum kc_status ask(struct asking *a, struct kc_store *store,
                           const struct kc_store_info *info, struct kc_error *err)
 {
         const struct asking_options *options = a->options;
+        const uint64_t nbytes = options->memory_nbytes - a->blocks.bound_nbytes;
+        const uint64_t early_nbytes = a->consumer->nfirst != NULL ? nbytes / EARLY_DIVISOR : 0;
         const struct kc_ask_setup setup = {
                 .nthreads = a->nthreads,
-                .memory_nbytes = options->memory_nbytes - a->blocks.bound_nbytes,
+                .memory_nbytes = nbytes - early_nbytes,
                 .min_count = options->min_count,
                 .max_count = options->max_count,
                 .wants_counts = options->wants_counts,
@@ -437,6 +486,7 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         const bool is_open = options->shared != NULL && options->shared->close != NULL;
         KC_TRY(read_ahead(a, is_open ? 0 : few_kmers(info, &setup), &nblocks, err));
         KC_TRY(open_asker(a, store, &setup, err));
+        KC_TRY(open_early(a, store, &setup, info->k, early_nbytes, err));
         const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
         KC_TRY(run(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
         complete_job(a);
@@ -503,6 +553,7 @@ static void close_asking(struct asking *a)
                 free(w->compressed);
         }
         free(a->workers);
+        early_close(a->early);
         if (!a->is_shared)
                 asking_close(&a->asker);
         asking_blocks_close(&a->blocks);

@@ -41,6 +41,13 @@ struct asked {
         const struct kc_ask_answer *answers[2];
 };
 
+/* A record whose windows have been asked in part. */
+struct asked_part {
+        struct kc_ask_summary summary; /* of the windows that have been asked */
+        uint64_t nleft;                /* windows that have not */
+        bool is_settled;               /* they need not be asked */
+};
+
 /*
  * What is done with the answers. Of the records in a block, only the first and the last can be
  * pieces (io/records.h); those are left to write, which has seen the pieces before them; format
@@ -52,6 +59,13 @@ struct asking_consumer {
          *   streams  the second: mates in a file of their own, otherwise NULL */
         enum kc_status (*begin)(void *ctx, const struct kc_records *const streams[2],
                                 struct kc_error *err);
+        /* How many windows of a record to ask first, of nwindows. NULL: all of all records.
+         * Otherwise answers may be those to a part of the windows, which settle has found enough;
+         * their nlead then means nothing. Several workers may call both at once. */
+        uint64_t (*nfirst)(void *ctx, const struct kc_seq_record *record, uint64_t nwindows);
+        /* Set is_settled of those parts that are enough, whatever the counts of the windows that
+         * are left. second: the mate, in pairs; otherwise NULL. */
+        void (*settle)(void *ctx, struct asked_part *first, struct asked_part *second);
         /* Prepare what is to be written, in buffers of the worker. Several workers may call it at
          * once, for different blocks. */
         enum kc_status (*format)(void *ctx, int worker, const struct asked *block,

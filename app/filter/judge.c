@@ -76,6 +76,80 @@ static bool passes(const struct judge *judge, const struct kc_ask_summary *read)
                compare_found(judge, &judge->at_most, read) <= 0;
 }
 
+/* ---- parts ---- */
+
+enum { MORE_DIVISOR = 16, FEW = 4 };
+
+static uint64_t nneeded(const struct judge_bound *bound, uint64_t nwindows)
+{
+        const unsigned __int128 windows = (unsigned __int128)bound->value * nwindows;
+        if (!bound->is_share)
+                return bound->value < nwindows ? bound->value : nwindows;
+        return (uint64_t)((windows + JUDGE_WHOLE - 1) / JUDGE_WHOLE);
+}
+
+/* With an upper bound, a part can only show that it is exceeded. If nearly all windows are needed,
+ * all are asked at once. */
+uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows)
+{
+        const bool is_bounded = judge->at_most.is_share || judge->at_most.value < nwindows;
+        uint64_t n = is_bounded ? nneeded(&judge->at_most, nwindows) + 1
+                                : nneeded(&judge->at_least, nwindows);
+        n = (n > 0 ? n : 1) + nwindows / MORE_DIVISOR;
+        return n < nwindows - nwindows / FEW ? n : nwindows;
+}
+
+/*
+ * The more of the windows that are left are valid and in range, the more is found, also in relation
+ * to the valid ones; and the more are valid but not in range, the less. So it is enough to look at
+ * the read if all of them are one or the other.
+ */
+static bool is_settled(const struct judge *judge, const struct kc_ask_summary *part, uint64_t nleft)
+{
+        struct kc_ask_summary least = *part, most;
+        if (nleft == 0)
+                return true;
+        least.nwindows += nleft;
+        least.nvalid += nleft;
+        most = least;
+        most.nfound += nleft;
+        const bool passes_anyway = part->nvalid > 0 &&
+                                   compare_found(judge, &judge->at_least, &least) >= 0 &&
+                                   compare_found(judge, &judge->at_most, &most) <= 0;
+        return passes_anyway || compare_found(judge, &judge->at_least, &most) < 0 ||
+               compare_found(judge, &judge->at_most, &least) > 0;
+}
+
+static void settle_pooled(const struct judge *judge, struct asked_part *first,
+                          struct asked_part *second)
+{
+        struct kc_ask_summary pooled = first->summary;
+        kc_ask_summary_append(&pooled, &second->summary);
+        first->is_settled = second->is_settled =
+                is_settled(judge, &pooled, first->nleft + second->nleft);
+}
+
+/* Whether the part is settled in the way that settles the pair: one mate that passes is enough, or
+ * one that does not if both must. */
+static bool settles_pair(const struct judge *judge, const struct asked_part *part)
+{
+        return part->is_settled && passes(judge, &part->summary) == (judge->pairs == JUDGE_ANY);
+}
+
+void judge_settle(const struct judge *judge, struct asked_part *first, struct asked_part *second)
+{
+        if (second != NULL && judge->pairs == JUDGE_POOLED) {
+                settle_pooled(judge, first, second);
+                return;
+        }
+        first->is_settled |= is_settled(judge, &first->summary, first->nleft);
+        if (second == NULL)
+                return;
+        second->is_settled = is_settled(judge, &second->summary, second->nleft);
+        if (settles_pair(judge, first) || settles_pair(judge, second))
+                first->is_settled = second->is_settled = true;
+}
+
 bool judge_keeps(const struct judge *judge, const struct kc_ask_summary *read)
 {
         return passes(judge, read) != judge->drops;

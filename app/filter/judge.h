@@ -4,7 +4,7 @@
 #ifndef APP_FILTER_JUDGE_H
 #define APP_FILTER_JUDGE_H
 
-#include "kmer/ask.h"
+#include "app/ask/asking.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +45,16 @@ bool judge_is_empty(const struct judge *judge);
 bool judge_keeps(const struct judge *judge, const struct kc_ask_summary *read);
 bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *first,
                       const struct kc_ask_summary *second);
+
+/* ---- judging a read by a part of its windows ---- */
+
+/* How many windows, of a read that has so many, are asked first: as many as the rules need if all
+ * of them are in range, and some more. */
+uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows);
+
+/* Settle the read, or the mates of a pair, if its verdict is the same whatever the windows are that
+ * are left. Then the parts are judged as the whole reads would be. second may be NULL. */
+void judge_settle(const struct judge *judge, struct asked_part *first, struct asked_part *second);
 
 /* Reads that are kept or dropped together, in any order: those of a pair, or of a name. Begin with
  * JUDGE_NO_READS. */

@@ -7,6 +7,24 @@ static enum kc_status begin(void *ctx, const struct kc_records *const streams[2]
         return alignments_begin(&run->alignments, streams, err);
 }
 
+/* Pieces, and pooled alignments, are judged only together with others: all their windows are
+ * needed. */
+static uint64_t nfirst(void *ctx, const struct kc_seq_record *record, uint64_t nwindows)
+{
+        const struct filter_run *run = ctx;
+        const struct judge *judge = &run->filtering.judge;
+        if ((record->flags & KC_RECORD_WHOLE) != KC_RECORD_WHOLE ||
+            (run->alignments.has_alignments && judge->pairs == JUDGE_POOLED))
+                return nwindows;
+        return judge_nfirst(judge, nwindows);
+}
+
+static void settle(void *ctx, struct asked_part *first, struct asked_part *second)
+{
+        const struct filter_run *run = ctx;
+        judge_settle(&run->filtering.judge, first, second);
+}
+
 static enum kc_status format(void *ctx, int worker, const struct asked *block, struct kc_error *err)
 {
         struct filter_run *run = ctx;
@@ -25,9 +43,13 @@ static enum kc_status write(void *ctx, int worker, const struct asked *block, st
 
 static enum kc_status pass(struct filter_run *run, struct kc_error *err)
 {
-        const struct asking_consumer consumer = {
-                .ctx = run, .begin = begin, .format = format, .write = write
-        };
+        const bool is_partial = !run->filtering.trims && !outputs_has(&run->outputs, OUTPUTS_TABLE);
+        const struct asking_consumer consumer = { .ctx = run,
+                                                  .begin = begin,
+                                                  .nfirst = is_partial ? nfirst : NULL,
+                                                  .settle = settle,
+                                                  .format = format,
+                                                  .write = write };
         enum kc_status status;
         KC_TRY(notes_begin_table(&run->outputs, err));
         KC_TRY(asking_run(run->store, &run->input, &run->options, &consumer, NULL, err));

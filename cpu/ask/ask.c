@@ -332,9 +332,12 @@ enum kc_status kc_cpu_ask_open(struct kc_asker *asker, const struct kc_ask_table
                                               .piece_nkmers = shape.piece_nkmers,
                                               .group_nkmers = shape.group_nkmers };
         KC_TRY(add_threads(a, err));
-        *asker = (struct kc_asker){
-                .ctx = a, .add = add, .answer = answer, .take = take, .close = close_asker
-        };
+        *asker = (struct kc_asker){ .ctx = a,
+                                    .round_nkmers = table->ndistinct / 2 + 1,
+                                    .add = add,
+                                    .answer = answer,
+                                    .take = take,
+                                    .close = close_asker };
         a = NULL;
 out:
         if (a != NULL)

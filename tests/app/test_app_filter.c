@@ -148,6 +148,125 @@ static void test_pairs(void **state)
                 }
 }
 
+/* ---- parts of reads ---- */
+
+static const char *const part_bounds[] = { "0", "1", "3", "0%", "25%", "33.3%", "50%", "100%" };
+
+/* Whether the verdict about `read` is the one about all reads that it can become by nleft more
+ * windows, with some more valid and some of those in range. */
+static bool is_certain(const struct judge *judge, struct kc_ask_summary read, uint64_t nleft)
+{
+        const bool keeps = judge_keeps(judge, &read);
+        for (uint64_t nvalid = 0; nvalid <= nleft; nvalid++)
+                for (uint64_t nfound = 0; nfound <= nvalid; nfound++) {
+                        const struct kc_ask_summary whole = summary(
+                                read.nwindows + nleft, read.nvalid + nvalid, read.nfound + nfound);
+                        if (judge_keeps(judge, &whole) != keeps)
+                                return false;
+                }
+        return true;
+}
+
+static void check_parts(const struct judge *judge, uint64_t *nsettled)
+{
+        for (uint64_t n = 0; n < 5 * 5 * 5 * 5; n++) {
+                struct asked_part part = { .summary = summary(n % 5, n / 5 % 5, n / 25 % 5),
+                                           .nleft = n / 125 };
+                if (part.summary.nvalid > part.summary.nwindows ||
+                    part.summary.nfound > part.summary.nvalid)
+                        continue;
+                judge_settle(judge, &part, NULL);
+                *nsettled += part.is_settled && part.nleft > 0;
+                if (part.is_settled && !is_certain(judge, part.summary, part.nleft))
+                        fail_msg("%d of %d, %d valid, %d left: this is not certain",
+                                 (int)part.summary.nfound, (int)part.summary.nwindows,
+                                 (int)part.summary.nvalid, (int)part.nleft);
+        }
+}
+
+/* A part of a read is settled only if what is left cannot change the verdict. */
+static void test_parts(void **state)
+{
+        enum { N = sizeof part_bounds / sizeof *part_bounds };
+        uint64_t nsettled = 0;
+        (void)state;
+        for (size_t i = 0; i < 4 * N * (N + 1); i++) {
+                const size_t most = i / 4 / N;
+                const struct judge judge = {
+                        .at_least = bound_of(part_bounds[i / 4 % N]),
+                        .at_most = most < N ? bound_of(part_bounds[most]) : no_bound,
+                        .denominator = i % 2 ? JUDGE_ALL : JUDGE_VALID,
+                        .drops = i / 2 % 2,
+                };
+                check_parts(&judge, &nsettled);
+        }
+        assert_true(nsettled > 1000);
+}
+
+/* The first windows, if all are in range, are enough; so are as many that are not, if most must
+ * be. */
+static void test_first_windows(void **state)
+{
+        (void)state;
+        for (uint64_t n = 0; n < 300; n++)
+                for (size_t i = 0; i < sizeof part_bounds / sizeof *part_bounds; i++) {
+                        const struct judge judge = { .at_least = bound_of(part_bounds[i]),
+                                                     .at_most = no_bound };
+                        const uint64_t first = judge_nfirst(&judge, n);
+                        struct asked_part part = { .summary = summary(first, first, first),
+                                                   .nleft = n - first };
+                        assert_in_range(first, n > 0, n);
+                        judge_settle(&judge, &part, NULL);
+                        assert_true(part.is_settled);
+                }
+}
+
+static struct asked_part random_part(uint64_t *seed)
+{
+        const uint64_t nwindows = next_random(seed) % 5,
+                       nvalid = next_random(seed) % (nwindows + 1);
+        return (struct asked_part){ .summary = summary(nwindows, nvalid,
+                                                       next_random(seed) % (nvalid + 1)),
+                                    .nleft = next_random(seed) % 4 };
+}
+
+/* The part with all its windows, or the part alone if it is settled and `asks` is false. */
+static struct kc_ask_summary complete(const struct asked_part *part, bool asks, uint64_t *seed)
+{
+        struct kc_ask_summary whole = part->summary;
+        const uint64_t nvalid = next_random(seed) % (part->nleft + 1),
+                       nfound = next_random(seed) % (nvalid + 1);
+        if (asks || !part->is_settled) {
+                whole.nwindows += part->nleft;
+                whole.nvalid += nvalid;
+                whole.nfound += nfound;
+        }
+        return whole;
+}
+
+/* The verdict about a pair does not depend on windows of a mate that is settled. */
+static void test_parts_of_pairs(void **state)
+{
+        uint64_t seed = 1, nsettled = 0;
+        (void)state;
+        for (int i = 0; i < 200000; i++) {
+                const struct judge judge = { .at_least = bound_of(part_bounds[i % 8]),
+                                             .at_most = i / 8 % 2 ? bound_of("50%") : no_bound,
+                                             .pairs = (enum judge_pairs)(i / 16 % 3) };
+                struct asked_part first = random_part(&seed), second = random_part(&seed);
+                judge_settle(&judge, &first, &second);
+                nsettled += first.is_settled != second.is_settled;
+                uint64_t part_seed = seed, whole_seed = seed;
+                const struct kc_ask_summary a = complete(&first, false, &part_seed),
+                                            b = complete(&second, false, &part_seed),
+                                            all = complete(&first, true, &whole_seed),
+                                            all2 = complete(&second, true, &whole_seed);
+                assert_int_equal(judge_keeps_pair(&judge, &a, &b),
+                                 judge_keeps_pair(&judge, &all, &all2));
+        }
+        assert_true(nsettled > 1000);
+}
+
 /* Groups that are not pairs, of reads with 10 windows each; a read passes with 60 % in range. */
 static void test_groups(void **state)
 {
@@ -404,13 +523,23 @@ static void test_held_nowhere(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_bounds),         cmocka_unit_test(test_judge),
-                cmocka_unit_test(test_long_reads),     cmocka_unit_test(test_no_windows),
-                cmocka_unit_test(test_pairs),          cmocka_unit_test(test_groups),
-                cmocka_unit_test(test_table_of_names), cmocka_unit_test(test_names_without_room),
-                cmocka_unit_test(test_empty_ranges),   cmocka_unit_test(test_how_much_stays),
-                cmocka_unit_test(test_trim),           cmocka_unit_test(test_names),
-                cmocka_unit_test(test_held),           cmocka_unit_test(test_held_nowhere),
+                cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_judge),
+                cmocka_unit_test(test_long_reads),
+                cmocka_unit_test(test_no_windows),
+                cmocka_unit_test(test_pairs),
+                cmocka_unit_test(test_groups),
+                cmocka_unit_test(test_parts),
+                cmocka_unit_test(test_first_windows),
+                cmocka_unit_test(test_parts_of_pairs),
+                cmocka_unit_test(test_table_of_names),
+                cmocka_unit_test(test_names_without_room),
+                cmocka_unit_test(test_empty_ranges),
+                cmocka_unit_test(test_how_much_stays),
+                cmocka_unit_test(test_trim),
+                cmocka_unit_test(test_names),
+                cmocka_unit_test(test_held),
+                cmocka_unit_test(test_held_nowhere),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

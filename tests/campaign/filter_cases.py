@@ -108,7 +108,7 @@ class Filtering:
         rng = self.case.rng
         paired = self.layout in ("pairs", "interleaved")
         groups = []
-        for i in range(rng.choice((1, 30, 100))):
+        for i in range(rng.choice((1, 30, 100, 900))):
             suffixes = (b"/1", b"/2") if paired else (b"",)
             if self.layout == "alignments":
                 suffixes = (b"",) * rng.choice((1, 2, 2))

@@ -237,11 +237,11 @@ def test_other_k():
                       ["kept"], ["rest"], f"k={k}, {name}, {list(rule.options())}")
 
 
-def mates_scene():
+def mates_scene(n=600):
     s, counts, _ = scene()
     rng = random.Random(3)
     origin = b"".join(read.bases for read in records((s.path / "counted.fa").read_bytes()))
-    reads = list(make_reads(rng, origin, 600))
+    reads = list(make_reads(rng, origin, n))
     texts = [b"".join(fastq(rng, reads[i::2], suffix)) for i, suffix in enumerate((b"/1", b"/2"))]
     for i, text in enumerate(texts):
         s.write(f"m_{i + 1}.fq", text)
@@ -263,6 +263,40 @@ def test_pairs():
         check(s, wanted, ["db.kc", "both.fq", "--interleaved", "-o", "k1", "--rest", "r1",
                           *options], ["k1"], ["r1"], f"interleaved {options}")
         rule.pairs = "any"
+
+
+def check_parts(s, wanted, call, rule):
+    outputs = 1 + ("m_2.fq" in call)
+    call = [*call, *rule.options(), "--force", "--names", "names"]
+    for name in ("kept", "rest"):
+        for i in range(outputs):
+            call += ["-o" if name == "kept" else "--rest", f"{name}_{i}"]
+    for threads in (1, 3):
+        s.kcount("filter", *call, "-t", threads)
+        for i in range(outputs):
+            for name, texts in (("kept", wanted.kept), ("rest", wanted.rest)):
+                if (s.path / f"{name}_{i}").read_bytes() != texts[i]:
+                    raise Failure(f"{name}_{i} is not what {call} makes")
+        expect((s.path / "names").read_bytes() == wanted.names, True, f"names of {call}")
+
+
+def test_parts():
+    """So many reads that a part of each is asked first, if that is enough for some of them."""
+    s, counts, texts = scene(n=3000)
+    for rule in (*RULES[:14:2], Rule("2%"), Rule("1", "2%"), Rule("20%", denominator="all")):
+        check_parts(s, Reference(counts, 11, rule).single(texts["lines.fq"]),
+                    ["db.kc", "lines.fq"], rule)
+
+
+def test_parts_of_pairs():
+    s, counts, texts = mates_scene(2500)
+    for rule, pairs in itertools.product((Rule("2"), Rule("0", "30%", drop=True)),
+                                         ("any", "both", "pooled")):
+        rule.pairs = pairs
+        check_parts(s, Reference(counts, 11, rule).pairs(texts),
+                    ["db.kc", "m_1.fq", "m_2.fq", "--pairs", pairs], rule)
+    check_parts(s, Reference(counts, 11, rule).pairs(texts, (0, 0)),
+                ["db.kc", "both.fq", "--interleaved", "--pairs", pairs], rule)
 
 
 def test_names_of_outputs():
@@ -372,6 +406,25 @@ def test_long_records():
         found = next(iter(records((s.path / "out.fa").read_bytes())))
         expect(found.bases == long[0][:len(found.bases)] and len(found.bases) >= 100_000, True,
                "the trimmed record")
+
+
+def test_pieces_after_parts():
+    """Half of a long sequence is in the database: all its pieces are asked as a whole."""
+    rng, s = random.Random(9), Session()
+    known = genome(rng, 100_000)
+    s.write("known.fa", b">k\n" + known + b"\n")
+    s.kcount("known.fa", "-k", 21, "-o", "db.kc")
+    reads = [known[i:i + 60] for i in range(0, 90_000, 60)]
+    for i, parts in enumerate(((genome(rng, 1_000_000), 10 * known), (10 * known, b"ACGT"),
+                               (genome(rng, 1_000_000), 5 * known))):
+        reads.insert(1000 + 100 * i, b"".join(parts))
+    texts = list(fasta(rng, reads, 10**9))
+    s.write("long.fa", b"".join(texts))
+    kept = b"".join(text for i, text in enumerate(texts) if i != 1200)
+    for threads in (1, 3):
+        s.kcount("filter", "db.kc", "long.fa", "--at-least", "40%", "-o", "out.fa", "--force", "-t",
+                 threads)
+        expect((s.path / "out.fa").read_bytes() == kept, True, "all but the last long one")
 
 
 def test_real_reads():
@@ -554,7 +607,7 @@ def test_kmc_tools():
     expect(got == wanted and len(got) > 0, True, "trimmed reads as kmc_tools has them")
 
 
-main([test_single, test_other_k, test_pairs, test_names_of_outputs, test_compressed,
-      test_nothing_kept, test_places, test_long_records, test_real_reads, test_other_databases,
-      test_usage, test_bad_inputs, test_full_outputs, test_closed_pipe, test_interrupted,
-      test_kmc_tools])
+main([test_single, test_other_k, test_pairs, test_parts, test_parts_of_pairs,
+      test_names_of_outputs, test_compressed, test_nothing_kept, test_places, test_long_records,
+      test_pieces_after_parts, test_real_reads, test_other_databases, test_usage,
+      test_bad_inputs, test_full_outputs, test_closed_pipe, test_interrupted, test_kmc_tools])

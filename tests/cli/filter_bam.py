@@ -177,6 +177,19 @@ def test_rules_and_orders():
             rule.pairs = "any"
 
 
+def test_parts():
+    """So many reads that a part of each is asked first, if that is enough for some of them."""
+    s, counts, groups = scene(3000)
+    for found, rule in ((sum(groups, []), Rule("40%")), (shuffled(groups), Rule(drop=True))):
+        s.write("in.sam", text_of(found))
+        for rule.pairs in ("any", "both", "pooled"):
+            wanted = Reference(counts, rule, found)
+            s.kcount("filter", "db.kc", "in.sam", "-o", "kept.sam", "--rest", "rest.sam", "--force",
+                     *rule.options(), "--pairs", rule.pairs, "-t", 2)
+            for name, records in (("kept.sam", wanted.kept), ("rest.sam", wanted.rest)):
+                check_output((s.path / name).read_bytes(), records, HEADER, f"{name}, {rule.pairs}")
+
+
 def test_headers():
     """Files whose headers say how they are sorted, whether that is true or not."""
     s, counts, groups = scene()
@@ -439,6 +452,6 @@ if sys.argv[3:] == ["samtools"]:
     main([test_samtools, test_samtools_standard_output, test_samtools_cram,
           test_samtools_long_cigars])
 else:
-    main([test_rules_and_orders, test_headers, test_pipes, test_standard_output,
+    main([test_rules_and_orders, test_parts, test_headers, test_pipes, test_standard_output,
           test_compressed_sam, test_held, test_long_cigars, test_bam_bytes, test_refusals,
           test_memory, test_full_outputs, test_interrupted, test_closed_pipe])
