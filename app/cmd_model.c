@@ -3,17 +3,21 @@
  */
 #include "app/cli/command.h"
 #include "app/cli/machine.h"
+#include "app/cli/terminal.h"
 #include "app/hist/tail.h"
 #include "app/model/genomescope_report.h"
 #include "app/model/least_squares.h"
+#include "app/model/model_report.h"
 #include "app/model/table.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct model_settings {
-        uint64_t k, ploidy;
+        uint64_t k;
+        struct option_numbers ploidies;
         bool genomescope, json;
 };
 
@@ -23,6 +27,8 @@ struct model_input {
         struct kc_histogram_row *rows; /* [nrows] */
         size_t nrows;
         int k;
+        bool is_store;
+        struct model_origin origin;
 };
 
 /* ---- the input ---- */
@@ -36,7 +42,10 @@ static enum kc_status read_store(struct model_input *in, struct kc_error *err)
         kc_store_get_info(store, &info);
         KC_TRY(kc_store_histogram(store, machine_nthreads(0), &in->rows, &in->nrows, err));
         in->k = info.k;
-        in->nrows = tail_fold(in->rows, in->nrows, TAIL_USUAL_COUNT, true);
+        in->origin = (struct model_origin){ .stranded = info.stranded,
+                                            .compressed = info.hpc,
+                                            .selected = info.only_checksum != 0,
+                                            .min_count = info.min_count };
 out:
         kc_store_close(store);
         return status;
@@ -52,7 +61,10 @@ static enum kc_status read_table(const struct invocation *call, struct model_inp
                                "which k? A histogram does not say of which k it is%s",
                                command_example(call->command, example));
         in->k = (int)s->k;
-        return table_read(in->path, &in->rows, &in->nrows, err);
+        const enum kc_status status = table_read(in->path, &in->rows, &in->nrows, err);
+        if (status == KC_OK)
+                in->origin.min_count = in->rows[0].count;
+        return status;
 }
 
 static enum kc_status read_input(const struct invocation *call, struct model_input *in,
@@ -62,6 +74,7 @@ static enum kc_status read_input(const struct invocation *call, struct model_inp
         in->path = call->operands[0];
         if (!kc_store_recognizes(in->path))
                 return read_table(call, in, err);
+        in->is_store = true;
         enum kc_status status = read_store(in, err);
         if (status == KC_OK && s->k != 0 && s->k != (uint64_t)in->k)
                 return kc_fail(err, KC_EUSAGE, "%s has k-mers of k = %d, not %d", in->path, in->k,
@@ -71,21 +84,51 @@ static enum kc_status read_input(const struct invocation *call, struct model_inp
 
 /* ---- the models ---- */
 
-static enum kc_status run_genomescope(const struct invocation *call, const struct model_input *in,
+static enum kc_status run_genomescope(const struct invocation *call, struct model_input *in,
                                       struct kc_error *err)
 {
         const struct model_settings *s = call->settings;
+        const int ploidy = s->ploidies.n > 0 ? (int)s->ploidies.values[0] : 2;
+        if (s->ploidies.n > 1)
+                return kc_fail(err, KC_EUSAGE, "--genomescope fits one ploidy");
+        if (in->is_store)
+                in->nrows = tail_fold(in->rows, in->nrows, TAIL_USUAL_COUNT, true);
         const struct histogram histogram = { in->rows, in->nrows, in->k };
         struct genomescope result;
-        enum kc_status status = genomescope_fit(&histogram, (int)s->ploidy, &result, err);
+        enum kc_status status = genomescope_fit(&histogram, ploidy, &result, err);
         if (status != KC_OK)
                 return status;
         if (!result.converged)
                 return kc_fail(err, KC_EINPUT,
                                "%s: GenomeScope's model of ploidy %d does not converge", in->path,
-                               (int)s->ploidy);
+                               ploidy);
         (s->json ? genomescope_put_json : genomescope_put_text)(call->out, in->path, in->k,
                                                                 &result);
+        return KC_OK;
+}
+
+static enum kc_status run_own(const struct invocation *call, const struct model_input *in,
+                              struct kc_error *err)
+{
+        static const int usual[] = { 1, 2, 4 };
+        const struct terminal_size paper = { .ncolumns = 80, .nrows = 50 };
+        const struct model_settings *s = call->settings;
+        const struct histogram histogram = { in->rows, in->nrows, in->k };
+        int ploidies[MODEL_MAX_PLOIDIES], n = (int)s->ploidies.n;
+        struct kc_error failure = { 0 };
+        struct model model;
+        for (int i = 0; i < n; i++)
+                ploidies[i] = (int)s->ploidies.values[i];
+        enum kc_status status =
+                model_find(&histogram, &in->origin, n > 0 ? ploidies : usual,
+                           n > 0 ? n : (int)(sizeof usual / sizeof *usual), &model, &failure);
+        if (status != KC_OK)
+                return kc_fail_reworded(err, &failure, "%s: %s", in->path, failure.message);
+        if (s->json)
+                model_put_json(call->out, in->path, in->k, &model);
+        else
+                model_put_text(call->out, in->path, in->k, &model,
+                               terminal_size(STDOUT_FILENO, paper).ncolumns);
         return KC_OK;
 }
 
@@ -97,10 +140,8 @@ static enum kc_status run_model(const struct invocation *call, struct kc_error *
         if (!least_squares_exist())
                 return kc_fail(err, KC_EUSAGE,
                                "this kcount was built without cminpack, which fits models");
-        if (!s->genomescope)
-                return kc_fail(err, KC_EUSAGE, "model fits GenomeScope's model: add --genomescope");
         KC_TRY(read_input(call, &in, err));
-        KC_TRY(run_genomescope(call, &in, err));
+        KC_TRY(s->genomescope ? run_genomescope(call, &in, err) : run_own(call, &in, err));
 out:
         free(in.rows);
         return status;
@@ -112,11 +153,12 @@ static const struct option_spec model_options[] = {
         OPTION(NUMBER, "kmer", FIELD(k),
                "Length of the k-mers; required for a histogram. A .kc file holds it.",
                .letter = 'k', .argument = "K", .min = 1, .max = KC_MAX_K),
-        OPTION(NUMBER, "ploidy", FIELD(ploidy), "How many haplotypes the genome has, 1 to 6.",
-               .letter = 'p', .argument = "P", .min = 1, .max = 6, .preset = "2"),
+        OPTION(NUMBERS, "ploidy", FIELD(ploidies),
+               "How many haplotypes the genome has, 1 to 6; several numbers with commas between "
+               "them, to compare. Default: 1,2,4; with --genomescope, 2.",
+               .letter = 'p', .argument = "P", .min = 1, .max = 6),
         OPTION(FLAG, "genomescope", FIELD(genomescope),
-               "Fit as GenomeScope 2 does, and print its properties. It is the only model yet, so "
-               "this is required."),
+               "Fit as GenomeScope 2 does, and print its properties."),
         OPTION_JSON(FIELD(json)),
         { 0 },
 };
@@ -126,21 +168,28 @@ const struct command command_model = {
         .run = run_model,
         .operands = "FILE.kc | HISTOGRAM -k K",
         .group = COMMAND_LOOKS,
-        .summary = "Fit a model of the genome: size, heterozygosity, coverage",
+        .summary = "Model the genome: its size, ploidy and heterozygosity",
         .description =
-                "The input is a .kc file, or a histogram as text: a count and the number of "
-                "distinct k-mers that have it on each line, as hist, 'jellyfish histo' and "
+                "Prints the size, the ploidy and the heterozygosity of the genome, the coverage "
+                "and the error rate of the reads, each with its 95 % interval, then what the same "
+                "counts would mean with another ploidy or half or twice the coverage, and a "
+                "sentence for each caveat. It fits the model of GenomeScope 2 "
+                "(Ranallo-Benavidez et al., 2020) for ploidy 1, 2 and 4, or those of -p. If two "
+                "explain the counts about as well, it takes the one with the lower "
+                "heterozygosity, and names the other. If none explains 90 % of the k-mers, it "
+                "chooses none.\n\n"
+                "The input is a .kc file, or a histogram as text: on each line a count and the "
+                "number of distinct k-mers that have it, as hist, 'jellyfish histo' and "
                 "'kmc_tools transform DB histogram' print them; '-' is standard input. k should "
-                "be 21 or so, and the reads accurate, with 25 or more of them at each position.\n\n"
-                "--genomescope fits the model of GenomeScope 2 (Ranallo-Benavidez et al., 2020) "
-                "to the histogram with the same starts, rounds and rules as its R code, so that "
-                "the same numbers come out in a fraction of a second; it draws no plots. Low and "
-                "high are two standard errors below and above a value, as GenomeScope prints "
-                "them. For a .kc file, all counts enter the size, as with 'hist "
-                "--genomescope'.",
-        .examples = "  kcount model reads.kc --genomescope\n"
-                    "  kcount model reads.hist -k 21 --genomescope -p 4\n"
-                    "  jellyfish histo reads.jf | kcount model - -k 21 --genomescope\n",
+                "be 21 or so, k-mers with small counts should not be left out, and the reads "
+                "should cover each haplotype 10 times or more.\n\n"
+                "--genomescope fits with the starts, rounds and rules of GenomeScope's R code, so "
+                "that its numbers come out, in a fraction of a second; it draws no plots. Low and "
+                "high are then two standard errors below and above a value, as GenomeScope prints "
+                "them. All counts of a .kc file enter the size, as with 'hist --genomescope'.",
+        .examples = "  kcount model reads.kc\n"
+                    "  kcount model reads.kc --genomescope -p 4\n"
+                    "  jellyfish histo reads.jf | kcount model - -k 21\n",
         .options = model_options,
         .settings_nbytes = sizeof(struct model_settings),
         .min_operands = 1,

@@ -27,9 +27,12 @@ void mixture_find_components(const struct mixture *m, const double *parameters,
         const double coverage = parameters[m->coverage], bias = parameters[m->bias];
         if (c->coverage == coverage && c->bias == bias)
                 return;
-        for (int i = 0; i < m->alleles.ncopies; i++)
-                binomial_probabilities(c->x, c->n, coverage * (i + 1), bias,
-                                       c->p + c->n * (size_t)i, NULL, NULL);
+        for (int i = 0; i < m->alleles.ncopies; i++) {
+                const size_t at = c->n * (size_t)i;
+                binomial_probabilities(c->x, c->n, coverage * (i + 1), bias, c->p + at,
+                                       c->by_mean != NULL ? c->by_mean + at : NULL,
+                                       c->by_bias != NULL ? c->by_bias + at : NULL);
+        }
         c->coverage = coverage;
         c->bias = bias;
 }
@@ -52,6 +55,35 @@ void mixture_predict(const struct mixture *m, const double *parameters, const st
         if (alleles_share(&m->alleles, m->k, parameters[MIXTURE_REPEATS],
                           parameters + MIXTURE_RATES, share, NULL))
                 add_up(parameters[m->length], share, m->alleles.ncopies, c, f);
+}
+
+/* slope += weight * column */
+static void add_column(double *slope, double weight, const double *column, size_t n)
+{
+        for (size_t row = 0; row < n; row++)
+                slope[row] += weight * column[row];
+}
+
+void mixture_find_slopes(const struct mixture *m, const double *parameters,
+                         const struct components *c, const double *f, double *slopes)
+{
+        double share[ALLELES_MAX_COPIES];
+        double by_rate[1 + ALLELES_MAX_RATES][ALLELES_MAX_COPIES];
+        const double length = parameters[m->length];
+        const size_t n = c->n;
+        memset(slopes, 0, (size_t)m->nparameters * n * sizeof *slopes);
+        if (!alleles_share(&m->alleles, m->k, parameters[MIXTURE_REPEATS],
+                           parameters + MIXTURE_RATES, share, by_rate))
+                return;
+        for (int i = 0; i < m->alleles.ncopies; i++) {
+                const size_t at = n * (size_t)i;
+                for (int j = 0; j <= m->alleles.nrates; j++)
+                        add_column(slopes + n * (size_t)j, length * by_rate[j][i], c->p + at, n);
+                add_column(slopes + n * (size_t)m->coverage, length * share[i] * (i + 1),
+                           c->by_mean + at, n);
+                add_column(slopes + n * (size_t)m->bias, length * share[i], c->by_bias + at, n);
+        }
+        add_column(slopes + n * (size_t)m->length, 1 / length, f, n);
 }
 
 void mixture_predict_unique(const struct mixture *m, const double *parameters,

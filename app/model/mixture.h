@@ -24,13 +24,14 @@ double mixture_heterozygosity(const struct mixture *mixture, const double *param
 
 /*
  * The distributions of 1, 2, ... copies, for counts x, [n], whole numbers from 1, ascending.
- *   p  [2 * ploidy][n]; only coverage and bias enter it
+ *   p                 [2 * ploidy][n]; only coverage and bias enter it
+ *   by_mean, by_bias  [2 * ploidy][n], or both NULL: its derivatives, by the mean and by bias
  */
 struct components {
         const double *x;
         size_t n;
         double coverage, bias;
-        double *p;
+        double *p, *by_mean, *by_bias;
 };
 
 /* Find the distributions, unless they are there already. x, n and p are the caller's. */
@@ -45,7 +46,16 @@ void mixture_find_components(const struct mixture *mixture, const double *parame
 void mixture_predict(const struct mixture *mixture, const double *parameters,
                      const struct components *components, double *f);
 
-/* The same for the part of the genome that is there once. */
+/*
+ * The derivatives of the prediction.
+ *   components  of these parameters, with derivatives
+ *   f           the prediction
+ *   slopes      out, [nparameters][n]
+ */
+void mixture_find_slopes(const struct mixture *mixture, const double *parameters,
+                         const struct components *components, const double *f, double *slopes);
+
+/* The same as mixture_predict for the part of the genome that is there once. */
 void mixture_predict_unique(const struct mixture *mixture, const double *parameters,
                             const struct components *components, double *f);
 

@@ -1,6 +1,7 @@
 /* model: the parts of the fit, against plain computations. */
 #include "app/model/alleles.h"
 #include "app/model/binomial.h"
+#include "app/model/choice.h"
 #include "app/model/least_squares.h"
 #include "app/model/mixture.h"
 #include "app/model/table.h"
@@ -218,6 +219,79 @@ static void an_inverse_is_one(void **state)
         assert_false(least_squares_invert(slopes, 2, 4, inverse));
 }
 
+/* ---- the prediction and the choice ---- */
+
+static void slopes_of_a_prediction_are_derivatives(void **state)
+{
+        enum { N = 60, MOST = MIXTURE_MAX_PARAMETERS };
+        static double x[N], p[3][ALLELES_MAX_COPIES * N], f[N], slopes[MOST * N], up[N], down[N];
+        (void)state;
+        for (int i = 0; i < N; i++)
+                x[i] = i + 2;
+        for (int ploidy = 1; ploidy <= ALLELES_MAX_PLOIDY; ploidy++) {
+                struct mixture m;
+                struct components c = {
+                        .x = x, .n = N, .bias = -1, .p = p[0], .by_mean = p[1], .by_bias = p[2]
+                };
+                double at[MOST] = { 0.15 };
+                mixture_init(&m, ploidy, 21);
+                for (int i = MIXTURE_RATES; i < m.coverage; i++)
+                        at[i] = 0.002 + 0.001 * i;
+                at[m.coverage] = 13;
+                at[m.bias] = 0.6;
+                at[m.length] = 1e6;
+                mixture_find_components(&m, at, &c);
+                mixture_predict(&m, at, &c, f);
+                mixture_find_slopes(&m, at, &c, f, slopes);
+                for (int j = 0; j < m.nparameters; j++) {
+                        const double step = 1e-6 * at[j], kept = at[j];
+                        at[j] = kept + step;
+                        mixture_find_components(&m, at, &c);
+                        mixture_predict(&m, at, &c, up);
+                        at[j] = kept - step;
+                        mixture_find_components(&m, at, &c);
+                        mixture_predict(&m, at, &c, down);
+                        at[j] = kept;
+                        for (int i = 0; i < N; i++)
+                                assert_true(
+                                        fabs((up[i] - down[i]) / (2 * step) - slopes[j * N + i]) <=
+                                        1e-4 * fabs(slopes[j * N + i]) + 1e-6 * f[i] / at[j]);
+                }
+        }
+}
+
+static struct model_fit fit_of(int ploidy, double explained, double heterozygosity, double repeats)
+{
+        struct model_fit fit = { .ploidy = ploidy, .explained = explained };
+        fit.heterozygosity.value = heterozygosity;
+        fit.parameters[MIXTURE_REPEATS] = repeats;
+        return fit;
+}
+
+static void the_plausible_fit_is_chosen(void **state)
+{
+        (void)state;
+        /* a tie: the lowest heterozygosity, and none is plausible beside it */
+        struct model_fit diploid[] = { fit_of(1, 0.90, 0, 0.1), fit_of(4, 0.979, 0.15, 0.1),
+                                       fit_of(2, 0.975, 0.01, 0.1) };
+        assert_int_equal(choice_rank(diploid, 3), 0);
+        assert_int_equal(diploid[0].ploidy, 2);
+        assert_int_equal(diploid[1].ploidy, 4);
+        assert_int_equal(diploid[2].ploidy, 1);
+        /* no tie */
+        struct model_fit tetraploid[] = { fit_of(2, 0.96, 0.01, 0.1), fit_of(4, 0.975, 0.02, 0.1) };
+        assert_int_equal(choice_rank(tetraploid, 2), 0);
+        assert_int_equal(tetraploid[0].ploidy, 4);
+        /* alleles taken for repeats */
+        struct model_fit doubled[] = { fit_of(1, 0.98, 0, 0.4), fit_of(2, 0.978, 0.03, 0.05) };
+        assert_int_equal(choice_rank(doubled, 2), 0);
+        assert_int_equal(doubled[0].ploidy, 2);
+        /* the same heterozygosity: the lower ploidy, with a runner-up */
+        struct model_fit pairs[] = { fit_of(4, 0.98, 0.0304, 0.1), fit_of(2, 0.979, 0.0305, 0.1) };
+        assert_int_equal(choice_rank(pairs, 2), 1);
+        assert_int_equal(pairs[0].ploidy, 2);
+}
+
 /* ---- tables ---- */
 
 static void assert_table(const char *text, size_t nrows, uint64_t last_count, uint64_t last_number)
@@ -275,6 +349,8 @@ int main(void)
                 cmocka_unit_test(rates_out_of_range_are_refused),
                 cmocka_unit_test(slopes_are_derivatives),
                 cmocka_unit_test(an_inverse_is_one),
+                cmocka_unit_test(slopes_of_a_prediction_are_derivatives),
+                cmocka_unit_test(the_plausible_fit_is_chosen),
                 cmocka_unit_test(tables_of_all_programs_are_read),
                 cmocka_unit_test(other_text_is_refused),
         };

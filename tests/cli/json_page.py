@@ -34,7 +34,7 @@ def sections():
 SECTIONS = sections()
 COMMON = SECTIONS.pop("Fields that most commands have")
 for heading in set(SECTIONS) - {"check", "check --repair", "info", "info --devices",
-                                "model"}:
+                                "model", "model --genomescope"}:
     SECTIONS[heading].update(COMMON)
 
 
@@ -100,8 +100,15 @@ def test_files():
     check_printed("info", printed(s, "info", "a.kc"))
     modelled = ("model", SOURCE / "tests/cli/expected/model/phage.hist", "-k", 21, "--genomescope")
     if "built without cminpack" not in s.kcount(*modelled, "-p", 2, code=None) + s.said:
-        check_printed("model", printed(s, *modelled, "-p", 2))
-        check_printed("model", printed(s, *modelled, "-p", 1), ["ploidy 1"])
+        scope = "model --genomescope"
+        check_printed(scope, printed(s, *modelled, "-p", 2))
+        check_printed(scope, printed(s, *modelled, "-p", 1), ["ploidy 1"])
+        diploid = SOURCE / "tests/cli/expected/model/compared010.hist"
+        check_printed("model", printed(s, "model", diploid, "-k", 21))
+        check_printed("model", printed(s, "model", diploid, "-k", 21, "-p", 2), ["no tie"])
+        check_printed("model", printed(s, *modelled[:-1]), ["ploidy 1"])
+        s.write("few.hist", "".join(diploid.read_text().splitlines(keepends=True)[2:]))
+        check_printed("model", printed(s, "model", "few.hist", "-k", 21), ["`--min`"])
     check_printed("filter", printed(s, "filter", "a.kc", "a.fq", "-o", "b.fq"))
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 

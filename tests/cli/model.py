@@ -1,6 +1,6 @@
 """
-Models of genomes: --genomescope against the figures of GenomeScope 2's own R code, which
-scripts/check_genomescope.sh writes, and inputs of all kinds.
+Models of genomes: the numbers of genomes that are known, --genomescope against the figures of
+GenomeScope 2's own R code, which scripts/check_genomescope.sh writes, and inputs of all kinds.
 
     model.py KCOUNT SOURCE
 
@@ -35,6 +35,93 @@ def test_genomescope():
         near(got["genome_size"]["high"], wanted["genome_size_high"], 0.01, f"most of {name}")
         near(got["error_rate"], wanted["error_rate"], 0.01, f"error rate of {name}")
         near(got["fit_full"], wanted["fit_full"], 0.01, f"fit of {name}")
+
+
+def test_known_genomes():
+    """Numbers and ploidy are near the truth, or there is a caveat or a refusal."""
+    s = Session()
+    nrefused = nwrong = 0
+    for name, truth in json.loads((KEPT / "truth.json").read_text()).items():
+        printed = s.kcount("model", KEPT / f"{name}.hist", "-k", 21, "--json", code=None)
+        if s.code != 0:
+            expect("a model needs at least 8" in s.said and truth["kmer_coverage"] < 8.5, True,
+                   f"why {name} is refused: {s.said}")
+            nrefused += 1
+            continue
+        found = json.loads(printed)
+        verdict = found["verdict"]
+        if verdict["ploidy"] != truth["ploidy"]:
+            expect(verdict["runner_up"], truth["ploidy"], f"runner-up of {name}")
+            nwrong += 1
+            continue
+        near(verdict["genome_size"]["value"], truth["size"], 0.01, f"size of {name}")
+        near(verdict["coverage"]["value"], truth["kmer_coverage"], 0.01, f"coverage of {name}")
+        for field, known in (("genome_size", "size"), ("coverage", "kmer_coverage"),
+                             ("heterozygosity", "heterozygosity"), ("error_rate", "error_rate")):
+            if not verdict[field]["low"] <= truth[known] <= verdict[field]["high"]:
+                raise Failure(f"{name}: {field} is {truth[known]}, not in {verdict[field]}")
+        expect(any("is low" in text for text in found["caveats"]),
+               verdict["coverage"]["value"] < 15, f"caveat on coverage of {name}")
+    expect((nrefused, nwrong), (1, 1), "genomes that are refused, and that have another ploidy")
+
+
+def test_ploidies():
+    """Several are compared; the runner-up, half and double coverage are shown."""
+    s = Session()
+    path = KEPT / "compared018.hist"
+    found = model(s, path, "-k", 21, "-p", "2,3,4,6")
+    expect(sorted(fit["p"] for fit in found["ploidy"]), [2, 3, 4, 6], "ploidies")
+    expect(found["verdict"]["ploidy"], 4, "ploidy")
+    near(found["half_coverage"]["coverage"], found["verdict"]["coverage"]["value"] / 2, 0.6, "half")
+    alone = model(s, path, "-k", 21, "-p", 4)
+    expect(alone["verdict"], found["verdict"], "the verdict of ploidy 4 alone")
+    s.kcount("model", path, "-k", 21, "-p", "2,4", "--genomescope", code=2, message="one ploidy")
+    s.kcount("model", path, "-k", 21, "-p", 7, code=2, message="from 1 to 6")
+
+
+def test_refusals():
+    s = Session()
+    rows = (KEPT / "compared010.hist").read_text().splitlines(keepends=True)
+    s.write("few.hist", "".join(rows[4:]))
+    s.kcount("model", "few.hist", "-k", 21, code=1, message="counts under 5 are missing")
+    s.write("less.hist", "".join(rows[2:]))
+    less = model(s, "less.hist", "-k", 21)
+    expect("error_rate" in less["verdict"], False, "an error rate without errors")
+    expect("K-mers with counts under 3 are missing" in less["caveats"][-1], True, less["caveats"])
+    s.write("errors.hist", "".join(rows[:3]))
+    s.kcount("model", "errors.hist", "-k", 21, code=1, message="no peak beyond the errors")
+    reads = SOURCE / "data/phage.fq.gz"
+    s.write("some.fa", ">a\n" + "ACGTTGCAACGTAGCTAGGATCCA" * 3 + "\n")
+    for options, message in ((["--stranded"], "of both strands"),
+                             (["--only", "some.fa"], "of a given set"),
+                             (["--min", 5], "counts under 5 are missing")):
+        s.kcount("count", reads, "-k", 21, "-o", "r.kc", "--force", *options)
+        s.kcount("model", "r.kc", code=1, message=message)
+    s.kcount("count", reads, "-k", 21, "-o", "r.kc", "--force", "--hpc")
+    expect("Homopolymers were compressed" in s.kcount("model", "r.kc", "-p", 1), True,
+           "caveat of --hpc")
+
+
+def mixed(first, second, shift):
+    """The counts of two genomes, the second with more coverage."""
+    rows = {}
+    for name, times in ((first, 1), (second, shift)):
+        for line in (KEPT / name).read_text().splitlines():
+            count, number = map(int, line.split())
+            at = count if count < 4 else int(count * times)
+            rows[at] = rows.get(at, 0) + number
+    return "".join(f"{count}\t{rows[count]}\n" for count in sorted(rows))
+
+
+def test_no_verdict():
+    """Counts that no ploidy explains: all fits are shown, and none is chosen."""
+    s = Session()
+    s.write("mixed.hist", mixed("compared003.hist", "compared004.hist", 0.3))
+    found = model(s, "mixed.hist", "-k", 21)
+    expect("verdict" in found, False, found["ploidy"])
+    expect("No ploidy explains the counts" in found["caveats"][0], True, found["caveats"])
+    text = s.kcount("model", "mixed.hist", "-k", 21)
+    expect("genome size" in text, False, "a size without a verdict")
 
 
 def test_store():
@@ -80,10 +167,32 @@ def test_hostile_inputs():
                 for _ in range(5))]
     for table in tables:
         s.write("odd.hist", table)
-        printed = s.kcount("model", "odd.hist", "-k", 21, "--genomescope", "--json", code=None)
-        expect(s.code in (0, 1), True, f"exit code {s.code} with {table[:40]!r}")
-        if s.code == 0:
-            json.loads(printed, parse_constant=lambda name: expect(name, "a number", table[:40]))
+        for options in (["--genomescope"], [], ["-p", "1,2,3,4,5,6"]):
+            printed = s.kcount("model", "odd.hist", "-k", 21, *options, "--json", code=None)
+            expect(s.code in (0, 1), True, f"exit code {s.code} with {table[:40]!r}")
+            if s.code == 0:
+                json.loads(printed)
+                expect("nan" in printed or "inf" in printed, False, f"no number in {printed}")
+
+
+def test_peaks_beyond_all_limits():
+    s = Session()
+    for at in (30_000, 10**8, 2**64 - 100):
+        s.write("far.hist", "1\t1000\n2\t50\n" +
+                "".join(f"{at + x}\t{10**6 - 100 * (x - 40)**2}\n" for x in range(90)))
+        s.kcount("model", "far.hist", "-k", 21, code=1)
+        expect("its peak at a count of" in s.said or "no peak" in s.said, True, s.said)
+
+
+def test_coverage_of_two_thousand():
+    s = Session()
+    rng = random.Random(2000)
+    rows = [max(0, int(rng.gauss(0, 30) + 60000 * 2.718**(-(x - 2000)**2 / 9000)))
+            for x in range(20, 6000)]
+    s.write("deep.hist", "1\t900000\n2\t9000\n3\t100\n" +
+            "".join(f"{x}\t{y}\n" for x, y in enumerate(rows, 20) if y > 30))
+    found = model(s, "deep.hist", "-k", 21)
+    near(found["verdict"]["coverage"]["value"] * found["verdict"]["ploidy"], 2000, 0.02, "coverage")
 
 
 def skip_without_cminpack():
@@ -95,4 +204,6 @@ def skip_without_cminpack():
 
 
 skip_without_cminpack()
-main([test_genomescope, test_store, test_bad_inputs, test_hostile_inputs])
+main([test_genomescope, test_known_genomes, test_ploidies, test_refusals, test_no_verdict,
+      test_store, test_bad_inputs, test_hostile_inputs, test_peaks_beyond_all_limits,
+      test_coverage_of_two_thousand])

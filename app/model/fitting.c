@@ -1,0 +1,304 @@
+#include "app/model/fitting.h"
+#include "app/model/choice.h"
+#include "app/model/least_squares.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = MIXTURE_MAX_PARAMETERS, NROUNDS = 400 };
+
+/* The rows of a fit, and the spectrum's scratch as it uses it. */
+struct rows {
+        const struct mixture *mixture;
+        const double *x, *y;
+        size_t n;
+        struct components components;
+        double *f, *slopes; /* [n], [MOST][n] */
+};
+
+static struct rows rows_from(const struct spectrum *s, const struct mixture *mixture,
+                             uint64_t first)
+{
+        struct rows r = { .mixture = mixture, .x = s->x + first, .y = s->y + first };
+        r.n = s->n + 1 - (size_t)first;
+        r.f = s->scratch;
+        r.slopes = r.f + r.n;
+        r.components = (struct components){ .x = r.x, .n = r.n, .bias = -1 };
+        r.components.p = r.slopes + MOST * r.n;
+        r.components.by_mean = r.components.p + ALLELES_MAX_COPIES * r.n;
+        r.components.by_bias = r.components.by_mean + ALLELES_MAX_COPIES * r.n;
+        return r;
+}
+
+static void predict(struct rows *r, const double *parameters, double *f)
+{
+        mixture_find_components(r->mixture, parameters, &r->components);
+        mixture_predict(r->mixture, parameters, &r->components, f);
+}
+
+static void find_residuals(void *context, const double *parameters, double *residuals)
+{
+        struct rows *r = context;
+        predict(r, parameters, residuals);
+        for (size_t i = 0; i < r->n; i++)
+                residuals[i] = r->x[i] * (r->y[i] - residuals[i]);
+}
+
+static void find_slopes(void *context, const double *parameters, double *slopes)
+{
+        struct rows *r = context;
+        predict(r, parameters, r->f);
+        mixture_find_slopes(r->mixture, parameters, &r->components, r->f, slopes);
+        for (int j = 0; j < r->mixture->nparameters; j++)
+                for (size_t i = 0; i < r->n; i++)
+                        slopes[(size_t)j * r->n + i] *= -r->x[i];
+}
+
+/* ---- one fit ---- */
+
+struct bounds {
+        double lower[MOST], upper[MOST];
+};
+
+static struct bounds choose_bounds(const struct mixture *m, double coverage, double length)
+{
+        struct bounds b = { .lower = { 0 } };
+        b.upper[MIXTURE_REPEATS] = 1;
+        for (int i = MIXTURE_RATES; i < m->coverage; i++)
+                b.upper[i] = 0.25;
+        b.lower[m->coverage] = 0.6 * coverage;
+        b.upper[m->coverage] = 1.6 * coverage;
+        b.lower[m->bias] = 1e-3;
+        b.upper[m->bias] = 20;
+        b.lower[m->length] = 0.01 * length;
+        b.upper[m->length] = 100 * length;
+        return b;
+}
+
+/* How well the fit explains its rows. */
+static void judge(struct rows *r, struct model_fit *fit)
+{
+        double total = 0, unexplained = 0;
+        predict(r, fit->parameters, r->f);
+        fit->residual_sum = 0;
+        for (size_t i = 0; i < r->n; i++) {
+                const double off = r->x[i] * (r->y[i] - r->f[i]);
+                total += r->x[i] * r->y[i];
+                unexplained += fabs(off);
+                fit->residual_sum += off * off;
+        }
+        fit->explained = 1 - unexplained / total;
+        fit->bic = (double)r->n * log(fit->residual_sum / (double)r->n) +
+                   r->mixture->nparameters * log((double)r->n);
+}
+
+/*
+ * Errors, size and rates of these parameters. Errors are what the model leaves unexplained, from
+ * the smallest count on until it is less than one k-mer, at most up to the coverage.
+ */
+static void derive(const struct spectrum *s, struct model_fit *fit)
+{
+        const struct mixture *m = &fit->mixture;
+        struct rows r = rows_from(s, m, 0);
+        const double coverage = fit->parameters[m->coverage];
+        size_t last = (size_t)coverage < s->n ? (size_t)coverage : s->n;
+        r.n = r.components.n = last + 1;
+        r.components.by_mean = r.components.by_bias = NULL;
+        predict(&r, fit->parameters, r.f);
+        fit->error_nkmers = 0;
+        for (fit->threshold = 1; fit->threshold < last; fit->threshold++)
+                if (r.f[fit->threshold] >= 0.5 * fmax(r.y[fit->threshold], r.f[fit->threshold]))
+                        break;
+        for (size_t i = (size_t)s->min_count; i <= last && r.y[i] - r.f[i] >= 1; i++)
+                fit->error_nkmers += r.x[i] * (r.y[i] - r.f[i]);
+        fit->coverage.value = coverage;
+        fit->size.value = (s->nkmers - fit->error_nkmers) / (fit->ploidy * coverage);
+        fit->heterozygosity.value = mixture_heterozygosity(m, fit->parameters);
+        fit->error_rate.value = 1 - pow(1 - fit->error_nkmers / s->nkmers, 1.0 / s->k);
+}
+
+enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t first,
+                                 double coverage, struct model_fit *fit, struct kc_error *err)
+{
+        *fit = (struct model_fit){ .ploidy = ploidy };
+        mixture_init(&fit->mixture, ploidy, s->k);
+        const struct mixture *m = &fit->mixture;
+        struct rows rows = rows_from(s, m, first);
+        double nkmers = 0;
+        for (size_t i = 0; i < rows.n; i++)
+                nkmers += rows.x[i] * rows.y[i];
+        const struct bounds bounds = choose_bounds(m, coverage, nkmers / (ploidy * coverage));
+        const struct least_squares problem = {
+                .nrows = rows.n,
+                .nparameters = (size_t)m->nparameters,
+                .lower = bounds.lower,
+                .upper = bounds.upper,
+                .max_rounds = NROUNDS,
+                .first_step = 1,
+                .tolerance = 1e-9,
+                .residuals = find_residuals,
+                .slopes = find_slopes,
+                .context = &rows,
+        };
+        fit->parameters[MIXTURE_REPEATS] = 0.1;
+        for (int i = MIXTURE_RATES; i < m->coverage; i++)
+                fit->parameters[i] = 0.01 / m->alleles.nrates;
+        fit->parameters[m->coverage] = coverage;
+        fit->parameters[m->bias] = 0.5;
+        fit->parameters[m->length] = nkmers / (ploidy * coverage);
+        const enum kc_status status = least_squares_fit(&problem, fit->parameters, err);
+        if (status != KC_OK)
+                return status;
+        judge(&rows, fit);
+        derive(s, fit);
+        return KC_OK;
+}
+
+enum kc_status fitting_find(const struct spectrum *s, int ploidy, struct model_fit *best,
+                            struct kc_error *err)
+{
+        struct model_fit fits[2 * ALLELES_MAX_PLOIDY];
+        enum kc_status status = KC_OK;
+        for (int j = 1; j <= 2 * ploidy; j++)
+                KC_TRY(fitting_find_from(s, ploidy, s->valley, (double)s->peak / j, &fits[j - 1],
+                                         err));
+        choice_rank(fits, 2 * ploidy);
+        *best = fits[0];
+out:
+        return status;
+}
+
+/* ---- intervals ---- */
+
+enum { SIZE, HETEROZYGOSITY, COVERAGE, ERROR_RATE, NNUMBERS };
+
+/* What a fit is off by, beyond chance; found with simulated genomes (docs/dev/model.md). The share
+ * of the heterozygosity is that of ploidy 2. */
+static const double systematic[NNUMBERS] = {
+        [SIZE] = 0.01, [HETEROZYGOSITY] = 0.02, [COVERAGE] = 0.005, [ERROR_RATE] = 0.02
+};
+static const double systematic_rate = 0.0001; /* of errors and heterozygosity */
+
+static struct model_range *number_of(struct model_fit *fit, int number)
+{
+        return number == SIZE             ? &fit->size
+               : number == HETEROZYGOSITY ? &fit->heterozygosity
+               : number == COVERAGE       ? &fit->coverage
+                                          : &fit->error_rate;
+}
+
+/* The parameters that are not at a bound: their places, and how many they are. */
+static size_t find_free(const struct model_fit *fit, int *places)
+{
+        const struct mixture *m = &fit->mixture;
+        size_t n = 0;
+        for (int i = 0; i < m->nparameters; i++)
+                if (i >= m->coverage || fit->parameters[i] > 1e-9)
+                        places[n++] = i;
+        return n;
+}
+
+/* The covariance of the free parameters, [n][n]; false if they depend on each other. */
+static bool find_covariance(const struct spectrum *s, const struct model_fit *fit,
+                            const int *places, size_t n, double *covariance)
+{
+        struct rows rows = rows_from(s, &fit->mixture, s->valley);
+        find_slopes(&rows, fit->parameters, rows.slopes);
+        for (size_t j = 0; j < n; j++)
+                memmove(rows.slopes + j * rows.n, rows.slopes + (size_t)places[j] * rows.n,
+                        rows.n * sizeof *rows.slopes);
+        if (rows.n <= n || !least_squares_invert(rows.slopes, n, rows.n, covariance))
+                return false;
+        for (size_t i = 0; i < n * n; i++)
+                covariance[i] *= fit->residual_sum / (double)(rows.n - n);
+        return true;
+}
+
+/* The variances of the numbers, by the delta method. */
+static void find_variances(const struct spectrum *s, const struct model_fit *fit,
+                           double variances[NNUMBERS])
+{
+        double covariance[MOST * MOST], gradient[NNUMBERS][MOST];
+        int places[MOST];
+        const size_t n = find_free(fit, places);
+        struct model_fit at = *fit;
+        memset(variances, 0, NNUMBERS * sizeof *variances);
+        if (!find_covariance(s, fit, places, n, covariance))
+                return;
+        for (size_t j = 0; j < n; j++) {
+                const double step = 0.1 * sqrt(covariance[j * n + j]);
+                struct model_fit moved = *fit;
+                moved.parameters[places[j]] += step;
+                derive(s, &moved);
+                for (int i = 0; i < NNUMBERS; i++)
+                        gradient[i][j] = (number_of(&moved, i)->value - number_of(&at, i)->value) /
+                                         (step > 0 ? step : 1);
+        }
+        for (int i = 0; i < NNUMBERS; i++)
+                for (size_t j = 0; j < n; j++)
+                        for (size_t l = 0; l < n; l++)
+                                variances[i] +=
+                                        gradient[i][j] * gradient[i][l] * covariance[j * n + l];
+}
+
+/* The largest shifts of the numbers when the fit starts one or two rows later. */
+static enum kc_status find_shifts(const struct spectrum *s, struct model_fit *fit,
+                                  double shifts[NNUMBERS], struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        memset(shifts, 0, NNUMBERS * sizeof *shifts);
+        for (uint64_t later = 1; later <= 2; later++) {
+                struct model_fit other;
+                KC_TRY(fitting_find_from(s, fit->ploidy, s->valley + later, fit->coverage.value,
+                                         &other, err));
+                for (int i = 0; i < NNUMBERS; i++)
+                        shifts[i] = fmax(shifts[i], fabs(number_of(&other, i)->value -
+                                                         number_of(fit, i)->value));
+        }
+out:
+        return status;
+}
+
+/* Alleles in repeats that the model lacks count as if they were in the part that it has. */
+static double share_without_model(const struct model_fit *fit)
+{
+        const double *p = fit->parameters;
+        const double length = p[fit->mixture.length] * (1 + p[MIXTURE_REPEATS]);
+        return fmax(0, 1 - length / fit->size.value);
+}
+
+/* Errors overlap with the k-mers of one haplotype, and are taken for these: a factor from 1. */
+static double find_overlap(const struct model_fit *fit)
+{
+        const double enough = 15;
+        return pow(fmax(1, enough / fit->coverage.value), 2);
+}
+
+static double find_systematic(const struct model_fit *fit, int number, double value)
+{
+        double off = systematic[number] * value;
+        if (number == HETEROZYGOSITY)
+                off = hypot(off * fit->ploidy / 2 * find_overlap(fit),
+                            share_without_model(fit) * value / 2);
+        if (number == HETEROZYGOSITY || number == ERROR_RATE)
+                off = hypot(off, systematic_rate);
+        return off;
+}
+
+enum kc_status fitting_find_intervals(const struct spectrum *s, struct model_fit *fit,
+                                      struct kc_error *err)
+{
+        double variances[NNUMBERS], shifts[NNUMBERS];
+        enum kc_status status;
+        find_variances(s, fit, variances);
+        KC_TRY(find_shifts(s, fit, shifts, err));
+        for (int i = 0; i < NNUMBERS; i++) {
+                struct model_range *r = number_of(fit, i);
+                const double off = find_systematic(fit, i, r->value);
+                const double half = 1.96 * sqrt(variances[i] + pow(shifts[i] / 2, 2) + off * off);
+                r->low = fmax(0, r->value - half);
+                r->high = r->value + half;
+        }
+out:
+        return status;
+}

@@ -1,0 +1,105 @@
+#include "app/model/model.h"
+#include "app/model/choice.h"
+#include "app/model/fitting.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const double least_explained = 0.9, least_coverage = 8, good_coverage = 15,
+                    many_errors = 0.01, chance_share = 0.001;
+
+enum { MOST_MISSING = 4 }; /* the smallest count may be this */
+
+/* ---- what is refused ---- */
+
+static enum kc_status check_origin(const struct model_origin *origin, struct kc_error *err)
+{
+        if (origin->selected)
+                return kc_fail(err, KC_EINPUT,
+                               "only k-mers of a given set were counted (--only): their counts are "
+                               "not those of a genome");
+        if (origin->stranded)
+                return kc_fail(err, KC_EINPUT,
+                               "the k-mers of both strands were counted apart (--stranded): count "
+                               "the reads without it for a model");
+        if (origin->min_count > MOST_MISSING)
+                return kc_fail(err, KC_EINPUT,
+                               "k-mers with counts under %" PRIu64
+                               " are missing: a model needs them, "
+                               "so count the reads with --min 1",
+                               origin->min_count);
+        return KC_OK;
+}
+
+static enum kc_status check_coverage(const struct model_fit *fit, struct kc_error *err)
+{
+        if (fit->coverage.value >= least_coverage)
+                return KC_OK;
+        return kc_fail(err, KC_EINPUT,
+                       "each haplotype is covered only %.1f times by k-mers (ploidy %d): a model "
+                       "needs at least %.0f, so sequence more, or use all reads",
+                       fit->coverage.value, fit->ploidy, least_coverage);
+}
+
+/* ---- caveats ---- */
+
+/* Whether more than one k-mer of the genome in a thousand occurs twice by chance. */
+static bool is_small(int k, double size)
+{
+        return k < log(size * (1 - chance_share) / chance_share) / log(4);
+}
+
+static unsigned find_caveats(const struct model *model, int k)
+{
+        const struct model_fit *fit = &model->fits[0];
+        const bool filtered = model->origin.min_count > 1;
+        unsigned caveats = 0;
+        caveats |= fit->explained < least_explained ? MODEL_BAD_FIT : 0;
+        caveats |= fit->coverage.value < good_coverage ? MODEL_LOW_COVERAGE : 0;
+        caveats |= model->runner_up > 0 ? MODEL_TIE : 0;
+        caveats |= fit->error_rate.value >= many_errors && !filtered ? MODEL_MANY_ERRORS : 0;
+        caveats |= is_small(k, fit->size.value) ? MODEL_SMALL_K : 0;
+        caveats |= filtered ? MODEL_FILTERED : 0;
+        caveats |= model->origin.compressed ? MODEL_COMPRESSED : 0;
+        return caveats;
+}
+
+static enum kc_status find_fits(const struct spectrum *spectrum, const int *ploidies, int nploidies,
+                                struct model *model, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < nploidies; i++)
+                KC_TRY(fitting_find(spectrum, ploidies[i], &model->fits[i], err));
+        model->nfits = nploidies;
+        model->runner_up = choice_rank(model->fits, nploidies);
+        KC_TRY(check_coverage(&model->fits[0], err));
+        for (int i = 0; i < nploidies; i++)
+                KC_TRY(fitting_find_intervals(spectrum, &model->fits[i], err));
+        const struct model_fit *fit = &model->fits[0];
+        KC_TRY(fitting_find_from(spectrum, fit->ploidy, spectrum->valley, fit->coverage.value / 2,
+                                 &model->half, err));
+        KC_TRY(fitting_find_from(spectrum, fit->ploidy, spectrum->valley, fit->coverage.value * 2,
+                                 &model->twice, err));
+        model->caveats = find_caveats(model, spectrum->k);
+out:
+        return status;
+}
+
+enum kc_status model_find(const struct histogram *histogram, const struct model_origin *origin,
+                          const int *ploidies, int nploidies, struct model *model,
+                          struct kc_error *err)
+{
+        struct spectrum spectrum = { 0 };
+        enum kc_status status;
+        *model = (struct model){ .origin = *origin };
+        KC_TRY(check_origin(origin, err));
+        KC_TRY(spectrum_open(&spectrum, histogram, origin->min_count, err));
+        model->first = spectrum.valley;
+        model->last = spectrum.last;
+        model->peak = spectrum.peak;
+        model->nkmers = spectrum.nkmers;
+        KC_TRY(find_fits(&spectrum, ploidies, nploidies, model, err));
+out:
+        spectrum_free(&spectrum);
+        return status;
+}

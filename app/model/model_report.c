@@ -1,0 +1,196 @@
+#include "app/model/model_report.h"
+#include "app/cli/json.h"
+#include "app/cli/size.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { VALUE_NBYTES = FORMATTED_NBYTES + 8, NDIGITS = 8 };
+
+static bool has_verdict(const struct model *model)
+{
+        return !(model->caveats & MODEL_BAD_FIT);
+}
+
+static bool has_error_rate(const struct model *model)
+{
+        return !(model->caveats & MODEL_FILTERED);
+}
+
+/* ---- text ---- */
+
+static const char *write_bases(double length, char text[VALUE_NBYTES])
+{
+        char number[FORMATTED_NBYTES];
+        snprintf(text, VALUE_NBYTES, "%s bp",
+                 format_number(length < 1e18 ? (uint64_t)(length + 0.5) : 0, number));
+        return text;
+}
+
+static const char *write_percent(double share, char text[VALUE_NBYTES])
+{
+        snprintf(text, VALUE_NBYTES, "%.3f%%", 100 * share);
+        return text;
+}
+
+static const char *write_depth(double depth, char text[VALUE_NBYTES])
+{
+        snprintf(text, VALUE_NBYTES, "%.2f", depth);
+        return text;
+}
+
+static void put_range(struct text_out *out, const char *name, struct model_range r,
+                      const char *(*write)(double, char[VALUE_NBYTES]), const char *remark)
+{
+        char low[VALUE_NBYTES], value[VALUE_NBYTES], high[VALUE_NBYTES];
+        text_out_printf(out, "%-16s %18s   %s to %s%s\n", name, write(r.value, value),
+                        write(r.low, low), write(r.high, high), remark);
+}
+
+static void put_verdict(struct text_out *out, const struct model *model)
+{
+        const struct model_fit *fit = &model->fits[0];
+        char text[VALUE_NBYTES];
+        put_range(out, "genome size", fit->size, write_bases, ", of one haplotype");
+        text_out_printf(out, "%-16s %18d\n", "ploidy", fit->ploidy);
+        if (fit->ploidy > 1)
+                put_range(out, "heterozygosity", fit->heterozygosity, write_percent, "");
+        put_range(out, "coverage", fit->coverage, write_depth, ", of one haplotype, by k-mers");
+        if (has_error_rate(model))
+                put_range(out, "error rate", fit->error_rate, write_percent, "");
+        text_out_printf(out, "%-16s %18s   of the k-mers with counts from %llu to %llu\n\n",
+                        "explained", write_percent(fit->explained, text),
+                        (unsigned long long)model->first, (unsigned long long)model->last);
+}
+
+static void put_fit(struct text_out *out, const char *name, const struct model_fit *fit)
+{
+        char explained[VALUE_NBYTES], size[VALUE_NBYTES], rate[VALUE_NBYTES], depth[VALUE_NBYTES];
+        text_out_printf(
+                out, "%-16s %10s %20s %14s %9s\n", name, write_percent(fit->explained, explained),
+                write_bases(fit->size.value, size), write_percent(fit->heterozygosity.value, rate),
+                write_depth(fit->coverage.value, depth));
+}
+
+static void put_fits(struct text_out *out, const struct model *model)
+{
+        text_out_printf(out, "%-16s %10s %20s %14s %9s\n", "if", "explained", "size",
+                        "heterozygosity", "coverage");
+        for (int i = 0; i < model->nfits; i++) {
+                char name[VALUE_NBYTES];
+                snprintf(name, sizeof name, "ploidy %d", model->fits[i].ploidy);
+                put_fit(out, name, &model->fits[i]);
+        }
+        put_fit(out, "half coverage", &model->half);
+        put_fit(out, "twice coverage", &model->twice);
+}
+
+void model_put_text(struct text_out *out, const char *file, int k, const struct model *model,
+                    int width)
+{
+        char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES];
+        const int n = model_sentences(model, k, sentences);
+        text_out_printf(out, "The genome of %s, k = %d\n\n", file, k);
+        if (has_verdict(model))
+                put_verdict(out, model);
+        put_fits(out, model);
+        for (int i = 0; i < n; i++) {
+                text_out_puts(out, i == 0 ? "\n" : "");
+                text_out_words(out, sentences[i], 0, 0, width);
+        }
+}
+
+/* ---- JSON ---- */
+
+static void json_range(struct json *json, const char *key, struct model_range r, int ndigits)
+{
+        json_begin(json, key, '{');
+        json_decimal(json, "value", r.value, ndigits);
+        json_decimal(json, "low", r.low, ndigits);
+        json_decimal(json, "high", r.high, ndigits);
+        json_end(json, '}');
+}
+
+static void put_json_verdict(struct json *json, const struct model *model)
+{
+        const struct model_fit *fit = &model->fits[0];
+        json_begin(json, "verdict", '{');
+        json_range(json, "genome_size", fit->size, 0);
+        json_number(json, "ploidy", (uint64_t)fit->ploidy);
+        if (model->caveats & MODEL_TIE)
+                json_number(json, "runner_up", (uint64_t)model->fits[model->runner_up].ploidy);
+        json_range(json, "heterozygosity", fit->heterozygosity, NDIGITS);
+        json_range(json, "coverage", fit->coverage, NDIGITS);
+        if (has_error_rate(model))
+                json_range(json, "error_rate", fit->error_rate, NDIGITS);
+        json_end(json, '}');
+}
+
+static void put_json_model(struct json *json, const struct model *model)
+{
+        const struct model_fit *fit = &model->fits[0];
+        const struct mixture *m = &fit->mixture;
+        json_begin(json, "model", '{');
+        json_decimal(json, "length", fit->parameters[m->length], 0);
+        json_decimal(json, "bias", fit->parameters[m->bias], NDIGITS);
+        json_decimal(json, "duplication", fit->parameters[MIXTURE_REPEATS], NDIGITS);
+        json_begin(json, "rates", '[');
+        for (int i = 0; i < m->alleles.nrates; i++) {
+                json_begin(json, NULL, '{');
+                json_string(json, "pattern", m->alleles.patterns[i + 1]);
+                json_decimal(json, "rate", fit->parameters[MIXTURE_RATES + i], NDIGITS);
+                json_end(json, '}');
+        }
+        json_end(json, ']');
+        json_number(json, "fit_first", model->first);
+        json_number(json, "fit_last", model->last);
+        json_number(json, "threshold", fit->threshold);
+        json_decimal(json, "error_kmers", fit->error_nkmers, 0);
+        json_end(json, '}');
+}
+
+static void json_fit(struct json *json, const char *key, const struct model_fit *fit,
+                     double least_bic)
+{
+        json_begin(json, key, '{');
+        json_number(json, "p", (uint64_t)fit->ploidy);
+        json_decimal(json, "explained", fit->explained, NDIGITS);
+        json_decimal(json, "delta_bic", fit->bic - least_bic, 3);
+        json_decimal(json, "coverage", fit->coverage.value, NDIGITS);
+        json_decimal(json, "haploid", fit->size.value, 0);
+        json_decimal(json, "het", fit->heterozygosity.value, NDIGITS);
+        json_decimal(json, "duplication", fit->parameters[MIXTURE_REPEATS], NDIGITS);
+        json_end(json, '}');
+}
+
+static void put_json_fits(struct json *json, const struct model *model)
+{
+        double least = model->fits[0].bic;
+        for (int i = 1; i < model->nfits; i++)
+                least = fmin(least, model->fits[i].bic);
+        json_begin(json, "ploidy", '[');
+        for (int i = 0; i < model->nfits; i++)
+                json_fit(json, NULL, &model->fits[i], least);
+        json_end(json, ']');
+        json_fit(json, "half_coverage", &model->half, least);
+        json_fit(json, "twice_coverage", &model->twice, least);
+}
+
+void model_put_json(struct text_out *out, const char *file, int k, const struct model *model)
+{
+        char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES];
+        const char *lines[MODEL_MAX_SENTENCES];
+        const int n = model_sentences(model, k, sentences);
+        struct json json = { .out = out };
+        for (int i = 0; i < n; i++)
+                lines[i] = sentences[i];
+        json_begin(&json, NULL, '{');
+        json_string(&json, "file", file);
+        json_number(&json, "k", (uint64_t)k);
+        if (has_verdict(model))
+                put_json_verdict(&json, model);
+        put_json_model(&json, model);
+        put_json_fits(&json, model);
+        json_strings(&json, "caveats", lines, (size_t)n);
+        json_end(&json, '}');
+}

@@ -1,0 +1,84 @@
+/*
+ * The caveats of a model in words (app/model/model_report.h).
+ */
+#include "app/model/model_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char *name_ploidy(int ploidy)
+{
+        static const char *const names[] = { "haploid",    "diploid",    "triploid",
+                                             "tetraploid", "pentaploid", "hexaploid" };
+        return names[ploidy - 1];
+}
+
+static void say_tie(const struct model *model, char *to)
+{
+        const struct model_fit *a = &model->fits[0], *b = &model->fits[model->runner_up];
+        snprintf(to, MODEL_SENTENCE_NBYTES,
+                 "A %s genome explains the counts about as well as a %s one (%.1f%% and %.1f%% of "
+                 "the k-mers). The one with the lower heterozygosity is shown; if you know the "
+                 "ploidy, give it with -p.",
+                 name_ploidy(b->ploidy), name_ploidy(a->ploidy), 100 * b->explained,
+                 100 * a->explained);
+}
+
+static void say(const struct model *model, int k, enum model_caveat caveat, char *to)
+{
+        const struct model_fit *fit = &model->fits[0];
+        const size_t room = MODEL_SENTENCE_NBYTES;
+        switch (caveat) {
+        case MODEL_LOW_COVERAGE:
+                snprintf(
+                        to, room,
+                        "The coverage of a haplotype is low (%.1f): below 15, errors and genome "
+                        "overlap, so the heterozygosity is uncertain, and the ploidy may be wrong.",
+                        fit->coverage.value);
+                break;
+        case MODEL_BAD_FIT:
+                snprintf(to, room,
+                         "No ploidy explains the counts: the best leaves %.0f%% of the k-mers "
+                         "unexplained. The reads may be of several genomes, or of uneven coverage; "
+                         "look at 'kcount hist --plot'.",
+                         100 * (1 - fmax(fit->explained, model->fits[model->nfits > 1].explained)));
+                break;
+        case MODEL_TIE:
+                say_tie(model, to);
+                break;
+        case MODEL_MANY_ERRORS:
+                snprintf(to, room,
+                         "The reads have many errors (%.2f%% of the bases): few k-mers are free of "
+                         "them, so the coverage by k-mers is much lower than that by reads.",
+                         100 * fit->error_rate.value);
+                break;
+        case MODEL_SMALL_K:
+                snprintf(to, room,
+                         "k = %d is small for a genome of this size: more than one k-mer in a "
+                         "thousand occurs twice by chance. Count with a larger k, such as %d.",
+                         k, (int)ceil(log(fit->size.value / 0.001) / log(4)));
+                break;
+        case MODEL_FILTERED:
+                snprintf(to, room,
+                         "K-mers with counts under %" PRIu64 " are missing, so there is no error "
+                         "rate, and the size includes errors of higher counts.",
+                         model->origin.min_count);
+                break;
+        case MODEL_COMPRESSED:
+                snprintf(to, room,
+                         "Homopolymers were compressed before the reads were counted (--hpc): the "
+                         "size is that of the compressed genome, about 30%% smaller.");
+                break;
+        }
+}
+
+int model_sentences(const struct model *model, int k,
+                    char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES])
+{
+        int n = 0;
+        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_COMPRESSED; caveat <<= 1)
+                if (model->caveats & caveat)
+                        say(model, k, caveat, sentences[n++]);
+        return n;
+}

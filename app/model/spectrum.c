@@ -1,0 +1,87 @@
+/*
+ * The histogram that is fitted, and which of its rows (app/model/fitting.h).
+ */
+#include "app/model/fitting.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+        MOST_PEAK = 20000,
+        MOST_ROWS = 8000, /* that are fitted, if the peak is among them */
+};
+
+/* Where x * y is largest, from the valley on. */
+static uint64_t find_mode(const struct histogram *h, uint64_t valley)
+{
+        uint64_t mode = valley;
+        double most = -1;
+        for (size_t i = 0; i < h->nrows; i++) {
+                const double value = (double)h->rows[i].count * (double)h->rows[i].ndistinct;
+                if (h->rows[i].count >= valley && value > most) {
+                        most = value;
+                        mode = h->rows[i].count;
+                }
+        }
+        return mode;
+}
+
+/* Without the rows of counts that no file of kcount has. */
+static struct landscape survey(const struct histogram *h)
+{
+        struct histogram near = *h;
+        while (near.nrows > 0 && near.rows[near.nrows - 1].count > UINT32_MAX)
+                near.nrows--;
+        return near.nrows > 0 ? landscape_survey(&near) : (struct landscape){ .has_peak = false };
+}
+
+/* Room for what fits need: 2 + 3 * copies + parameters numbers for each row, twice. */
+static size_t scratch_size(size_t nrows)
+{
+        return (4 + 3 * (size_t)ALLELES_MAX_COPIES + MIXTURE_MAX_PARAMETERS) * nrows;
+}
+
+static void fill(struct spectrum *s, const struct histogram *h)
+{
+        for (size_t i = 0; i <= s->n; i++)
+                s->x[i] = (double)i;
+        for (size_t i = 0; i < h->nrows; i++) {
+                s->nkmers += (double)h->rows[i].count * (double)h->rows[i].ndistinct;
+                if (h->rows[i].count <= s->n)
+                        s->y[h->rows[i].count] = (double)h->rows[i].ndistinct;
+        }
+}
+
+enum kc_status spectrum_open(struct spectrum *s, const struct histogram *h, uint64_t min_count,
+                             struct kc_error *err)
+{
+        const struct landscape land = survey(h);
+        if (!land.has_peak)
+                return kc_fail(err, KC_EINPUT,
+                               "the histogram has no peak beyond the errors: there are too few "
+                               "reads, or they are not of one genome");
+        *s = (struct spectrum){ .k = h->k, .valley = land.valley, .min_count = min_count };
+        s->peak = find_mode(h, land.valley);
+        if (s->peak > MOST_PEAK)
+                return kc_fail(err, KC_EINPUT,
+                               "the histogram has its peak at a count of %" PRIu64
+                               ": model fits peaks up to %d",
+                               s->peak, MOST_PEAK);
+        s->last = 3 * s->peak;
+        if (s->last - s->valley >= MOST_ROWS && s->valley + MOST_ROWS > s->peak)
+                s->last = s->valley + MOST_ROWS - 1;
+        s->n = (size_t)s->last;
+        s->x = calloc(2 * (s->n + 1) + scratch_size(s->n + 1), sizeof *s->x);
+        if (s->x == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory while a model is fitted");
+        s->y = s->x + s->n + 1;
+        s->scratch = s->y + s->n + 1;
+        fill(s, h);
+        return KC_OK;
+}
+
+void spectrum_free(struct spectrum *s)
+{
+        free(s->x);
+        *s = (struct spectrum){ 0 };
+}
