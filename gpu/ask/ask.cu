@@ -467,7 +467,7 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
                 close<Key>(e);
                 return status;
         }
-        *asker = { e, DEPTH, add<Key>, NULL, take<Key>, close<Key> };
+        *asker = { e, DEPTH, 0, add<Key>, NULL, take<Key>, close<Key> };
         return KC_OK;
 }
 

@@ -393,5 +393,5 @@ static void close_engine(void *ctx)
 
 struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds)
 {
-        return { rounds, 0, add, answer, take, close_engine };
+        return { rounds, 0, 0, add, answer, take, close_engine };
 }
