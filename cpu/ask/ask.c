@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1024 }; /* k-mers made before they go to the lists */
+enum {
+        TILE = 1024,       /* k-mers made before they go to the lists */
+        EVEN_NPARTS = 8,   /* parts for each thread that let all end together */
+        DECODED_SHARE = 8, /* decoding may take one k-mer of the table for so many asked ones */
+};
 
 /*
  * What a thread keeps of each of its blocks, in two streams. One has the part of each k-mer. The
@@ -46,7 +50,8 @@ struct asker {
         struct thread **threads;           /* [setup.nthreads] */
         const struct kc_ask_lists **lists; /* [setup.nthreads] of the threads */
         struct kc_ask_joiner *joiners;     /* [setup.nthreads] */
-        atomic_uint next_part;
+        uint32_t nshares; /* in which the lists of a part are joined: 1, or one for each thread */
+        atomic_uint next_share;
 };
 
 /* Make room for n elements; *array may move. KC_ENOMEM. */
@@ -146,18 +151,37 @@ out:
 
 /* ---- answer ---- */
 
-static enum kc_status join_parts(void *ctx, int worker, struct kc_error *err)
+static enum kc_status join_shares(void *ctx, int worker, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct asker *a = ctx;
         for (;;) {
-                const uint32_t part = atomic_fetch_add(&a->next_part, 1);
-                if (part >= a->plan.nparts)
+                const uint32_t share = atomic_fetch_add(&a->next_share, 1);
+                if (share >= a->plan.nparts * a->nshares)
                         break;
-                KC_TRY(kc_ask_join(&a->joiners[worker], a->lists, part, err));
+                KC_TRY(kc_ask_join(&a->joiners[worker], a->lists + share % a->nshares,
+                                   a->setup.nthreads / (int)a->nshares, share / a->nshares, err));
         }
 out:
         return status;
+}
+
+static uint64_t nasked(const struct asker *a)
+{
+        uint64_t n = 0;
+        for (int i = 0; i < a->setup.nthreads; i++)
+                for (uint32_t part = 0; part < a->plan.nparts; part++)
+                        n += a->lists[i]->n[part];
+        return n;
+}
+
+/* A table of few blocks, or whose k-mers share a prefix, has too few parts for the threads. Then
+ * each list of a part is joined by itself, if decoding the part for each costs little. */
+static uint32_t choose_nshares(const struct asker *a)
+{
+        const uint32_t nthreads = (uint32_t)a->setup.nthreads;
+        const bool is_even = a->plan.nparts >= EVEN_NPARTS * nthreads;
+        return is_even || a->table.ndistinct * nthreads > nasked(a) / DECODED_SHARE ? 1 : nthreads;
 }
 
 /* Sealing takes far less time than starting threads. */
@@ -167,8 +191,9 @@ static enum kc_status answer(void *ctx, struct kc_error *err)
         struct asker *a = ctx;
         for (int i = 0; i < a->setup.nthreads; i++)
                 KC_TRY(kc_ask_lists_seal(&a->threads[i]->lists, err));
-        atomic_store(&a->next_part, 0);
-        KC_TRY(kc_parallel(a->setup.nthreads, join_parts, NULL, a, err));
+        a->nshares = choose_nshares(a);
+        atomic_store(&a->next_share, 0);
+        KC_TRY(kc_parallel(a->setup.nthreads, join_shares, NULL, a, err));
 out:
         return status;
 }
@@ -328,7 +353,6 @@ enum kc_status kc_cpu_ask_open(struct kc_asker *asker, const struct kc_ask_table
         KC_TRY(kc_ask_plan_make(&a->plan, &a->table, shape.nparts, err));
         a->join = (struct kc_ask_join_setup){ .table = &a->table,
                                               .plan = &a->plan,
-                                              .nlists = setup->nthreads,
                                               .piece_nkmers = shape.piece_nkmers,
                                               .group_nkmers = shape.group_nkmers };
         KC_TRY(add_threads(a, err));

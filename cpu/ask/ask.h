@@ -3,8 +3,9 @@
  *
  *      add      the k-mers of each block go to lists by their leading bits (lists.h); which list
  *               each went to is kept in their order
- *      answer   threads draw lists: decode the range of the table that a list belongs to once, in
- *               the cache, and write answers over the k-mers (join.h)
+ *      answer   threads draw lists: decode the range of the table that a list belongs to once (for
+ *               each thread if the table is small), in the cache, and write answers over the
+ *               k-mers (join.h)
  *      take     read the answers back from the lists, in the order of the k-mers
  *
  * Lists are stable and each belongs to one thread, so no place is stored with a k-mer, and nothing

@@ -185,15 +185,15 @@ static uint64_t nasked(const struct kc_ask_lists *const *lists, int nlists, uint
 }
 
 enum kc_status kc_ask_join(struct kc_ask_joiner *joiner, const struct kc_ask_lists *const *lists,
-                           uint32_t part, struct kc_error *err)
+                           int nlists, uint32_t part, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const struct kc_ask_join_setup *setup = joiner->setup;
-        struct chunk_place place = { .lists = lists, .nlists = setup->nlists, .part = part };
+        struct chunk_place place = { .lists = lists, .nlists = nlists, .part = part };
         struct kc_ask_chunk *chunk;
         uint32_t n;
         bool at_end;
-        if (nasked(lists, setup->nlists, part) == 0)
+        if (nasked(lists, nlists, part) == 0)
                 return KC_OK;
         if (joiner->walk == NULL)
                 KC_TRY(setup->table->walk_open(setup->table->ctx, &joiner->walk, err));

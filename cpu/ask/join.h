@@ -10,7 +10,6 @@
 struct kc_ask_join_setup {
         const struct kc_ask_table *table;
         const struct kc_ask_plan *plan;
-        int nlists; /* threads that have lists */
         /* If a part of the table has more k-mers than a piece, it is indexed in pieces, each of
          * which answers a group of k-mers before the next is decoded. */
         uint32_t piece_nkmers, group_nkmers;
@@ -34,9 +33,9 @@ static inline struct kc_ask_joiner kc_ask_joiner(const struct kc_ask_join_setup 
 
 void kc_ask_joiner_free(struct kc_ask_joiner *joiner);
 
-/* Write the answers of one part over the k-mers in the lists [setup->nlists], which are sealed.
- * KC_ENOMEM, and failures of the table. */
+/* Write the answers of one part over the k-mers in these lists, which are sealed. KC_ENOMEM, and
+ * failures of the table. */
 enum kc_status kc_ask_join(struct kc_ask_joiner *joiner, const struct kc_ask_lists *const *lists,
-                           uint32_t part, struct kc_error *err);
+                           int nlists, uint32_t part, struct kc_error *err);
 
 #endif

@@ -312,6 +312,43 @@ static void test_all_k(void **state)
         free_texts(&texts);
 }
 
+static atomic_uint nmoves;
+
+static enum kc_status counted_move(void *walk, const uint64_t *from, const uint64_t *to,
+                                   struct kc_error *err)
+{
+        atomic_fetch_add(&nmoves, 1);
+        return walk_move(walk, from, to, err);
+}
+
+/* How many times three threads decode a table of one part. */
+static unsigned decodings(struct pair_set *s, const struct texts *texts)
+{
+        const struct kc_ask_setup setup = {
+                .nthreads = 3, .memory_nbytes = 64 << 20, .min_count = 1, .max_count = UINT32_MAX
+        };
+        struct kc_ask_table table = table_of(s);
+        table.walk_move = counted_move;
+        atomic_store(&nmoves, 0);
+        assert_int_equal(ask(s, texts, &table, &setup, &tunings[1], 1), 1);
+        return atomic_load(&nmoves);
+}
+
+/* The lists of a small table's only part are shared among the threads; those of a table that takes
+ * long to decode are not. */
+static void test_shares(void **state)
+{
+        (void)state;
+        struct texts texts = make_texts(4);
+        struct pair_set small = make_set(31, false, 40, 1),
+                        large = set_of_texts(&texts, 31, false, 2);
+        assert_int_equal(decodings(&small, &texts), 3);
+        assert_int_equal(decodings(&large, &texts), 1);
+        free_set(&small);
+        free_set(&large);
+        free_texts(&texts);
+}
+
 /* Little memory, and chunks of one line: many rounds. */
 static void test_rounds(void **state)
 {
@@ -477,7 +514,7 @@ int main(void)
                 cmocka_unit_test(test_all_k),          cmocka_unit_test(test_rounds),
                 cmocka_unit_test(test_unusual_tables), cmocka_unit_test(test_clustered_table),
                 cmocka_unit_test(test_files),          cmocka_unit_test(test_failure_of_the_table),
-                cmocka_unit_test(test_pieces),
+                cmocka_unit_test(test_pieces),         cmocka_unit_test(test_shares),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
 }
