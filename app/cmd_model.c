@@ -29,11 +29,13 @@ struct model_input {
         int k;
         bool is_store;
         struct model_origin origin;
+        struct kc_gc_cell *cells; /* [ncells], of a .kc file; NULL: not known */
+        size_t ncells;
 };
 
 /* ---- the input ---- */
 
-static enum kc_status read_store(struct model_input *in, struct kc_error *err)
+static enum kc_status read_store(struct model_input *in, bool with_gc, struct kc_error *err)
 {
         struct kc_store *store = NULL;
         struct kc_store_info info;
@@ -41,6 +43,9 @@ static enum kc_status read_store(struct model_input *in, struct kc_error *err)
         KC_TRY(stores_open(&store, in->path, err));
         kc_store_get_info(store, &info);
         KC_TRY(kc_store_histogram(store, machine_nthreads(0), &in->rows, &in->nrows, err));
+        if (with_gc)
+                KC_TRY(kc_store_gc(store, 0, machine_nthreads(0), NULL, &in->cells, &in->ncells,
+                                   err));
         in->k = info.k;
         in->origin = (struct model_origin){ .stranded = info.stranded,
                                             .compressed = info.hpc,
@@ -75,7 +80,7 @@ static enum kc_status read_input(const struct invocation *call, struct model_inp
         if (!kc_store_recognizes(in->path))
                 return read_table(call, in, err);
         in->is_store = true;
-        enum kc_status status = read_store(in, err);
+        enum kc_status status = read_store(in, !s->genomescope, err);
         if (status == KC_OK && s->k != 0 && s->k != (uint64_t)in->k)
                 return kc_fail(err, KC_EUSAGE, "%s has k-mers of k = %d, not %d", in->path, in->k,
                                (int)s->k);
@@ -119,9 +124,10 @@ static enum kc_status run_own(const struct invocation *call, const struct model_
         struct model model;
         for (int i = 0; i < n; i++)
                 ploidies[i] = (int)s->ploidies.values[i];
-        enum kc_status status =
-                model_find(&histogram, &in->origin, n > 0 ? ploidies : usual,
-                           n > 0 ? n : (int)(sizeof usual / sizeof *usual), &model, &failure);
+        const struct model_gc gc = { in->cells, in->ncells };
+        const enum kc_status status = model_find(
+                &histogram, &in->origin, in->is_store ? &gc : NULL, n > 0 ? ploidies : usual,
+                n > 0 ? n : (int)(sizeof usual / sizeof *usual), &model, &failure);
         if (status != KC_OK)
                 return kc_fail_reworded(err, &failure, "%s: %s", in->path, failure.message);
         if (s->json)
@@ -143,6 +149,7 @@ static enum kc_status run_model(const struct invocation *call, struct kc_error *
         KC_TRY(read_input(call, &in, err));
         KC_TRY(s->genomescope ? run_genomescope(call, &in, err) : run_own(call, &in, err));
 out:
+        free(in.cells);
         free(in.rows);
         return status;
 }
@@ -177,7 +184,9 @@ const struct command command_model = {
                 "(Ranallo-Benavidez et al., 2020) for ploidy 1, 2 and 4, or those of -p. If two "
                 "explain the counts about as well, it takes the one with the lower "
                 "heterozygosity, and names the other. If none explains 90 % of the k-mers, it "
-                "chooses none.\n\n"
+                "chooses none. In a .kc file it also finds groups of frequent k-mers whose GC "
+                "content is not the genome's, such as those of organelles and contaminants, and "
+                "leaves them out of the size.\n\n"
                 "The input is a .kc file, or a histogram as text: on each line a count and the "
                 "number of distinct k-mers that have it, as hist, 'jellyfish histo' and "
                 "'kmc_tools transform DB histogram' print them; '-' is standard input. k should "

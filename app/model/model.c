@@ -85,9 +85,30 @@ out:
         return status;
 }
 
+/* The number of k-mers of the groups is known to about a tenth. */
+static enum kc_status leave_groups_out(struct model *model, const struct model_gc *gc, int k,
+                                       struct kc_error *err)
+{
+        const double uncertain = 0.1;
+        const struct model_fit *fit = &model->fits[0];
+        const double depth = fit->ploidy * fit->coverage.value;
+        enum kc_status status =
+                groups_find(gc->cells, gc->ncells, k, depth, fit->threshold, &model->groups, err);
+        if (status != KC_OK)
+                return status;
+        const double off = model->groups.instances / depth;
+        const double half = hypot((model->size.high - model->size.low) / 2, uncertain * off);
+        model->has_gc = true;
+        model->size.value -= off;
+        model->size.low = fmax(0, model->size.value - half);
+        model->size.high = model->size.value + half;
+        model->caveats |= model->groups.n > 0 ? MODEL_GROUPS : 0;
+        return KC_OK;
+}
+
 enum kc_status model_find(const struct histogram *histogram, const struct model_origin *origin,
-                          const int *ploidies, int nploidies, struct model *model,
-                          struct kc_error *err)
+                          const struct model_gc *gc, const int *ploidies, int nploidies,
+                          struct model *model, struct kc_error *err)
 {
         struct spectrum spectrum = { 0 };
         enum kc_status status;
@@ -99,6 +120,9 @@ enum kc_status model_find(const struct histogram *histogram, const struct model_
         model->peak = spectrum.peak;
         model->nkmers = spectrum.nkmers;
         KC_TRY(find_fits(&spectrum, ploidies, nploidies, model, err));
+        model->size = model->fits[0].size;
+        if (gc != NULL)
+                KC_TRY(leave_groups_out(model, gc, histogram->k, err));
 out:
         spectrum_free(&spectrum);
         return status;

@@ -8,6 +8,7 @@
 #define APP_MODEL_MODEL_H
 
 #include "app/hist/landscape.h"
+#include "app/model/groups.h"
 #include "app/model/mixture.h"
 
 enum { MODEL_MAX_PLOIDIES = ALLELES_MAX_PLOIDY };
@@ -39,6 +40,7 @@ enum model_caveat {
         MODEL_MANY_ERRORS = 1 << 3,  /* 1 % or more */
         MODEL_SMALL_K = 1 << 4,      /* too many k-mers of the genome occur twice by chance */
         MODEL_FILTERED = 1 << 5,     /* k-mers with small counts are missing: no error rate */
+        MODEL_GROUPS = 1 << 7,       /* k-mers of something else are left out of the size */
         MODEL_COMPRESSED = 1 << 6,   /* homopolymers were compressed: lengths are of that */
 };
 
@@ -46,6 +48,12 @@ enum model_caveat {
 struct model_origin {
         bool stranded, compressed, selected; /* see --stranded, --hpc and --only */
         uint64_t min_count;                  /* k-mers with a smaller count are missing */
+};
+
+/* The k-mers by GC content and count: those of the histogram. */
+struct model_gc {
+        const struct kc_gc_cell *cells;
+        size_t ncells;
 };
 
 struct model {
@@ -56,18 +64,23 @@ struct model {
         int nfits;
         struct model_fit fits[MODEL_MAX_PLOIDIES]; /* the first is the chosen one */
         int runner_up; /* a fit that explains as much and is plausible, too; 0: none */
+        /* The size of the chosen fit without the groups. groups: not set if GC is not known. */
+        struct model_range size;
+        bool has_gc;
+        struct groups groups;
         /* The chosen ploidy, if its coverage were about half or twice as much. */
         struct model_fit half, twice;
 };
 
 /*
  * Fit the model for each of these ploidies.
+ *   gc        NULL: not known, and groups are not looked for
  *   ploidies  [nploidies], distinct, from 1 to ALLELES_MAX_PLOIDY
  * KC_EINPUT if the histogram does not allow a model: there is no peak, or too little coverage, or
  * it lacks more than errors; KC_ENOMEM.
  */
 enum kc_status model_find(const struct histogram *histogram, const struct model_origin *origin,
-                          const int *ploidies, int nploidies, struct model *model,
-                          struct kc_error *err);
+                          const struct model_gc *gc, const int *ploidies, int nploidies,
+                          struct model *model, struct kc_error *err);
 
 #endif

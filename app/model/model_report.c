@@ -51,7 +51,7 @@ static void put_verdict(struct text_out *out, const struct model *model)
 {
         const struct model_fit *fit = &model->fits[0];
         char text[VALUE_NBYTES];
-        put_range(out, "genome size", fit->size, write_bases, ", of one haplotype");
+        put_range(out, "genome size", model->size, write_bases, ", of one haplotype");
         text_out_printf(out, "%-16s %18d\n", "ploidy", fit->ploidy);
         if (fit->ploidy > 1)
                 put_range(out, "heterozygosity", fit->heterozygosity, write_percent, "");
@@ -85,6 +85,21 @@ static void put_fits(struct text_out *out, const struct model *model)
         put_fit(out, "twice coverage", &model->twice);
 }
 
+static void put_groups(struct text_out *out, const struct groups *groups)
+{
+        char kmers[VALUE_NBYTES], depth[VALUE_NBYTES], gc[VALUE_NBYTES];
+        if (groups->n > 0)
+                text_out_printf(out, "\n%-22s %14s %14s %10s\n", "besides the genome", "k-mers",
+                                "counted", "GC");
+        for (int i = 0; i < groups->n; i++) {
+                const struct group *g = &groups->groups[i];
+                text_out_printf(out, "%-22s %14s %8s times %10s\n",
+                                g->is_deep ? "organelle or plasmid" : "contaminant",
+                                format_number((uint64_t)g->nkmers, kmers),
+                                write_depth(g->depth, depth), write_percent(g->gc, gc));
+        }
+}
+
 void model_put_text(struct text_out *out, const char *file, int k, const struct model *model,
                     int width)
 {
@@ -94,6 +109,7 @@ void model_put_text(struct text_out *out, const char *file, int k, const struct 
         if (has_verdict(model))
                 put_verdict(out, model);
         put_fits(out, model);
+        put_groups(out, &model->groups);
         for (int i = 0; i < n; i++) {
                 text_out_puts(out, i == 0 ? "\n" : "");
                 text_out_words(out, sentences[i], 0, 0, width);
@@ -102,12 +118,17 @@ void model_put_text(struct text_out *out, const char *file, int k, const struct 
 
 /* ---- JSON ---- */
 
-static void json_range(struct json *json, const char *key, struct model_range r, int ndigits)
+static void put_json_values(struct json *json, struct model_range r, int ndigits)
 {
-        json_begin(json, key, '{');
         json_decimal(json, "value", r.value, ndigits);
         json_decimal(json, "low", r.low, ndigits);
         json_decimal(json, "high", r.high, ndigits);
+}
+
+static void json_range(struct json *json, const char *key, struct model_range r, int ndigits)
+{
+        json_begin(json, key, '{');
+        put_json_values(json, r, ndigits);
         json_end(json, '}');
 }
 
@@ -115,7 +136,12 @@ static void put_json_verdict(struct json *json, const struct model *model)
 {
         const struct model_fit *fit = &model->fits[0];
         json_begin(json, "verdict", '{');
-        json_range(json, "genome_size", fit->size, 0);
+        json_begin(json, "genome_size", '{');
+        put_json_values(json, model->size, 0);
+        json_decimal(json, "total", fit->ploidy * model->size.value, 0);
+        json_decimal(json, "all_kmers", fit->size.value, 0);
+        json_decimal(json, "off_profile", fit->size.value - model->size.value, 0);
+        json_end(json, '}');
         json_number(json, "ploidy", (uint64_t)fit->ploidy);
         if (model->caveats & MODEL_TIE)
                 json_number(json, "runner_up", (uint64_t)model->fits[model->runner_up].ploidy);
@@ -176,6 +202,28 @@ static void put_json_fits(struct json *json, const struct model *model)
         json_fit(json, "twice_coverage", &model->twice, least);
 }
 
+static void put_json_gc(struct json *json, const struct groups *groups)
+{
+        json_begin(json, "gc", '{');
+        json_decimal(json, "main_gc", groups->main_gc, NDIGITS);
+        json_begin(json, "groups", '[');
+        for (int i = 0; i < groups->n; i++) {
+                const struct group *g = &groups->groups[i];
+                json_begin(json, NULL, '{');
+                json_string(json, "likeness", g->is_deep ? "organelle or plasmid" : "contaminant");
+                json_decimal(json, "kmers", g->nkmers, 0);
+                json_decimal(json, "instances", g->instances, 0);
+                json_decimal(json, "depth", g->depth, NDIGITS);
+                json_decimal(json, "times", g->times, NDIGITS);
+                json_decimal(json, "gc", g->gc, NDIGITS);
+                json_number(json, "from_count", g->from_count);
+                json_number(json, "to_count", g->to_count);
+                json_end(json, '}');
+        }
+        json_end(json, ']');
+        json_end(json, '}');
+}
+
 void model_put_json(struct text_out *out, const char *file, int k, const struct model *model)
 {
         char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES];
@@ -191,6 +239,8 @@ void model_put_json(struct text_out *out, const char *file, int k, const struct 
                 put_json_verdict(&json, model);
         put_json_model(&json, model);
         put_json_fits(&json, model);
+        if (model->has_gc)
+                put_json_gc(&json, &model->groups);
         json_strings(&json, "caveats", lines, (size_t)n);
         json_end(&json, '}');
 }

@@ -65,6 +65,13 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                          "rate, and the size includes errors of higher counts.",
                          model->origin.min_count);
                 break;
+        case MODEL_GROUPS:
+                snprintf(to, room,
+                         "K-mers that differ from the genome in GC content and depth (the groups "
+                         "above) are left out of its size; with them, it would be %.0f bp. What "
+                         "they are is only a likeness.",
+                         fit->size.value);
+                break;
         case MODEL_COMPRESSED:
                 snprintf(to, room,
                          "Homopolymers were compressed before the reads were counted (--hpc): the "
@@ -77,7 +84,7 @@ int model_sentences(const struct model *model, int k,
                     char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES])
 {
         int n = 0;
-        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_COMPRESSED; caveat <<= 1)
+        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_GROUPS; caveat <<= 1)
                 if (model->caveats & caveat)
                         say(model, k, caveat, sentences[n++]);
         return n;

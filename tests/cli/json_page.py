@@ -100,15 +100,19 @@ def test_files():
     check_printed("info", printed(s, "info", "a.kc"))
     modelled = ("model", SOURCE / "tests/cli/expected/model/phage.hist", "-k", 21, "--genomescope")
     if "built without cminpack" not in s.kcount(*modelled, "-p", 2, code=None) + s.said:
-        scope = "model --genomescope"
+        scope, table, none = "model --genomescope", "a histogram", "no group"
         check_printed(scope, printed(s, *modelled, "-p", 2))
         check_printed(scope, printed(s, *modelled, "-p", 1), ["ploidy 1"])
         diploid = SOURCE / "tests/cli/expected/model/compared010.hist"
-        check_printed("model", printed(s, "model", diploid, "-k", 21))
-        check_printed("model", printed(s, "model", diploid, "-k", 21, "-p", 2), ["no tie"])
-        check_printed("model", printed(s, *modelled[:-1]), ["ploidy 1"])
+        check_printed("model", printed(s, "model", diploid, "-k", 21), [table, none])
+        check_printed("model", printed(s, "model", diploid, "-k", 21, "-p", 2),
+                      ["no tie", table, none])
+        s.kcount(SOURCE / "data/phage.fq.gz", "-k", 21, "-o", "phage.kc")
+        check_printed("model", printed(s, "model", "phage.kc"), ["ploidy 1", none])
+        check_printed("model", printed(s, *modelled[:-1]), ["ploidy 1", table, none])
         s.write("few.hist", "".join(diploid.read_text().splitlines(keepends=True)[2:]))
-        check_printed("model", printed(s, "model", "few.hist", "-k", 21), ["`--min`"])
+        check_printed("model", printed(s, "model", "few.hist", "-k", 21),
+                      ["`--min`", table, none])
     check_printed("filter", printed(s, "filter", "a.kc", "a.fq", "-o", "b.fq"))
     check_printed("export", printed(s, "export", "a.kc", "--to", "kmc", "-o", "a"))
 

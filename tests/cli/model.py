@@ -79,6 +79,96 @@ def test_ploidies():
     s.kcount("model", path, "-k", 21, "-p", 7, code=2, message="from 1 to 6")
 
 
+def sequence(rng, size, gc):
+    return "".join(rng.choices("ACGT", [(1 - gc) / 2, gc / 2, gc / 2, (1 - gc) / 2], k=size))
+
+
+def reads_of(rng, genome, coverage):
+    for _ in range(len(genome) * coverage // 150):
+        at = rng.randrange(len(genome) - 149)
+        read = list(genome[at:at + 150])
+        if rng.random() < 0.3:
+            read[rng.randrange(150)] = rng.choice("ACGT")
+        yield "".join(read)
+
+
+def find_groups(kmers, depth, threshold):
+    """The rules of docs/dev/model.md, in another form: {(first column, side): (k-mers, sum)}."""
+    firsts = sorted({round(2**(i / 12)) for i in range(385)})
+    columns = {}
+    for kmer, count in kmers:
+        cell = columns.setdefault(max(first for first in firsts if first <= count), {})
+        gc = kmer.count("G") + kmer.count("C")
+        number, total = cell.get(gc, (0, 0))
+        cell[gc] = (number + 1, total + count)
+    main = {gc: sum(cell.get(gc, (0, 0))[0] for first, cell in columns.items()
+                    if 0.85 * depth <= first <= 1.15 * depth) for gc in range(22)}
+    size = sum(main.values())
+    share = {gc: number / size for gc, number in main.items()}
+    mean = sum(gc * part for gc, part in share.items())
+    good = [gc for gc in share if share[gc] > 0.02]
+    marks = {}
+    for index, first in enumerate(firsts):
+        cell = columns.get(first, {})
+        number = {gc: cell.get(gc, (0, 0))[0] for gc in range(22)}
+        if first < 1.3 * depth or sum(number.values()) < 50:
+            continue
+        scale = min(sum(number[gc] for gc in three) / sum(share[gc] for gc in three)
+                    for three in zip(good, good[1:], good[2:]))
+        over = {gc: max(0, number[gc] - scale * share[gc]) for gc in number}
+        mass = sum(over.values())
+        if mass <= 0.04 * sum(number.values()):
+            continue
+        shift = (sum(gc * part for gc, part in over.items()) / mass - mean) / 21
+        if abs(shift) > 0.07:
+            total = sum(over[gc] * cell[gc][1] / number[gc] for gc in number if number[gc])
+            marks[index] = (shift > 0, mass, total, mass > 0.4 * sum(number.values()))
+    runs = []
+    for index in sorted(marks):
+        if not runs or index - runs[-1][-1] > 2 or marks[index][0] != marks[runs[-1][-1]][0]:
+            runs.append([])
+        runs[-1].append(index)
+    solid = sum(count >= threshold for _, count in kmers)
+    sums = [[sum(marks[index][which] for index in run) for which in (1, 2)] for run in runs]
+    return [found for found, run in zip(sums, runs)
+            if found[0] > max(1000, solid / 1000) and any(marks[index][3] for index in run)]
+
+
+def test_groups():
+    """An organelle and a contaminant are found by their GC content, and left out of the size."""
+    s = Session()
+    rng = random.Random(41)
+    genome = list(reads_of(rng, sequence(rng, 100_000, 0.41), 30))
+    others = [*reads_of(rng, sequence(rng, 4_000, 0.27), 300),
+              *reads_of(rng, sequence(rng, 6_000, 0.66), 52)]
+    for name, reads in (("genome", genome), ("all", genome + others)):
+        s.write(f"{name}.fa", "".join(f">r\n{read}\n" for read in reads))
+        s.kcount("count", f"{name}.fa", "-k", 21, "-o", f"{name}.kc", "--force")
+    alone, found = model(s, "genome.kc", "-p", 1), model(s, "all.kc", "-p", 1)
+    expect(alone["gc"]["groups"], [], "groups of a genome alone")
+    near(alone["gc"]["main_gc"], 0.41, 0.02, "GC content")
+    size, whole = found["verdict"]["genome_size"], alone["verdict"]["genome_size"]
+    expect(whole["all_kmers"], whole["value"], "both sizes of a genome alone")
+    near(size["value"], 100_000, 0.03, "size")
+    expect(size["low"] <= 100_000 <= size["high"], True, "interval")
+    expect(size["all_kmers"] > 1.3 * size["value"], True, "the size with the groups")
+    near(size["off_profile"] + size["value"], size["all_kmers"], 1e-4, "both sizes")
+    groups = found["gc"]["groups"]
+    expect([group["likeness"] for group in groups], ["contaminant", "organelle or plasmid"],
+           "likenesses")
+    kmers = [(kmer, int(count)) for kmer, count in
+             (line.split() for line in s.kcount("dump", "all.kc").splitlines())]
+    wanted = find_groups(kmers, found["verdict"]["coverage"]["value"], found["model"]["threshold"])
+    expect(len(wanted), 2, "groups that are wanted")
+    for group, (number, total) in zip(groups, wanted):
+        near(group["kmers"], number, 1e-3, "k-mers of a group")
+        near(group["instances"], total, 1e-3, "their counts")
+    text = s.kcount("model", "all.kc", "-p", 1)
+    expect("besides the genome" in text and "are left out of its size" in text, True, text)
+    s.write("all.hist", s.kcount("hist", "all.kc"))
+    expect("gc" in model(s, "all.hist", "-k", 21), False, "groups of a histogram")
+
+
 def test_refusals():
     s = Session()
     rows = (KEPT / "compared010.hist").read_text().splitlines(keepends=True)
@@ -204,6 +294,6 @@ def skip_without_cminpack():
 
 
 skip_without_cminpack()
-main([test_genomescope, test_known_genomes, test_ploidies, test_refusals, test_no_verdict,
-      test_store, test_bad_inputs, test_hostile_inputs, test_peaks_beyond_all_limits,
-      test_coverage_of_two_thousand])
+main([test_genomescope, test_known_genomes, test_ploidies, test_groups, test_refusals,
+      test_no_verdict, test_store, test_bad_inputs, test_hostile_inputs,
+      test_peaks_beyond_all_limits, test_coverage_of_two_thousand])
