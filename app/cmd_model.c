@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct model_settings {
-        uint64_t k;
+        uint64_t k, nthreads;
         struct option_numbers ploidies;
         bool genomescope, json;
 };
@@ -35,17 +35,18 @@ struct model_input {
 
 /* ---- the input ---- */
 
-static enum kc_status read_store(struct model_input *in, bool with_gc, struct kc_error *err)
+static enum kc_status read_store(struct model_input *in, const struct model_settings *s,
+                                 struct kc_error *err)
 {
         struct kc_store *store = NULL;
         struct kc_store_info info;
+        const int nthreads = machine_nthreads(s->nthreads);
         enum kc_status status;
         KC_TRY(stores_open(&store, in->path, err));
         kc_store_get_info(store, &info);
-        KC_TRY(kc_store_histogram(store, machine_nthreads(0), &in->rows, &in->nrows, err));
-        if (with_gc)
-                KC_TRY(kc_store_gc(store, 0, machine_nthreads(0), NULL, &in->cells, &in->ncells,
-                                   err));
+        KC_TRY(kc_store_histogram(store, nthreads, &in->rows, &in->nrows, err));
+        if (!s->genomescope)
+                KC_TRY(kc_store_gc(store, 0, nthreads, NULL, &in->cells, &in->ncells, err));
         in->k = info.k;
         in->origin = (struct model_origin){ .stranded = info.stranded,
                                             .compressed = info.hpc,
@@ -80,7 +81,7 @@ static enum kc_status read_input(const struct invocation *call, struct model_inp
         if (!kc_store_recognizes(in->path))
                 return read_table(call, in, err);
         in->is_store = true;
-        enum kc_status status = read_store(in, !s->genomescope, err);
+        enum kc_status status = read_store(in, s, err);
         if (status == KC_OK && s->k != 0 && s->k != (uint64_t)in->k)
                 return kc_fail(err, KC_EUSAGE, "%s has k-mers of k = %d, not %d", in->path, in->k,
                                (int)s->k);
@@ -166,6 +167,7 @@ static const struct option_spec model_options[] = {
                .letter = 'p', .argument = "P", .min = 1, .max = 6),
         OPTION(FLAG, "genomescope", FIELD(genomescope),
                "Fit as GenomeScope 2 does, and print its properties."),
+        OPTION_THREADS(FIELD(nthreads)),
         OPTION_JSON(FIELD(json)),
         { 0 },
 };

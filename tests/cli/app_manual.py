@@ -55,7 +55,8 @@ def test_contract():
             "filter": "output at-least at-most min max denominator drop pairs interleaved trim "
                       "rest names table count threads memory tmp json quiet no-progress force",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
-            "model": "kmer ploidy genomescope json", "info": "json devices", "check": "json",
+            "model": "kmer ploidy genomescope threads json",
+            "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress",
             "compact": "min max threads json quiet no-progress",

@@ -163,6 +163,8 @@ def test_groups():
     for group, (number, total) in zip(groups, wanted):
         near(group["kmers"], number, 1e-3, "k-mers of a group")
         near(group["instances"], total, 1e-3, "their counts")
+    for nthreads in (1, 5):
+        expect(model(s, "all.kc", "-p", 1, "-t", nthreads), found, f"with {nthreads} threads")
     text = s.kcount("model", "all.kc", "-p", 1)
     expect("besides the genome" in text and "are left out of its size" in text, True, text)
     s.write("all.hist", s.kcount("hist", "all.kc"))
