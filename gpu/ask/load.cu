@@ -7,12 +7,22 @@
 #include "kmer/block_codec.h"
 
 enum {
-        USUAL_BLOCKS = 4096, /* in a range: 4 Mi pairs */
-        BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
+        USUAL_BLOCKS = 16384, /* in a range: 16 Mi pairs. The host waits for the device several
+                                 times for each */
+        BLOCKS_PER_RUN = 4,   /* the minimum, for ranges of many runs */
 };
 
 namespace
 {
+
+/* The pairs of a single run need no join: they are decoded to where they are taken from. */
+template <class Key> struct single {
+        struct kc_gpu_run<Key> pairs;
+        struct kc_decode_run *run;                 /* device */
+        struct kc_decode_run *fresh, *found;       /* pinned: before decoding, and after */
+        unsigned long long *refused, *now_refused; /* device, pinned */
+        uint64_t nread;
+};
 
 template <class Key> struct loader {
         struct kc_gpu *gpu;
@@ -20,16 +30,20 @@ template <class Key> struct loader {
         const struct kc_ask_taker<Key> *taker;
         struct kc_gate gate;
         struct kc_join_feed<Key> *feed;
-        struct kc_gpu_joiner<Key> joiner;
+        bool is_single;
+        struct single<Key> single;        /* of a single run */
+        struct kc_gpu_joiner<Key> joiner; /* of others */
         size_t max_blocks;
 };
 
 } // namespace
 
-template <class Key> static size_t range_nbytes(size_t nblocks)
+template <class Key> static size_t range_nbytes(bool is_single, size_t nblocks)
 {
-        return kc_join_feed_nbytes<Key>(nblocks) + kc_gpu_joiner_own_nbytes<Key>(nblocks) +
-               kc_gpu_joiner_join_nbytes<Key>(nblocks);
+        const size_t input = kc_join_feed_nbytes<Key>(nblocks);
+        return is_single ? input + kc_gpu_run_nbytes<Key>(nblocks * KC_BLOCK_NKMERS)
+                         : input + kc_gpu_joiner_own_nbytes<Key>(nblocks) +
+                                   kc_gpu_joiner_join_nbytes<Key>(nblocks);
 }
 
 template <class Key> static size_t choose_blocks(const struct loader<Key> *l)
@@ -39,17 +53,100 @@ template <class Key> static size_t choose_blocks(const struct loader<Key> *l)
         size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
                                                          : (size_t)USUAL_BLOCKS;
         n = n < all ? n : all;
-        while (n > least && range_nbytes<Key>(n) > l->gpu->limit_nbytes / KC_ASK_SHARE)
+        while (n > least &&
+               range_nbytes<Key>(l->is_single, n) > l->gpu->limit_nbytes / KC_ASK_SHARE)
                 n = n / 4 * 3 > least ? n / 4 * 3 : least;
         return n;
 }
 
-template <class Key>
-static enum kc_status put_range(struct loader<Key> *l, const struct kc_join_range *in,
-                                struct kc_decode_range<Key> *decode, struct kc_error *err)
+/* ---- a single run ---- */
+
+/* Whether the plan leaves the counts of its only run as they are. */
+static bool is_single_run(const struct kc_join_plan *plan)
+{
+        return plan->nnodes == 1 && !plan->nodes[0].removes && plan->keeps_all;
+}
+
+template <class Key> static enum kc_status open_single(struct loader<Key> *l, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> run;
+        struct single<Key> *s = &l->single;
+        KC_TRY(kc_gpu_run_new(l->gpu, &s->pairs, l->max_blocks * KC_BLOCK_NKMERS, err));
+        KC_TRY(kc_gpu_new(l->gpu, &s->run, 1, err));
+        KC_TRY(kc_gpu_new(l->gpu, &s->refused, 1, err));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&s->fresh, 2 * sizeof *s->fresh)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&s->now_refused, sizeof *s->now_refused)));
+        s->found = s->fresh + 1;
+        *s->fresh = {};
+        s->fresh->count_mask = UINT32_MAX;
+out:
+        return status;
+}
+
+/* A zeroed one is fine. */
+template <class Key> static void close_single(struct loader<Key> *l)
+{
+        struct single<Key> *s = &l->single;
+        kc_gpu_run_free(l->gpu, &s->pairs);
+        kc_gpu_delete(l->gpu, s->run, 1);
+        kc_gpu_delete(l->gpu, s->refused, 1);
+        (void)cudaFreeHost(s->fresh);
+        (void)cudaFreeHost(s->now_refused);
+        (void)cudaGetLastError();
+}
+
+/* Queue the decoding of a range, and of what it finds to the host. */
+template <class Key>
+static enum kc_status queue_decode(struct loader<Key> *l, struct kc_decode_range<Key> *decode,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        struct single<Key> *s = &l->single;
+        cudaStream_t stream = l->gpu->stream;
+        decode->runs = s->run;
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(s->run, s->fresh, sizeof *s->run, cudaMemcpyHostToDevice, stream)));
+        KC_TRY(kc_gpu_decode(l->gpu, decode, &s->pairs, s->refused, err));
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(s->found, s->run, sizeof *s->run, cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(s->now_refused, s->refused, sizeof *s->refused,
+                                       cudaMemcpyDeviceToHost, stream)));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status put_single(struct loader<Key> *l, const struct kc_join_range *in,
+                                 struct kc_decode_range<Key> *decode, struct kc_error *err)
+{
+        enum kc_status status;
+        struct single<Key> *s = &l->single;
+        size_t begin, n;
+        KC_TRY(queue_decode(l, decode, err));
+        KC_TRY(kc_join_feed_ahead(l->feed, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(l->gpu->stream)));
+        if (*s->now_refused != 0)
+                return l->source->refuse(l->source->ctx, in, in->nblocks - *s->now_refused, err);
+        begin = s->found->nbelow_from;
+        n = s->found->nbelow_end - begin;
+        s->nread += s->found->sum;
+        if (n > 0)
+                KC_TRY(l->taker->put(l->taker->ctx, s->pairs.kmers + begin, s->pairs.counts + begin,
+                                     n, err));
+out:
+        return status;
+}
+
+/* ---- several runs ---- */
+
+template <class Key>
+static enum kc_status put_joined(struct loader<Key> *l, const struct kc_join_range *in,
+                                 struct kc_decode_range<Key> *decode, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> run = {
+        };
+        KC_TRY(kc_join_feed_ahead(l->feed, err));
         KC_TRY(kc_gpu_joiner_join(&l->joiner, in, decode, &run, err));
         if (run.n > 0)
                 KC_TRY(l->taker->put(l->taker->ctx, run.kmers, run.counts, run.n, err));
@@ -58,18 +155,23 @@ out:
         return status;
 }
 
+/* ---- all ranges ---- */
+
 template <class Key> static enum kc_status drive(struct loader<Key> *l, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_join_range in;
         struct kc_decode_range<Key> decode;
-        KC_TRY(kc_gpu_joiner_open(&l->joiner, l->gpu, l->source, l->max_blocks, err));
+        KC_TRY(l->is_single
+                       ? open_single(l, err)
+                       : kc_gpu_joiner_open(&l->joiner, l->gpu, l->source, l->max_blocks, err));
         KC_TRY(kc_join_feed_attach(l->feed, l->gpu, l->max_blocks, err));
         for (;;) {
                 KC_TRY(kc_join_feed_next(l->feed, &in, &decode, err));
                 if (in.nblocks == 0)
                         break;
-                KC_TRY(put_range(l, &in, &decode, err));
+                KC_TRY(l->is_single ? put_single(l, &in, &decode, err)
+                                    : put_joined(l, &in, &decode, err));
         }
 out:
         return status;
@@ -88,6 +190,17 @@ template <class Key> static void stop(void *ctx)
 }
 
 template <class Key>
+static enum kc_status read_totals(const struct loader<Key> *l, struct kc_join_totals *totals,
+                                  struct kc_error *err)
+{
+        if (!l->is_single)
+                return kc_gpu_joiner_totals(&l->joiner, totals, err);
+        *totals = {};
+        totals->nread = totals->nkept = l->single.nread;
+        return KC_OK;
+}
+
+template <class Key>
 enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_gpu *gpu,
                               const struct kc_join_source *source, int nreaders,
                               struct kc_join_totals *totals, struct kc_error *err)
@@ -98,18 +211,20 @@ enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_g
         l.gpu = gpu;
         l.source = source;
         l.taker = taker;
+        l.is_single = is_single_run(source->plan);
         l.max_blocks = choose_blocks(&l);
         kc_gate_init(&l.gate, NULL);
         KC_TRY(taker->begin(taker->ctx, l.max_blocks * KC_BLOCK_NKMERS,
-                            range_nbytes<Key>(l.max_blocks), err));
+                            range_nbytes<Key>(l.is_single, l.max_blocks), err));
         KC_TRY(kc_join_feed_new(&l.feed, source, nreaders, &l.gate, err));
         KC_TRY(kc_parallel(1 + nreaders, work<Key>, stop<Key>, &l, err));
-        KC_TRY(kc_gpu_joiner_totals(&l.joiner, totals, err));
+        KC_TRY(read_totals(&l, totals, err));
 out:
         (void)cudaStreamSynchronize(gpu->upload);
         (void)cudaStreamSynchronize(gpu->stream);
         kc_join_feed_free(l.feed);
         kc_gpu_joiner_close(&l.joiner);
+        close_single(&l);
         kc_gate_destroy(&l.gate);
         return status;
 }

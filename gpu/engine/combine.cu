@@ -133,6 +133,7 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
                 kc_gpu_trace_end(c->crew.trace, trace, NULL);
                 if (in.nblocks == 0)
                         break;
+                KC_TRY(kc_join_feed_ahead(c->feed, err));
                 KC_TRY(combine_range(c, &in, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */

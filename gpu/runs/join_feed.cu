@@ -38,6 +38,7 @@ template <class Key> struct kc_join_feed {
         uint64_t *pinned;          /* memory of the pieces */
         cudaEvent_t uploaded;
         uint64_t nranges; /* ranges requested so far */
+        uint64_t nout;    /* of these, ranges that kc_join_feed_next has returned */
         /* guarded by the gate: the range being read */
         struct slot<Key> *reading;
         size_t next, nread; /* blocks claimed by readers; blocks queued for copying to the device */
@@ -147,9 +148,8 @@ template <class Key> static void describe(struct slot<Key> *slot)
         }
 }
 
-/* Let the readers start the next range. */
 template <class Key>
-static enum kc_status open_range(struct kc_join_feed<Key> *f, struct kc_error *err)
+enum kc_status kc_join_feed_ahead(struct kc_join_feed<Key> *f, struct kc_error *err)
 {
         enum kc_status status;
         struct slot<Key> *slot = &f->slots[f->nranges++ % NSLOTS];
@@ -180,8 +180,8 @@ enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *f, struct kc_join_ran
         enum kc_status status;
         struct slot<Key> *slot;
         struct kc_gpu *gpu = f->gpu;
-        if (f->nranges == 0)
-                KC_TRY(open_range(f, err));
+        if (f->nranges == f->nout)
+                KC_TRY(kc_join_feed_ahead(f, err));
         slot = f->reading;
         *in = slot->range;
         if (in->nblocks == 0)
@@ -192,7 +192,7 @@ enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *f, struct kc_join_ran
                                        gpu->upload)));
         KC_TRY(KC_CUDA(cudaEventRecord(f->uploaded, gpu->upload)));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(gpu->stream, f->uploaded, 0)));
-        KC_TRY(open_range(f, err));
+        f->nout++;
         *decode = {};
         decode->words = slot->words;
         decode->blocks = slot->blocks;
@@ -288,6 +288,7 @@ out:
         template enum kc_status kc_join_feed_attach(struct kc_join_feed<Key> *, struct kc_gpu *, \
                                                     size_t, struct kc_error *); \
         template size_t kc_join_feed_nbytes<Key>(size_t); \
+        template enum kc_status kc_join_feed_ahead(struct kc_join_feed<Key> *, struct kc_error *); \
         template enum kc_status kc_join_feed_next( \
                 struct kc_join_feed<Key> *, struct kc_join_range *, struct kc_decode_range<Key> *, \
                 struct kc_error *); \

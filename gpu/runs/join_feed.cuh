@@ -1,6 +1,6 @@
 /*
  * The input of a join: threads read ranges of blocks into pinned memory, from where they are copied
- * to the device, one range ahead of the join.
+ * to the device, one range ahead of the join (kc_join_feed_ahead).
  */
 #ifndef KC_GPU_RUNS_JOIN_FEED_CUH
 #define KC_GPU_RUNS_JOIN_FEED_CUH
@@ -43,6 +43,12 @@ template <class Key> size_t kc_join_feed_nbytes(size_t max_blocks);
 template <class Key>
 enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *feed, struct kc_join_range *in,
                                  struct kc_decode_range<Key> *decode, struct kc_error *err);
+
+/* Driver only, after kc_join_feed_next and before its next call: let the readers go on with the
+ * range after it. It takes a while to find its blocks, during which the device should have work.
+ * The source's errors. */
+template <class Key>
+enum kc_status kc_join_feed_ahead(struct kc_join_feed<Key> *feed, struct kc_error *err);
 
 /* Reader 0 .. nreaders-1, each in its own thread: read blocks until there are no more. Errors as in
  * kc_join_feed_next. */
