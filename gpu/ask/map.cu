@@ -25,8 +25,11 @@ template <class Map> static Map on_stream(const void *map, cudaStream_t stream)
 
 /* ---- WarpDrive ---- */
 
-/* Puts add, because the layout of words only counts. */
+/* Puts add, because the layout of words only counts. The map is filled to two thirds, where larger
+ * windows read more slots and save no probes. */
 template <class Layout> struct warpdrive {
+        enum : uint32_t { GROUP = 4 };
+
         typedef kc_wd_map<Layout> map;
         typedef typename Layout::key key;
 
@@ -36,6 +39,7 @@ template <class Layout> struct warpdrive {
                 struct kc_wd_options options = {};
                 options.capacity = kc_ask_warpdrive_slots<Layout>(o->npairs);
                 options.key_bits = 2 * o->k;
+                options.group = GROUP;
                 return kc_wd_new((map **)out, gpu, &options, gpu->stream, err);
         }
 
