@@ -97,7 +97,9 @@ struct kc_gpu_ask_reads {
         const struct kc_stored_source *stored;
         int nthreads;
         uint64_t memory_nbytes; /* bound on the memory of the host, beside what the source takes */
-        struct kc_job *job;     /* may be NULL; the sources advance it */
+        bool read_ahead;    /* read batches while the devices are opened and the table is loaded; if
+                            that fails, what was read is lost */
+        struct kc_job *job; /* may be NULL; the sources advance it */
 };
 
 /* Takes counts, by one thread at a time. */
@@ -113,7 +115,8 @@ struct kc_ask_tally {
  * which count: everything that can be said about all of them together.
  *   options  batch_nbases: the most bases that come to the device at a time; 0: chosen from the
  *            memory
- *   began    out: false: it failed before it had read anything but the table
+ *   began    out: false: it failed before the table was loaded; then it has read no batch, unless
+ *            reads->read_ahead
  * KC_ECANCELED, or what the sources return; otherwise as kc_gpu_ask_open.
  */
 enum kc_status kc_gpu_ask_tally(const struct kc_gpu_ask_table *table,

@@ -1,17 +1,19 @@
 /*
  * Looking up all windows of the reads of files, whatever their order.
  *
- *      files ──▶ portions ──▶ text ──▶ reads on a device                    gpu/intake/intake.cuh
+ *      files ──▶ portions ──▶ text ──▶ reads ──▶ backlog                    gpu/intake/intake.cuh
  *      or:     batches ──▶ pinned ──▶ reads on a device                     gpu/feed/feed.cuh
  *      reads ──▶ k-mers ──▶ counts ──▶ how often each count occurs          gpu/ask/frequencies.cuh
  *
- * Each device has a copy of the table, and a thread that makes all calls for it, except for the
- * workers' copies to it. A read is looked up on the device that it comes to. Only the frequencies
- * of counts come back.
+ * Each device has a copy of the table, and a thread that opens it, loads the table and looks reads
+ * up. Another thread makes reads of files for it, beside this (gpu/ask/backlog.cuh), with streams
+ * and memory of its own. A read is looked up on the device that it comes to, so a device that is
+ * ready late gets less. Only the frequencies of counts come back.
  */
 #include "gpu/ask.h"
 
 #include "base/parallel.h"
+#include "gpu/ask/backlog.cuh"
 #include "gpu/ask/frequencies.cuh"
 #include "gpu/ask/load.cuh"
 #include "gpu/ask/window.cuh"
@@ -25,10 +27,13 @@
 
 enum {
         THREADS = 256,
-        SHARE = 16, /* of the memory, one part in SHARE is for the windows of a slice */
+        SHARE = 16,  /* of the memory, one part in SHARE is for the windows of a slice */
+        READING = 8, /* one part in READING is for making reads of files, and for reads that wait */
+        INTAKES =
+                4, /* of which an intake gets so many times the share that it gets of all memory */
         USUAL_NSPANS = 1 << 20,
         BUFFER_NBASES = 1 << 25, /* of the feed */
-        NBUFFERS = 4,
+        NBUFFERS = KC_FEED_MAX_BUFFERS,
         MANY_THREADS = 8, /* with more, each device's thread has a core of its own */
 };
 
@@ -47,10 +52,16 @@ template <class Key> struct tallier {
         uint64_t nwindows; /* looked up since the beginning of the reads */
         /* A slice of the reads: at most nspans of their spans. Device memory. */
         size_t nspans;
-        Key *kmers;                   /* [nspans * KC_SPAN_NKMERS] */
-        uint32_t *counts;             /* likewise */
-        unsigned long long *nkmers;   /* [1] */
-        struct kc_gpu_intake *intake; /* or NULL: it takes no files */
+        Key *kmers;                 /* [nspans * KC_SPAN_NKMERS] */
+        uint32_t *counts;           /* likewise */
+        unsigned long long *nkmers; /* [1] */
+        bool is_loaded;
+        /* reads of files */
+        struct kc_gpu reading; /* the same device, for the thread that makes them */
+        struct kc_gpu_intake *intake;
+        struct kc_ask_backlog backlog;
+        /* guarded by the gate */
+        bool is_open, is_attached;
 };
 
 template <class Key> struct tallying {
@@ -66,8 +77,10 @@ template <class Key> struct tallying {
         struct kc_gate gate;
         struct kc_gpu_trace trace; /* disabled */
         struct kc_gpu_intakes intakes;
-        bool takes_files; /* from the intakes; otherwise reads come in batches */
+        bool takes_files; /* otherwise, or if the intakes give up, reads come in batches */
+        bool gave_up;
         struct kc_gpu_feed *feed;
+        int nloaded; /* devices; guarded by the gate */
 };
 
 } // namespace
@@ -123,6 +136,7 @@ out:
         return status;
 }
 
+/* As kc_ask_backlog_done says, or kc_gpu_feed_give_back: no work uses the reads any more then. */
 template <class Key>
 static enum kc_status add_reads(struct tallier<Key> *d, const struct kc_gpu_reads *reads,
                                 struct kc_error *err)
@@ -147,89 +161,222 @@ static enum kc_status put_locked(void *ctx, uint32_t count, uint64_t n, struct k
         return status;
 }
 
-/* ---- reading files ---- */
+/* ---- loading ---- */
 
-/* Open an intake if the files are given and the device has the memory for it. */
-template <class Key> static enum kc_status open_intake(struct tallier<Key> *d, struct kc_error *err)
+template <class Key>
+static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
+                                struct kc_join_totals *totals, struct kc_error *err)
+{
+        struct tallier<Key> *d = (struct tallier<Key> *)ctx;
+        const struct tallying<Key> *t = d->all;
+        const int nreaders = std::max(t->reads->nthreads / t->options->ndevices, 1);
+        return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, totals, err);
+}
+
+/* Unless it is loaded. */
+template <class Key> static enum kc_status load(struct tallier<Key> *d, struct kc_error *err)
 {
         struct tallying<Key> *t = d->all;
-        struct kc_error refusal = {};
+        const struct kc_gpu_ask_reader reader = { d, join_runs<Key> };
+        enum kc_status status = KC_OK;
+        if (!d->is_loaded)
+                KC_TRY(t->table->read(t->table->ctx, &reader, err));
+        d->is_loaded = true;
+out:
+        return status;
+}
+
+/* Change what all threads may wait for. */
+template <class Key, class Change> static void tell_all(struct tallying<Key> *t, Change change)
+{
+        kc_gate_enter(&t->gate);
+        change();
+        kc_gate_wake_all(&t->gate);
+        kc_gate_leave(&t->gate);
+}
+
+/* The device's table is loaded, or it needs none because there are no reads for it. */
+template <class Key> static void note_loaded(struct tallying<Key> *t)
+{
+        tell_all(t, [&] { t->nloaded++; });
+}
+
+/* ---- opening ---- */
+
+/* All memory but that of the table, beside which it is little. */
+template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t share = d->gpu.limit_nbytes / SHARE / KC_SPAN_NKMERS;
+        const size_t wanted = d->all->options->batch_nbases;
+        const size_t most = wanted != 0 ? wanted : (size_t)USUAL_NSPANS;
+        d->nspans = std::max(std::min(share / (sizeof(Key) + sizeof(uint32_t)), most), (size_t)1);
+        KC_TRY(kc_gpu_new(&d->gpu, &d->kmers, d->nspans * KC_SPAN_NKMERS, err));
+        KC_TRY(kc_gpu_new(&d->gpu, &d->counts, d->nspans * KC_SPAN_NKMERS, err));
+        KC_TRY(kc_gpu_new(&d->gpu, &d->nkmers, 1, err));
+        KC_TRY(kc_ask_frequencies_open(&d->frequencies, &d->gpu, KC_ASK_USUAL_SLOTS, err));
+out:
+        return status;
+}
+
+/* Set aside memory for the thread that makes reads of files. */
+template <class Key>
+static enum kc_status open_reading(struct tallier<Key> *d, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gate *gate = &d->all->gate;
+        const size_t share = d->gpu.bound_nbytes / READING;
+        KC_TRY(kc_gpu_open(&d->reading, d->gpu.device, share, err));
+        d->gpu.bound_nbytes -= share;
+        d->gpu.limit_nbytes = d->gpu.bound_nbytes;
+        KC_TRY(kc_ask_backlog_open(&d->backlog, &d->reading, gate, kc_gate_device(d->number), err));
+out:
+        return status;
+}
+
+template <class Key> static void close_reading(struct tallier<Key> *d)
+{
+        kc_gpu_intake_free(d->intake);
+        d->intake = NULL;
+        kc_ask_backlog_close(&d->backlog);
+        kc_gpu_close(&d->reading);
+        d->reading = {};
+}
+
+/* The driver opens one device after the other anyway, so the first comes first: it can begin while
+ * the next is opened. */
+template <class Key> static enum kc_status open_device(struct tallier<Key> *d, struct kc_error *err)
+{
+        struct tallying<Key> *t = d->all;
+        const struct kc_gpu_ask_options *options = t->options;
+        enum kc_status status = KC_OK;
+        if (d->number > 0)
+                KC_TRY(kc_gate_await(
+                        &t->gate, KC_GATE_FOLLOWERS, [&] { return t->devices[0].is_open; }, err));
+        KC_TRY(kc_gpu_wake(options->devices[d->number], err));
+        KC_TRY(kc_gpu_open(&d->gpu, options->devices[d->number], options->memory_nbytes, err));
+        if (t->takes_files)
+                KC_TRY(open_reading(d, err));
+        KC_TRY(take_memory(d, err));
+        tell_all(t, [&] { d->is_open = true; });
+out:
+        return status;
+}
+
+/* ---- reading files ---- */
+
+/* Open the intake. *opened: false if there is too little memory; then the device takes no part, or
+ * if it is the first, all files are given up. */
+template <class Key>
+static enum kc_status open_intake(struct tallier<Key> *d, bool *opened, struct kc_error *err)
+{
+        struct tallying<Key> *t = d->all;
+        enum kc_status status = KC_ENOMEM;
         struct kc_gpu_intake_setup setup = {};
-        if (t->reads->stored == NULL)
-                return KC_OK;
+        struct kc_error refusal = {};
         setup.all = &t->intakes;
         setup.number = d->number;
         setup.k = setup.max_k = t->table->k;
         setup.text_nbytes =
-                kc_gpu_intake_plan(t->reads->stored, kc_gpu_room(&d->gpu),
+                kc_gpu_intake_plan(t->reads->stored, INTAKES * d->reading.limit_nbytes,
                                    t->reads->memory_nbytes / 4 / (size_t)t->options->ndevices,
                                    t->options->batch_nbases);
-        if (setup.text_nbytes == 0)
-                return KC_OK;
-        enum kc_status status = kc_gpu_intake_new(&d->intake, &setup, err);
-        if (status != KC_OK)
-                return status;
-        status = kc_gpu_intake_attach(d->intake, &d->gpu, setup.text_nbytes, &refusal);
-        if (status == KC_OK) {
-                (void)kc_gpu_intake_join(d->intake);
-                return KC_OK;
+        if (setup.text_nbytes != 0) {
+                KC_TRY(kc_gpu_intake_new(&d->intake, &setup, err));
+                status = kc_gpu_intake_attach(d->intake, &d->reading, setup.text_nbytes, &refusal);
         }
-        kc_gpu_intake_free(d->intake);
-        d->intake = NULL;
-        if (status != KC_ENOMEM)
+        *opened = status == KC_OK;
+        if (status == KC_ENOMEM && d->number == 0)
+                kc_gpu_intakes_give_up(&t->intakes);
+        if (status != KC_OK && status != KC_ENOMEM)
                 return kc_fail_as(err, &refusal);
-        kc_gpu_forget_refusals(&d->gpu);
-        return KC_OK;
+        status = KC_OK;
+out:
+        return status;
 }
 
-/* Take the reads of files that the device inflates and parses. */
-template <class Key> static enum kc_status take_files(struct tallier<Key> *d, struct kc_error *err)
+/* Make reads of files, until all parts are taken. */
+template <class Key> static enum kc_status make_reads(struct tallier<Key> *d, struct kc_error *err)
 {
-        enum kc_status status;
+        enum kc_status status = KC_OK;
         struct kc_gpu_reads reads;
         bool foreign;
-        if (d->intake == NULL)
+        if (!kc_gpu_intake_join(d->intake))
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device))); /* it is per thread */
         for (;;) {
                 KC_TRY(kc_gpu_intake_take(d->intake, &reads, &foreign, err));
                 if (reads.nkmers == 0)
                         break;
-                KC_TRY(add_reads(d, &reads, err));
+                KC_TRY(kc_ask_backlog_put(&d->backlog, &reads, err));
         }
         KC_TRY(kc_gpu_intake_end(d->intake, err));
 out:
         return status;
 }
 
-/* The first threads are the devices', and thread 0 the driver; the others copy files. */
-template <class Key> static enum kc_status read_files(void *ctx, int thread, struct kc_error *err)
+/* What the thread that makes reads does, from the opening of its device on. */
+template <class Key> static enum kc_status run_intake(struct tallier<Key> *d, struct kc_error *err)
 {
-        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
         enum kc_status status;
-        bool foreign;
-        if (thread >= t->options->ndevices)
-                return kc_gpu_intakes_read(&t->intakes, thread - t->options->ndevices, &foreign,
-                                           err);
-        KC_TRY(take_files(&t->devices[thread], err));
-        if (thread > 0)
+        struct tallying<Key> *t = d->all;
+        bool opened;
+        KC_TRY(kc_gate_await(
+                &t->gate, kc_gate_device(d->number), [&] { return d->is_open; }, err));
+        KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device))); /* it is per thread */
+        KC_TRY(open_intake(d, &opened, err));
+        if (opened)
+                KC_TRY(make_reads(d, err));
+        kc_ask_backlog_end(&d->backlog);
+        if (d->number > 0)
                 return KC_OK;
-        KC_TRY(kc_gpu_intakes_wait(&t->intakes, &foreign, err));
-        t->takes_files = !foreign;
+        KC_TRY(kc_gpu_intakes_wait(&t->intakes, &t->gave_up, err));
         kc_gpu_intakes_end(&t->intakes);
 out:
         return status;
 }
 
-template <class Key> static void free_intakes(struct tallying<Key> *t)
+/* Whether reads may come to the device, which is open. */
+template <class Key> static bool needs_table(struct tallier<Key> *d)
 {
-        for (int i = 0; i < t->options->ndevices; i++) {
-                struct tallier<Key> *d = &t->devices[i];
-                if (d->intake != NULL)
-                        (void)cudaSetDevice(d->gpu.device);
-                kc_gpu_intake_free(d->intake);
-                d->intake = NULL;
+        struct tallying<Key> *t = d->all;
+        kc_gate_enter(&t->gate);
+        const bool ends = t->intakes.over || t->intakes.next_part == t->intakes.source->nparts;
+        kc_gate_leave(&t->gate);
+        return d->number == 0 || !ends;
+}
+
+/* Look up what the device's other thread makes. */
+template <class Key> static enum kc_status take_files(struct tallier<Key> *d, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_reads reads;
+        KC_TRY(open_device(d, err));
+        if (needs_table(d))
+                KC_TRY(load(d, err));
+        note_loaded(d->all);
+        for (;;) {
+                KC_TRY(kc_ask_backlog_take(&d->backlog, d->gpu.stream, &reads, err));
+                if (reads.nkmers == 0)
+                        break;
+                KC_TRY(add_reads(d, &reads, err));
+                kc_ask_backlog_done(&d->backlog);
         }
+out:
+        return status;
+}
+
+/* The first threads look reads up, each on its device; then come those that make reads, the first
+ * of which is the driver; the others copy files. */
+template <class Key> static enum kc_status read_files(void *ctx, int thread, struct kc_error *err)
+{
+        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
+        const int ndevices = t->options->ndevices;
+        bool foreign;
+        if (thread < ndevices)
+                return take_files(&t->devices[thread], err);
+        if (thread < 2 * ndevices)
+                return run_intake(&t->devices[thread - ndevices], err);
+        return kc_gpu_intakes_read(&t->intakes, thread - 2 * ndevices, &foreign, err);
 }
 
 /* Forget what the intakes have read. */
@@ -246,6 +393,8 @@ template <class Key> static enum kc_status drop_files(struct tallying<Key> *t, s
                 struct tallier<Key> *d = &t->devices[i];
                 d->nwindows = 0;
                 KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device)));
+                KC_TRY(KC_CUDA(cudaDeviceSynchronize()));
+                close_reading(d);
                 KC_TRY(kc_ask_frequencies_clear(&d->frequencies, err));
         }
 out:
@@ -265,34 +414,56 @@ template <class Key> static enum kc_status make_feed(struct tallying<Key> *t, st
         setup.ndevices = t->options->ndevices;
         setup.source = t->reads->batches;
         setup.batch_words = t->batch_words;
+        setup.read_ahead = t->reads->read_ahead;
         return kc_gpu_feed_new(&t->feed, &setup, &t->gate, &t->trace, err);
 }
 
-template <class Key> static enum kc_status attach_feed(struct tallier<Key> *d, struct kc_error *err)
+/* *attached: false if the other devices have got all reads. The first device comes first. */
+template <class Key>
+static enum kc_status attach_feed(struct tallier<Key> *d, bool *attached, struct kc_error *err)
 {
-        const struct tallying<Key> *t = d->all;
+        enum kc_status status = KC_OK;
+        struct tallying<Key> *t = d->all;
         const uint64_t wanted = t->options->batch_nbases;
         const uint64_t nbases = wanted != 0 ? wanted : (uint64_t)BUFFER_NBASES;
         const struct kc_gpu_feed_caps least = kc_gpu_feed_least(t->batch_words);
+        const size_t most = kc_gpu_room(&d->gpu) / (d->is_loaded ? 2 : SHARE);
         struct kc_gpu_feed_caps caps = kc_gpu_feed_plan_caps(nbases, t->batch_words);
-        bool attached; /* nothing has been read yet */
         caps.nbuffers = NBUFFERS;
-        while (caps.nbases > least.nbases && kc_gpu_feed_nbytes(&caps) > kc_gpu_room(&d->gpu) / 2) {
+        while (caps.nbases > least.nbases && kc_gpu_feed_nbytes(&caps) > most) {
                 caps = kc_gpu_feed_plan_caps(caps.nbases / 2, t->batch_words);
                 caps.nbuffers = KC_FEED_MIN_BUFFERS;
         }
-        const enum kc_status status = KC_CUDA(cudaSetDevice(d->gpu.device));
-        return status == KC_OK
-                       ? kc_gpu_feed_attach(t->feed, d->number, &d->gpu, &caps, 1, &attached, err)
-                       : status;
+        if (d->number > 0)
+                KC_TRY(kc_gate_await(
+                        &t->gate, KC_GATE_FOLLOWERS, [&] { return t->devices[0].is_attached; },
+                        err));
+        KC_TRY(kc_gpu_feed_attach(t->feed, d->number, &d->gpu, &caps, 1, attached, err));
+        tell_all(t, [&] { d->is_attached = true; });
+out:
+        return status;
 }
 
-template <class Key> static enum kc_status attach_all(struct tallying<Key> *t, struct kc_error *err)
+/* Load the table and attach the feed; first the feed, if reading may begin before it is known
+ * whether the tables fit. */
+template <class Key>
+static enum kc_status load_and_attach(struct tallier<Key> *d, bool *attached, struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(make_feed(t, err));
-        for (int i = 0; i < t->options->ndevices; i++)
-                KC_TRY(attach_feed(&t->devices[i], err));
+        enum kc_status status = KC_OK;
+        struct tallying<Key> *t = d->all;
+        const int ndevices = t->options->ndevices;
+        *attached = true;
+        if (t->reads->read_ahead)
+                KC_TRY(attach_feed(d, attached, err));
+        if (*attached)
+                KC_TRY(load(d, err));
+        note_loaded(t);
+        if (!t->reads->read_ahead) {
+                KC_TRY(kc_gate_await(
+                        &t->gate, kc_gate_device(d->number), [&] { return t->nloaded >= ndevices; },
+                        err));
+                KC_TRY(attach_feed(d, attached, err));
+        }
 out:
         return status;
 }
@@ -303,20 +474,23 @@ static enum kc_status take_batches(struct tallier<Key> *d, struct kc_error *err)
         struct kc_gpu_feed *feed = d->all->feed;
         enum kc_status status;
         struct kc_gpu_reads reads;
-        KC_TRY(KC_CUDA(cudaSetDevice(d->gpu.device)));
-        for (;;) {
+        bool attached;
+        KC_TRY(d->is_open ? KC_CUDA(cudaSetDevice(d->gpu.device)) : open_device(d, err));
+        KC_TRY(load_and_attach(d, &attached, err));
+        while (attached) {
                 KC_TRY(kc_gpu_feed_take(feed, d->number, &reads, err));
                 if (reads.nkmers == 0)
                         break;
                 KC_TRY(add_reads(d, &reads, err));
                 kc_gpu_feed_give_back(feed, d->number);
         }
-        kc_gpu_feed_detach(feed, d->number);
+        if (attached)
+                kc_gpu_feed_detach(feed, d->number);
 out:
         return status;
 }
 
-/* The threads are those of read_files. */
+/* The first threads are the devices', and thread 0 the driver; the others read. */
 template <class Key> static enum kc_status read_batches(void *ctx, int thread, struct kc_error *err)
 {
         struct tallying<Key> *t = (struct tallying<Key> *)ctx;
@@ -325,52 +499,7 @@ template <class Key> static enum kc_status read_batches(void *ctx, int thread, s
                                  : kc_gpu_feed_read(t->feed, thread - ndevices, err);
 }
 
-/* ---- opening and closing ---- */
-
-/* All memory but that of the table, beside which it is little. */
-template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
-{
-        enum kc_status status;
-        const size_t share = d->gpu.limit_nbytes / SHARE / KC_SPAN_NKMERS;
-        const size_t wanted = d->all->options->batch_nbases;
-        const size_t most = wanted != 0 ? wanted : (size_t)USUAL_NSPANS;
-        d->nspans = std::max(std::min(share / (sizeof(Key) + sizeof(uint32_t)), most), (size_t)1);
-        KC_TRY(kc_gpu_new(&d->gpu, &d->kmers, d->nspans * KC_SPAN_NKMERS, err));
-        KC_TRY(kc_gpu_new(&d->gpu, &d->counts, d->nspans * KC_SPAN_NKMERS, err));
-        KC_TRY(kc_gpu_new(&d->gpu, &d->nkmers, 1, err));
-        KC_TRY(kc_ask_frequencies_open(&d->frequencies, &d->gpu, KC_ASK_USUAL_SLOTS, err));
-out:
-        return status;
-}
-
-template <class Key>
-static enum kc_status load(void *ctx, const struct kc_join_source *source,
-                           struct kc_join_totals *totals, struct kc_error *err)
-{
-        struct tallier<Key> *d = (struct tallier<Key> *)ctx;
-        const struct tallying<Key> *t = d->all;
-        const int nreaders = std::max(t->reads->nthreads / t->options->ndevices, 1);
-        return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, totals, err);
-}
-
-/* A thread for each device. */
-template <class Key> static enum kc_status open_device(void *ctx, int number, struct kc_error *err)
-{
-        struct tallying<Key> *t = (struct tallying<Key> *)ctx;
-        struct tallier<Key> *d = &t->devices[number];
-        const struct kc_gpu_ask_options *options = t->options;
-        const struct kc_gpu_ask_reader reader = { d, load<Key> };
-        enum kc_status status;
-        d->all = t;
-        d->number = number;
-        KC_TRY(kc_gpu_wake(options->devices[number], err));
-        KC_TRY(kc_gpu_open(&d->gpu, options->devices[number], options->memory_nbytes, err));
-        KC_TRY(take_memory(d, err));
-        KC_TRY(t->table->read(t->table->ctx, &reader, err));
-        KC_TRY(open_intake(d, err));
-out:
-        return status;
-}
+/* ---- all of it ---- */
 
 template <class Key> static void close_device(struct tallier<Key> *d)
 {
@@ -378,7 +507,7 @@ template <class Key> static void close_device(struct tallier<Key> *d)
                 (void)cudaSetDevice(d->gpu.device);
                 (void)cudaDeviceSynchronize(); /* after a failure, copies may be under way */
         }
-        kc_gpu_intake_free(d->intake);
+        close_reading(d);
         kc_ask_map_close(&d->table);
         kc_ask_frequencies_close(&d->frequencies);
         kc_gpu_delete(&d->gpu, d->kmers, d->nspans * KC_SPAN_NKMERS);
@@ -413,26 +542,18 @@ out:
         return status;
 }
 
-template <class Key>
-static enum kc_status run(struct tallying<Key> *t, bool *began, struct kc_error *err)
+template <class Key> static enum kc_status run(struct tallying<Key> *t, struct kc_error *err)
 {
-        const int ndevices = t->options->ndevices, nthreads = ndevices + t->nworkers;
+        const int ndevices = t->options->ndevices;
         enum kc_status status;
-        KC_TRY(kc_parallel(ndevices, open_device<Key>, NULL, t, err));
-        t->takes_files = t->devices[0].intake != NULL;
-        if (!t->takes_files) {
-                free_intakes(t);
-                KC_TRY(attach_all(t, err));
-        }
-        *began = true;
         if (t->takes_files) {
-                KC_TRY(kc_parallel(nthreads, read_files<Key>, stop<Key>, t, err));
-                if (t->takes_files)
+                KC_TRY(kc_parallel(2 * ndevices + t->nworkers, read_files<Key>, stop<Key>, t, err));
+                if (!t->gave_up)
                         return end(t, err);
                 KC_TRY(drop_files(t, err));
-                KC_TRY(attach_all(t, err));
         }
-        KC_TRY(kc_parallel(nthreads, read_batches<Key>, stop<Key>, t, err));
+        KC_TRY(make_feed(t, err));
+        KC_TRY(kc_parallel(ndevices + t->nworkers, read_batches<Key>, stop<Key>, t, err));
         KC_TRY(end(t, err));
 out:
         return status;
@@ -460,7 +581,13 @@ static enum kc_status tally_with(const struct kc_gpu_ask_table *table,
         t.intakes.gate = &t.gate;
         t.intakes.source = reads->stored;
         t.intakes.n = options->ndevices;
-        const enum kc_status status = run(&t, began, err);
+        t.takes_files = reads->stored != NULL;
+        for (int i = 0; i < options->ndevices; i++) {
+                t.devices[i].all = &t;
+                t.devices[i].number = i;
+        }
+        const enum kc_status status = run(&t, err);
+        *began = t.nloaded >= options->ndevices;
         kc_gpu_feed_free(t.feed);
         for (int i = 0; i < options->ndevices; i++)
                 close_device(&t.devices[i]);

@@ -134,7 +134,7 @@ static void clear(void *ctx)
 struct way {
         int ndevices, nthreads;
         uint32_t batch_nbases;
-        bool stored;
+        bool stored, read_ahead;
 };
 
 static struct kc_gpu_ask_options options_of(const struct way *way, enum kc_gpu_map map,
@@ -172,7 +172,8 @@ static void check_way(const struct way *way, enum kc_gpu_map map, const struct p
         const struct kc_gpu_ask_reads reads = { .batches = &batches,
                                                 .stored = way->stored ? &stored : NULL,
                                                 .nthreads = way->nthreads,
-                                                .memory_nbytes = 1 << 28 };
+                                                .memory_nbytes = 1 << 28,
+                                                .read_ahead = way->read_ahead };
         assert_ok(kc_gpu_ask_tally(&table, &options, &reads, &tally, &began, &err), err);
         assert_true(began);
         assert_int_equal(got.n, want->n);
@@ -188,10 +189,11 @@ static void check_way(const struct way *way, enum kc_gpu_map map, const struct p
 /* strange: there are enough reads that some are looked up before the device gives the files up. */
 static void check_k(int k, bool stranded, enum kc_gpu_map map, bool strange)
 {
-        static const struct way ways[] = { { 1, 1, 4096, true },
-                                           { 2, 3, 4096, true },
-                                           { 1, 2, 0, false },
-                                           { 2, 9, 8192, false } };
+        static const struct way ways[] = { { 1, 1, 4096, true, true },
+                                           { 2, 3, 4096, true, false },
+                                           { 1, 2, 0, false, true },
+                                           { 2, 3, 8192, false, true },
+                                           { 2, 9, 8192, false, false } };
         const char *const paths[] = { "a.fq", "b.fq" };
         struct pair_set set = make_set(k, stranded, 3000, 1);
         struct counts want = { 0 };
@@ -230,7 +232,7 @@ static void test_strange(void **state)
 static void test_limits(void **state)
 {
         (void)state;
-        const struct way way = { 2, 1, 0, false };
+        const struct way way = { 2, 1, 0, false, false };
         const struct kc_ask_tally tally = { NULL, put, clear };
         const struct kc_gpu_ask_reads reads = { .nthreads = 1, .memory_nbytes = 1 << 26 };
         struct kc_gpu_ask_options options = options_of(&way, KC_GPU_MAP_WARPDRIVE, false);
