@@ -3,8 +3,11 @@
 #include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
 #include "app/cli/device.h"
+#include "app/cli/fall_back.h"
 #include "app/cli/memory.h"
 #include "io/reader.h"
+
+#include <string.h>
 
 enum { READER_FRACTION = 2 }; /* the reader gets one part in so many of the memory */
 
@@ -65,6 +68,18 @@ static bool reads_on_device(const struct totaling *t, struct kc_stored_source *s
                kc_reader_stored(t->reader, device_part_nbytes(source, ndevices, 0), source);
 }
 
+/* Whether the inputs can be read once more: their sizes are known, and none is our own standard
+ * input. */
+static bool is_rereadable(const struct totaling *t)
+{
+        const char *const *names;
+        const size_t n = kc_reader_names(t->reader, &names);
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(names[i], "-") == 0)
+                        return false;
+        return kc_reader_expected_nbases(t->reader) > 0;
+}
+
 static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *err)
 {
         const struct profile_request *request = t->request;
@@ -76,6 +91,7 @@ static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *
                 .stored = reads_on_device(t, &stored) ? &stored : NULL,
                 .nthreads = request->nthreads,
                 .memory_nbytes = request->memory_nbytes - request->memory_nbytes / READER_FRACTION,
+                .read_ahead = is_rereadable(t),
                 .job = request->job,
         };
         const struct kc_ask_tally tally = { t, put, clear };
@@ -109,6 +125,19 @@ static void get_total(struct totaling *t, struct profile_total *total)
                 tally_quartiles(&t->tally, total->row.quarters);
 }
 
+/* Whether an asker does it, in turns or without the device, after the device has failed to start.
+ * Nobody tries a device twice that is missing or out of order. */
+static bool goes_on(const struct profile_request *request, const struct kc_error *reason)
+{
+        struct device_answers *device = request->device;
+        if (reason->status == KC_ENOMEM)
+                return true;
+        if (!device->may_fall_back || !fall_back_to_cpu(reason, "answering", device->quiet))
+                return false;
+        device->cuda = false;
+        return true;
+}
+
 enum kc_status device_total(const struct profile_request *request, struct profile_total *total,
                             bool *done, struct kc_error *err)
 {
@@ -124,9 +153,9 @@ enum kc_status device_total(const struct profile_request *request, struct profil
         if (status == KC_OK)
                 get_total(&t, total);
         *done = request->device->used = status == KC_OK;
-        if (!began && (status == KC_ENOMEM || request->device->may_fall_back))
+        if (status == KC_OK || (!began && goes_on(request, &refusal)))
                 status = KC_OK;
-        else if (status != KC_OK)
+        else
                 status = kc_fail_as(err, &refusal);
 out:
         kc_reader_close(t.reader);
