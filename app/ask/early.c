@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-        MIN_ROUND_NWINDOWS = 16 << 20,
+        MIN_ROUND_NWINDOWS = 32 << 20,
         ROUND_FACTOR = 2, /* a round has so many times the windows that make one cheap, or more */
         SAMPLE_NRECORDS = 128, /* that are asked before all, to see whether it is worth it */
         SETTLED_DIVISOR = 4,   /* it is worth it if one record in so many is settled */
