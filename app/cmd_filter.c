@@ -232,6 +232,7 @@ static enum kc_status open_filtering(struct filter *f, const struct kc_store_inf
         struct filtering *filtering = &f->run.filtering;
         filtering->k = info->k;
         filtering->nthreads = f->writing.nthreads;
+        filtering->nslots = asking_nslots(&f->run.options);
         filtering->trims = f->settings->trim;
         filtering->in_step = f->ninputs == 2;
         filtering->names[0] = kc_input_name(f->inputs[0]);
@@ -256,11 +257,11 @@ static enum kc_status open_all(struct filter *f, struct kc_error *err)
         stores_warn_absent(&info, path);
         KC_TRY(device_choose_map(&f->device, &f->settings->asks, info.k, info.stranded,
                                  f->settings->common.quiet, err));
+        set_asking(f, info.hpc);
         KC_TRY(open_filtering(f, &info, err));
         KC_TRY(outputs_open(&f->run.outputs, &f->wanted, err));
         f->run.store = f->store;
         f->run.wanted = &f->wanted;
-        set_asking(f, info.hpc);
         set_alignments(f);
 out:
         return status;

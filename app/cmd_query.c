@@ -176,8 +176,9 @@ static enum kc_status format_block(void *ctx, int worker, const struct asked *bl
                                    struct kc_error *err)
 {
         const struct query *q = ctx;
-        struct query_lines *lines = &q->lines[worker];
+        struct query_lines *lines = &q->lines[block->slot];
         enum kc_status status = KC_OK;
+        (void)worker;
         if (q->hpc)
                 KC_TRY(reserve_compressed(lines, block->batch, err));
         tally(lines, block);
@@ -187,11 +188,10 @@ out:
         return status;
 }
 
-static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
-                                  struct kc_error *err)
+static enum kc_status write_block(void *ctx, const struct asked *block, struct kc_error *err)
 {
         const struct query *q = ctx;
-        struct query_lines *lines = &q->lines[worker];
+        struct query_lines *lines = &q->lines[block->slot];
         write_lines(q, lines);
         while (put_records(q, lines, block))
                 write_lines(q, lines);

@@ -42,11 +42,11 @@ enum kc_status kc_compressor_open(struct kc_compressor **compressor,
 /*
  * put: append to the text. One thread at a time may call it; it compresses, too, if many blocks
  * wait. help: compress all that waits. Different threads may call it at any time.
- *   thread  the caller's number, 0 .. nthreads - 1
+ *   thread  the helper's number, 0 .. nthreads - 1
  * KC_ENOMEM, and failures of write; after one, all calls fail.
  */
-enum kc_status kc_compressor_put(struct kc_compressor *compressor, int thread, const void *text,
-                                 size_t nbytes, struct kc_error *err);
+enum kc_status kc_compressor_put(struct kc_compressor *compressor, const void *text, size_t nbytes,
+                                 struct kc_error *err);
 enum kc_status kc_compressor_help(struct kc_compressor *compressor, int thread,
                                   struct kc_error *err);
 

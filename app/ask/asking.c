@@ -1,9 +1,10 @@
 /*
  * A prompt asker (kmer/ask.h) is asked in a stream: each worker reads blocks and adds them until a
  * few wait for their answers; then it takes the answers to the first of them, formats the block,
- * writes it when its turn comes, and releases it. The blocks of a worker are in the order of the
- * file, and a worker waits only for the turn of its first block. So the worker that has the block
- * whose turn it is never waits for another.
+ * and hands it in to be written (app/ask/order.h). It goes on while that waits for earlier blocks,
+ * until several wait. The blocks of a worker are in the order of the file, and a worker waits only
+ * for those before its first block. So the worker that has the block whose turn it is never waits
+ * for another.
  *
  * Other askers need rounds: all threads read blocks of records and add them to the asker, until
  * that is full, the blocks have taken their share of memory, or the input ends. The asker answers.
@@ -20,10 +21,10 @@
 #include "app/ask/device_asker.h"
 #include "app/ask/early.h"
 #include "app/ask/lookup_asker.h"
+#include "app/ask/order.h"
 #include "app/cli/fall_back.h"
 #include "base/job.h"
 #include "base/parallel.h"
-#include "base/turn.h"
 #include "cpu/ask/ask.h"
 
 #include <stdatomic.h>
@@ -43,14 +44,21 @@ static uint64_t kmer_nbytes(int k)
         return 8 * (uint64_t)kc_kmer_nwords(k) + 2;
 }
 
+/* A block that is formatted, and its answers. */
+struct asking_slot {
+        const struct asking_block *block;
+        struct kc_ask_answer *answers; /* [cap] */
+        size_t cap;
+};
+
 struct asking_worker {
-        struct asking_block *first, **end; /* read, and not consumed yet */
+        struct asking_block *first, **end; /* read, and not released yet */
         struct asking_block **unadded;     /* of these, the first one that is not added */
         unsigned nadded;
-        char *compressed; /* [compressed_cap] of the block that is added, with hpc */
+        uint64_t nformatted, nreleased; /* blocks */
+        char *compressed;               /* [compressed_cap] of the block that is added, with hpc */
         size_t compressed_cap;
         struct kc_ask_sequence *sequences; /* [cap] */
-        struct kc_ask_answer *answers;     /* [cap] */
         size_t cap;
         uint64_t nrecords;
 };
@@ -66,7 +74,8 @@ struct asking {
         bool hpc;
         uint64_t ahead_nbases, ahead_nbytes; /* that were read ahead; bytes of the files */
         struct asking_worker *workers;       /* [nthreads] */
-        struct kc_turn turn;                 /* to write: numbered as the blocks */
+        struct asking_slot *slots;           /* [asking_nslots(options)] */
+        struct asking_order order;           /* of writing; its places are the slots */
         atomic_bool full;                    /* in this round */
         atomic_bool ended, failed;
 };
@@ -75,7 +84,7 @@ static void give_up(void *ctx)
 {
         struct asking *a = ctx;
         atomic_store(&a->failed, true);
-        kc_turn_stop(&a->turn);
+        asking_order_stop(&a->order);
 }
 
 static enum kc_status check_canceled(const struct asking *a, struct kc_error *err)
@@ -86,17 +95,29 @@ static enum kc_status check_canceled(const struct asking *a, struct kc_error *er
 
 /* ---- adding ---- */
 
-static enum kc_status reserve(struct asking_worker *w, size_t n, struct kc_error *err)
+static enum kc_status no_memory(struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+}
+
+static enum kc_status reserve_sequences(struct asking_worker *w, size_t n, struct kc_error *err)
 {
         if (n <= w->cap)
                 return KC_OK;
-        const size_t cap = n + n / 2;
         free(w->sequences);
-        free(w->answers);
-        w->sequences = malloc(cap * sizeof *w->sequences);
-        w->answers = malloc(cap * sizeof *w->answers);
-        w->cap = w->sequences != NULL && w->answers != NULL ? cap : 0;
-        return w->cap == cap ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+        w->sequences = malloc((n + n / 2) * sizeof *w->sequences);
+        w->cap = w->sequences != NULL ? n + n / 2 : 0;
+        return w->cap > 0 ? KC_OK : no_memory(err);
+}
+
+static enum kc_status reserve_answers(struct asking_slot *slot, size_t n, struct kc_error *err)
+{
+        if (n <= slot->cap)
+                return KC_OK;
+        free(slot->answers);
+        slot->answers = malloc((n + n / 2) * sizeof *slot->answers);
+        slot->cap = slot->answers != NULL ? n + n / 2 : 0;
+        return slot->cap > 0 ? KC_OK : no_memory(err);
 }
 
 /* A secondary or supplementary alignment repeats the read of another record. */
@@ -119,7 +140,7 @@ static enum kc_status compress(const struct asking *a, struct asking_worker *w,
                 w->compressed_cap = w->compressed != NULL ? nletters + nletters / 2 : 0;
         }
         if (nletters > w->compressed_cap)
-                return kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+                return no_memory(err);
         char *to = w->compressed;
         for (size_t i = 0; i < n; i++) {
                 const char *bytes;
@@ -140,7 +161,7 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
         const size_t n = asking_block_nsequences(block);
         bool full = false;
         enum kc_status status;
-        KC_TRY(reserve(w, n, err));
+        KC_TRY(reserve_sequences(w, n, err));
         for (size_t i = 0; i < n; i++) {
                 const char *bytes;
                 const struct kc_seq_record *record = asking_block_record(block, i, &bytes);
@@ -214,37 +235,77 @@ out:
 
 /* ---- answers ---- */
 
-static struct asked asked_of(const struct asking_block *block, const struct kc_ask_answer *answers)
+static struct asked asked_of(const struct asking_slot *slot, int number)
 {
-        if (block->pairs.n > 0)
-                return (struct asked){ .number = block->pairs.number,
-                                       .pairs = &block->pairs,
-                                       .answers = { answers, answers + block->pairs.n } };
-        return (struct asked){ .number = block->batch.number,
-                               .batch = &block->batch,
+        const struct kc_mate_batch *pairs = &slot->block->pairs;
+        const struct kc_ask_answer *answers = slot->answers;
+        if (pairs->n > 0)
+                return (struct asked){ .number = pairs->number,
+                                       .slot = number,
+                                       .pairs = pairs,
+                                       .answers = { answers, answers + pairs->n } };
+        return (struct asked){ .number = slot->block->batch.number,
+                               .slot = number,
+                               .batch = &slot->block->batch,
                                .answers = { answers, NULL } };
 }
 
-static enum kc_status consume(struct asking *a, int worker, const struct asking_block *block,
-                              struct kc_error *err)
+/* Of the order. */
+static enum kc_status write_slot(void *ctx, int number, struct kc_error *err)
+{
+        const struct asking *a = ctx;
+        const struct asking_consumer *consumer = a->consumer;
+        const struct asking_slot *slot = &a->slots[number];
+        const struct asked asked = asked_of(slot, number);
+        enum kc_status status;
+        KC_TRY(consumer->write(consumer->ctx, &asked, err));
+        kc_job_advance(a->options->job, slot->block->input_nbytes);
+out:
+        return status;
+}
+
+static int nslots_each(const struct asking *a)
+{
+        return asking_nslots(a->options) / a->nthreads;
+}
+
+/* Where a worker formats its block number `nth`. */
+static int slot_of(const struct asking *a, int worker, uint64_t nth)
+{
+        const int each = nslots_each(a);
+        return worker * each + (int)(nth % (uint64_t)each);
+}
+
+/* The first block that is added, and not formatted. There is one. */
+static const struct asking_block *first_added(const struct asking_worker *w)
+{
+        const struct asking_block *block = w->first;
+        for (uint64_t i = w->nreleased; i < w->nformatted; i++)
+                block = block->next;
+        return block;
+}
+
+/* Take the answers to the first block that is added, format it, and hand it in. A slot is free. */
+static enum kc_status consume_next(struct asking *a, int worker, struct kc_error *err)
 {
         const struct asking_consumer *consumer = a->consumer;
         struct asking_worker *w = &a->workers[worker];
-        const size_t n = asking_block_nsequences(block);
+        const int number = slot_of(a, worker, w->nformatted);
+        struct asking_slot *slot = &a->slots[number];
         enum kc_status status;
+        slot->block = first_added(w);
+        const size_t n = asking_block_nsequences(slot->block);
         KC_TRY(check_canceled(a, err));
-        KC_TRY(reserve(w, n, err));
-        const struct asked asked = asked_of(block, w->answers);
+        KC_TRY(reserve_answers(slot, n, err));
+        const struct asked asked = asked_of(slot, number);
         if (a->early != NULL)
-                KC_TRY(early_take(a->early, worker, w->answers, n, err));
+                KC_TRY(early_take(a->early, worker, slot->answers, n, err));
         else
-                KC_TRY(a->asker.take(a->asker.ctx, worker, w->answers, n, err));
+                KC_TRY(a->asker.take(a->asker.ctx, worker, slot->answers, n, err));
         KC_TRY(consumer->format(consumer->ctx, worker, &asked, err));
-        if (!kc_turn_wait(&a->turn, asked.number))
-                return kc_fail(err, KC_ECANCELED, "another thread failed");
-        KC_TRY(consumer->write(consumer->ctx, worker, &asked, err));
-        kc_turn_pass(&a->turn);
-        kc_job_advance(a->options->job, block->input_nbytes);
+        w->nadded--;
+        w->nformatted++;
+        KC_TRY(asking_order_hand_in(&a->order, number, asked.number, err));
 out:
         return status;
 }
@@ -260,15 +321,21 @@ static void release_first(struct asking *a, struct asking_worker *w)
         asking_blocks_release(&a->blocks, block);
 }
 
-static enum kc_status consume_first(struct asking *a, int worker, struct kc_error *err)
+/* Release blocks that are written, and wait until at most so many of the worker's are not. */
+static enum kc_status release_written(struct asking *a, int worker, int most, struct kc_error *err)
 {
         struct asking_worker *w = &a->workers[worker];
-        const enum kc_status status = consume(a, worker, w->first, err);
-        if (status != KC_OK)
-                return status;
-        release_first(a, w);
-        w->nadded--;
-        return KC_OK;
+        enum kc_status status = KC_OK;
+        for (; w->nreleased < w->nformatted; w->nreleased++) {
+                const int slot = slot_of(a, worker, w->nreleased);
+                if (w->nformatted - w->nreleased > (uint64_t)most)
+                        KC_TRY(asking_order_wait(&a->order, slot, err));
+                else if (asking_order_is_taken(&a->order, slot))
+                        break;
+                release_first(a, w);
+        }
+out:
+        return status;
 }
 
 /* ---- rounds ---- */
@@ -277,8 +344,11 @@ static enum kc_status consume_round(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
         enum kc_status status = KC_OK;
-        while (a->workers[worker].nadded > 0)
-                KC_TRY(consume_first(a, worker, err));
+        while (a->workers[worker].nadded > 0) {
+                KC_TRY(consume_next(a, worker, err));
+                KC_TRY(release_written(a, worker, nslots_each(a) - 1, err));
+        }
+        KC_TRY(release_written(a, worker, 0, err));
 out:
         return status;
 }
@@ -310,9 +380,12 @@ static enum kc_status stream(void *ctx, int worker, struct kc_error *err)
                 bool more = true;
                 while (more && w->nadded < a->asker.depth && !atomic_load(&a->failed))
                         KC_TRY(add_next(a, worker, &more, err));
-                if (w->nadded == 0)
+                const bool has_next = w->nadded > 0;
+                if (!has_next && w->nreleased == w->nformatted)
                         break;
-                KC_TRY(consume_first(a, worker, err));
+                if (has_next)
+                        KC_TRY(consume_next(a, worker, err));
+                KC_TRY(release_written(a, worker, has_next ? nslots_each(a) - 1 : 0, err));
         }
 out:
         return status;
@@ -485,9 +558,9 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         enum kc_status status;
         const bool is_open = options->shared != NULL && options->shared->close != NULL;
         KC_TRY(read_ahead(a, is_open ? 0 : few_kmers(info, &setup), &nblocks, err));
+        const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
         KC_TRY(open_asker(a, store, &setup, err));
         KC_TRY(open_early(a, store, &setup, info->k, early_nbytes, err));
-        const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
         KC_TRY(run(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
         complete_job(a);
 out:
@@ -521,12 +594,13 @@ static enum kc_status open_asking(struct asking *a, const struct asking_input *i
 {
         const struct asking_options *options = a->options;
         enum kc_status status;
-        kc_turn_init(&a->turn);
         KC_TRY(asking_blocks_open(&a->blocks, input, k - 1, a->nthreads,
                                   blocks_nbytes(options->memory_nbytes, k), err));
+        KC_TRY(asking_order_init(&a->order, asking_nslots(options), a, write_slot, err));
         KC_TRY(begin(a, err));
         a->workers = calloc((size_t)a->nthreads, sizeof *a->workers);
-        if (a->workers == NULL)
+        a->slots = calloc((size_t)asking_nslots(options), sizeof *a->slots);
+        if (a->workers == NULL || a->slots == NULL)
                 KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for threads"));
         for (int i = 0; i < a->nthreads; i++)
                 a->workers[i].end = a->workers[i].unadded = &a->workers[i].first;
@@ -549,15 +623,17 @@ static void close_asking(struct asking *a)
                 while (w->first != NULL)
                         release_first(a, w);
                 free(w->sequences);
-                free(w->answers);
                 free(w->compressed);
         }
         free(a->workers);
+        for (int i = 0; a->slots != NULL && i < asking_nslots(a->options); i++)
+                free(a->slots[i].answers);
+        free(a->slots);
         early_close(a->early);
         if (!a->is_shared)
                 asking_close(&a->asker);
         asking_blocks_close(&a->blocks);
-        kc_turn_destroy(&a->turn);
+        asking_order_destroy(&a->order);
 }
 
 enum kc_status asking_run(struct kc_store *store, const struct asking_input *input,

@@ -31,9 +31,21 @@ struct asking_options {
         struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
 };
 
+/*
+ * How many blocks can be formatted and not written yet. The more there are, the less does a worker
+ * that is late keep the others waiting. But the counts of a block are valid only until its worker
+ * asks for more: with them, there is one slot for each worker.
+ */
+static inline int asking_nslots(const struct asking_options *options)
+{
+        enum { EACH = 4 };
+        return options->nthreads * (options->wants_counts ? 1 : EACH);
+}
+
 /* A block of records, or of pairs, with their answers: each mate has its own. */
 struct asked {
         uint64_t number;                     /* 0, 1, ... in the order of the file */
+        int slot;                            /* where it is formatted: 0 .. asking_nslots - 1 */
         const struct kc_record_batch *batch; /* NULL with pairs */
         const struct kc_mate_batch *pairs;   /* otherwise NULL */
         /* [batch->n], or [pairs->n] of each mate. A secondary or supplementary alignment, whose
@@ -66,14 +78,13 @@ struct asking_consumer {
         /* Set is_settled of those parts that are enough, whatever the counts of the windows that
          * are left. second: the mate, in pairs; otherwise NULL. */
         void (*settle)(void *ctx, struct asked_part *first, struct asked_part *second);
-        /* Prepare what is to be written, in buffers of the worker. Several workers may call it at
-         * once, for different blocks. */
+        /* Prepare what is to be written, in buffers of the block's slot. Several workers may call
+         * it at once, for different blocks. */
         enum kc_status (*format)(void *ctx, int worker, const struct asked *block,
                                  struct kc_error *err);
-        /* Write it. Called for one block after the other, in their order, by the worker that has
-         * called format. */
-        enum kc_status (*write)(void *ctx, int worker, const struct asked *block,
-                                struct kc_error *err);
+        /* Write it; then the slot is free for another block. Called for one block after the other,
+         * in their order, by any of the workers. */
+        enum kc_status (*write)(void *ctx, const struct asked *block, struct kc_error *err);
 };
 
 /*

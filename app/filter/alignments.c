@@ -126,8 +126,8 @@ enum kc_status alignments_put_header(struct alignments *a, struct kc_error *err)
         struct kc_alignment_bytes bytes = { 0 };
         enum kc_status status;
         KC_TRY(kc_alignment_put_header(&bytes, a->format, a->header, &a->program, err));
-        KC_TRY(outputs_put(outputs, OUTPUTS_KEPT, 0, bytes.data, bytes.n, err));
-        KC_TRY(outputs_put(outputs, OUTPUTS_REST, 0, bytes.data, bytes.n, err));
+        KC_TRY(outputs_put(outputs, OUTPUTS_KEPT, bytes.data, bytes.n, err));
+        KC_TRY(outputs_put(outputs, OUTPUTS_REST, bytes.data, bytes.n, err));
 out:
         free(bytes.data);
         return status;
@@ -148,9 +148,9 @@ enum kc_status alignments_begin(struct alignments *a, const struct kc_records *c
         KC_TRY(plan_passes(a, streams[0], err));
         set_format(a);
         a->verdicts = verdicts_begin(&a->filtering->judge, a->names_nbytes);
-        if (a->workers == NULL)
-                a->workers = calloc((size_t)a->filtering->nthreads, sizeof *a->workers);
-        if (a->workers == NULL)
+        if (a->slots == NULL)
+                a->slots = calloc((size_t)a->filtering->nslots, sizeof *a->slots);
+        if (a->slots == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (!a->has_two_passes)
                 KC_TRY(alignments_put_header(a, err));
@@ -164,7 +164,7 @@ enum kc_status alignments_format(struct alignments *a, int worker, const struct 
                                  struct kc_error *err)
 {
         struct outputs *outputs = a->filtering->outputs;
-        struct alignments_worker *w = &a->workers[worker];
+        struct alignments_slot *w = &a->slots[block->slot];
         const struct kc_record_batch *batch = block->batch;
         enum kc_status status = KC_OK;
         KC_TRY(outputs_help(outputs, worker, err));
@@ -203,27 +203,26 @@ static const struct kc_ask_summary *read_of(const struct asked *block, size_t i)
 
 /* ---- the only pass ---- */
 
-enum kc_status alignments_put(const struct alignments *a, int worker, size_t first, size_t end,
+enum kc_status alignments_put(const struct alignments *a, int slot, size_t first, size_t end,
                               bool kept, struct kc_error *err)
 {
         size_t nbytes;
         if (!a->writes || first == end)
                 return KC_OK;
-        const char *text = written_text(&a->workers[worker].written, first, end, &nbytes);
-        return outputs_put(a->filtering->outputs, kept ? OUTPUTS_KEPT : OUTPUTS_REST, worker, text,
-                           nbytes, err);
+        const char *text = written_text(&a->slots[slot].written, first, end, &nbytes);
+        return outputs_put(a->filtering->outputs, kept ? OUTPUTS_KEPT : OUTPUTS_REST, text, nbytes,
+                           err);
 }
 
 struct putting_held {
         struct outputs *outputs;
         unsigned number;
-        int worker;
 };
 
 static enum kc_status put_held(void *ctx, const char *text, size_t nbytes, struct kc_error *err)
 {
         const struct putting_held *p = ctx;
-        return outputs_put(p->outputs, p->number, p->worker, text, nbytes, err);
+        return outputs_put(p->outputs, p->number, text, nbytes, err);
 }
 
 /* See whether the name of the group has come before. */
@@ -247,8 +246,8 @@ out:
 }
 
 /* The group is complete: write it. Those of its records that are not held are [first, end) of the
- * worker's block. */
-static enum kc_status end_group(struct alignments *a, int worker, size_t first, size_t end,
+ * block in the slot. */
+static enum kc_status end_group(struct alignments *a, int slot, size_t first, size_t end,
                                 struct kc_error *err)
 {
         struct filtering *f = a->filtering;
@@ -257,9 +256,9 @@ static enum kc_status end_group(struct alignments *a, int worker, size_t first, 
                 return KC_OK;
         KC_TRY(remember_name(a, err));
         const bool kept = judge_keeps_group(&f->judge, &a->group);
-        struct putting_held p = { f->outputs, kept ? OUTPUTS_KEPT : OUTPUTS_REST, worker };
+        struct putting_held p = { f->outputs, kept ? OUTPUTS_KEPT : OUTPUTS_REST };
         KC_TRY(held_release(&f->held, put_held, &p, err));
-        KC_TRY(alignments_put(a, worker, first, end, kept, err));
+        KC_TRY(alignments_put(a, slot, first, end, kept, err));
         a->notes.totals.nreads += a->nreads;
         a->notes.totals.nkept += kept ? a->nreads : 0;
         if (kept && outputs_has(f->outputs, OUTPUTS_NAMES))
@@ -277,17 +276,17 @@ static void begin_group(struct alignments *a, const char *name, size_t nbytes)
         a->group = JUDGE_NO_READS;
 }
 
-static enum kc_status hold(struct alignments *a, int worker, size_t first, size_t end,
+static enum kc_status hold(struct alignments *a, int slot, size_t first, size_t end,
                            struct kc_error *err)
 {
         size_t nbytes;
         if (!a->writes || first == end)
                 return KC_OK;
-        const char *text = written_text(&a->workers[worker].written, first, end, &nbytes);
+        const char *text = written_text(&a->slots[slot].written, first, end, &nbytes);
         return held_append(&a->filtering->held, text, nbytes, err);
 }
 
-static enum kc_status write_groups(struct alignments *a, int worker, const struct asked *block,
+static enum kc_status write_groups(struct alignments *a, const struct asked *block,
                                    struct kc_error *err)
 {
         const struct kc_record_batch *batch = block->batch;
@@ -299,7 +298,7 @@ static enum kc_status write_groups(struct alignments *a, int worker, const struc
                 KC_TRY(check_name(a, batch, i, err));
                 if (record->name_nbytes != a->name_nbytes ||
                     memcmp(name, a->name, a->name_nbytes) != 0) {
-                        KC_TRY(end_group(a, worker, first, i, err));
+                        KC_TRY(end_group(a, block->slot, first, i, err));
                         begin_group(a, name, record->name_nbytes);
                         first = i;
                 }
@@ -308,7 +307,7 @@ static enum kc_status write_groups(struct alignments *a, int worker, const struc
                         judge_add(&a->filtering->judge, &a->group, read);
                 a->nreads += read != NULL;
         }
-        KC_TRY(hold(a, worker, first, batch->n, err));
+        KC_TRY(hold(a, block->slot, first, batch->n, err));
 out:
         return status;
 }
@@ -337,15 +336,14 @@ out:
 
 /* ---- both ---- */
 
-enum kc_status alignments_write(struct alignments *a, int worker, const struct asked *block,
+enum kc_status alignments_write(struct alignments *a, const struct asked *block,
                                 struct kc_error *err)
 {
         struct filtering *f = a->filtering;
         enum kc_status status;
-        KC_TRY(a->has_two_passes ? judge_names(a, block, err)
-                                 : write_groups(a, worker, block, err));
-        KC_TRY(notes_put(&a->workers[worker].notes, f->outputs, worker, &f->totals, err));
-        KC_TRY(notes_put(&a->notes, f->outputs, worker, &f->totals, err));
+        KC_TRY(a->has_two_passes ? judge_names(a, block, err) : write_groups(a, block, err));
+        KC_TRY(notes_put(&a->slots[block->slot].notes, f->outputs, &f->totals, err));
+        KC_TRY(notes_put(&a->notes, f->outputs, &f->totals, err));
 out:
         return status;
 }
@@ -359,7 +357,7 @@ enum kc_status alignments_finish(struct alignments *a, struct kc_error *err)
         if (a->has_two_passes)
                 return alignments_second_pass(a, err);
         KC_TRY(end_group(a, 0, 0, 0, err));
-        KC_TRY(notes_put(&a->notes, f->outputs, 0, &f->totals, err));
+        KC_TRY(notes_put(&a->notes, f->outputs, &f->totals, err));
 out:
         return status;
 }
@@ -373,11 +371,11 @@ void alignments_restart(struct alignments *a)
 
 void alignments_close(struct alignments *a)
 {
-        for (int i = 0; a->workers != NULL && i < a->filtering->nthreads; i++) {
-                written_free(&a->workers[i].written);
-                notes_free(&a->workers[i].notes);
+        for (int i = 0; a->slots != NULL && i < a->filtering->nslots; i++) {
+                written_free(&a->slots[i].written);
+                notes_free(&a->slots[i].notes);
         }
-        free(a->workers);
+        free(a->slots);
         notes_free(&a->notes);
         verdicts_free(&a->verdicts);
 }

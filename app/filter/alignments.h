@@ -35,10 +35,10 @@ struct alignments {
         bool writes;      /* it writes alignments, not only lines about them */
         enum kc_alignment_format format;
         struct sam_hdr_t *header; /* the stream's */
-        struct alignments_worker {
+        struct alignments_slot {
                 struct written written;
                 struct notes notes;
-        } * workers; /* [nthreads] */
+        } * slots; /* [filtering->nslots] */
 
         /* Used by one thread at a time. */
         struct verdicts verdicts;
@@ -62,8 +62,8 @@ enum kc_status alignments_begin(struct alignments *alignments,
                                 const struct kc_records *const streams[2], struct kc_error *err);
 enum kc_status alignments_format(struct alignments *alignments, int worker,
                                  const struct asked *block, struct kc_error *err);
-enum kc_status alignments_write(struct alignments *alignments, int worker,
-                                const struct asked *block, struct kc_error *err);
+enum kc_status alignments_write(struct alignments *alignments, const struct asked *block,
+                                struct kc_error *err);
 enum kc_status alignments_finish(struct alignments *alignments, struct kc_error *err);
 
 /* After a run that wanted two passes: forget it. */
@@ -76,8 +76,8 @@ void alignments_close(struct alignments *alignments);
 /* Write the header. */
 enum kc_status alignments_put_header(struct alignments *alignments, struct kc_error *err);
 
-/* Write records [first, end) that the worker has made. */
-enum kc_status alignments_put(const struct alignments *alignments, int worker, size_t first,
+/* Write records [first, end) of the block in a slot. */
+enum kc_status alignments_put(const struct alignments *alignments, int slot, size_t first,
                               size_t end, bool kept, struct kc_error *err);
 
 /* Read the input again, and write. */

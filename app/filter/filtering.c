@@ -13,8 +13,8 @@ struct segment {
         unsigned output;
 };
 
-/* What a worker has made of a block, all but the pieces of records. */
-struct filtering_worker {
+/* What was made of a block, all but the pieces of records. */
+struct filtering_slot {
         struct segment *segments;
         size_t nsegments, room;
         struct notes notes;
@@ -66,16 +66,15 @@ static void add_row(struct notes *notes, const struct read *read)
 }
 
 /* Called by write only. */
-static enum kc_status put_notes(struct filtering *f, int worker, struct notes *notes,
-                                struct kc_error *err)
+static enum kc_status put_notes(struct filtering *f, struct notes *notes, struct kc_error *err)
 {
-        return notes_put(notes, f->outputs, worker, &f->totals, err);
+        return notes_put(notes, f->outputs, &f->totals, err);
 }
 
 /* ---- whole records: format ---- */
 
 /* Add a text, which may continue the last segment. */
-static enum kc_status add_text(struct filtering_worker *w, const char *text, size_t nbytes,
+static enum kc_status add_text(struct filtering_slot *w, const char *text, size_t nbytes,
                                unsigned output, struct kc_error *err)
 {
         struct segment *last = w->nsegments > 0 ? &w->segments[w->nsegments - 1] : NULL;
@@ -96,17 +95,17 @@ static enum kc_status add_text(struct filtering_worker *w, const char *text, siz
 }
 
 struct adding {
-        struct filtering_worker *worker;
+        struct filtering_slot *slot;
         unsigned output;
 };
 
 static enum kc_status take_segment(void *ctx, const char *text, size_t nbytes, struct kc_error *err)
 {
         const struct adding *adding = ctx;
-        return add_text(adding->worker, text, nbytes, adding->output, err);
+        return add_text(adding->slot, text, nbytes, adding->output, err);
 }
 
-static enum kc_status add_read(struct filtering_worker *w, const struct read *read, bool kept,
+static enum kc_status add_read(struct filtering_slot *w, const struct read *read, bool kept,
                                unsigned mate, struct kc_error *err)
 {
         struct adding adding = { w, (kept ? OUTPUTS_KEPT : OUTPUTS_REST) + mate };
@@ -163,7 +162,7 @@ static enum kc_status refuse_names(const struct filtering *f, const struct read 
                        (int)(nb < MOST ? nb : MOST), name_of(b));
 }
 
-static enum kc_status format_pair(const struct filtering *f, struct filtering_worker *w,
+static enum kc_status format_pair(const struct filtering *f, struct filtering_slot *w,
                                   const struct read mates[2], struct kc_error *err)
 {
         enum kc_status status;
@@ -177,7 +176,7 @@ out:
         return status;
 }
 
-static enum kc_status format_singles(const struct filtering *f, struct filtering_worker *w,
+static enum kc_status format_singles(const struct filtering *f, struct filtering_slot *w,
                                      const struct asked *block, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -190,7 +189,7 @@ out:
         return status;
 }
 
-static enum kc_status format_pairs(const struct filtering *f, struct filtering_worker *w,
+static enum kc_status format_pairs(const struct filtering *f, struct filtering_slot *w,
                                    const struct asked *block, struct kc_error *err)
 {
         const struct kc_mate_batch *pairs = block->pairs;
@@ -209,7 +208,7 @@ out:
 enum kc_status filtering_format(struct filtering *f, int worker, const struct asked *block,
                                 struct kc_error *err)
 {
-        struct filtering_worker *w = &f->workers[worker];
+        struct filtering_slot *w = &f->slots[block->slot];
         enum kc_status status;
         KC_TRY(outputs_help(f->outputs, worker, err));
         w->nsegments = 0;
@@ -224,7 +223,6 @@ out:
 
 struct putting {
         const struct filtering *filtering;
-        int worker;
         unsigned output;
         bool trims;
         struct trim trim;
@@ -233,7 +231,7 @@ struct putting {
 static enum kc_status put_text(void *ctx, const char *text, size_t nbytes, struct kc_error *err)
 {
         const struct putting *p = ctx;
-        return outputs_put(p->filtering->outputs, p->output, p->worker, text, nbytes, err);
+        return outputs_put(p->filtering->outputs, p->output, text, nbytes, err);
 }
 
 static enum kc_status put_held(void *ctx, const char *text, size_t nbytes, struct kc_error *err)
@@ -244,24 +242,21 @@ static enum kc_status put_held(void *ctx, const char *text, size_t nbytes, struc
 }
 
 /* The record is complete. record: its last piece. */
-static enum kc_status end_pieces(struct filtering *f, int worker, const struct read *read,
-                                 struct kc_error *err)
+static enum kc_status end_pieces(struct filtering *f, const struct read *read, struct kc_error *err)
 {
         const bool kept = judge_single(f, &f->notes, read);
         struct putting p = { .filtering = f,
-                             .worker = worker,
                              .output = kept ? OUTPUTS_KEPT : OUTPUTS_REST,
                              .trims = kept && read->nstay < read->nbases,
                              .trim = trim_begin(read->nstay, f->is_fastq) };
         enum kc_status status;
         KC_TRY(held_release(&f->held, put_held, &p, err));
-        KC_TRY(put_notes(f, worker, &f->notes, err));
+        KC_TRY(put_notes(f, &f->notes, err));
 out:
         return status;
 }
 
-static enum kc_status take_piece(struct filtering *f, int worker,
-                                 const struct kc_record_batch *batch, size_t i,
+static enum kc_status take_piece(struct filtering *f, const struct kc_record_batch *batch, size_t i,
                                  const struct kc_ask_summary *summary, struct kc_error *err)
 {
         const struct kc_seq_record *record = &batch->records[i];
@@ -275,19 +270,19 @@ static enum kc_status take_piece(struct filtering *f, int worker,
         KC_TRY(held_append(&f->held, text, record->text_nbytes, err));
         if (record->flags & KC_RECORD_ENDS) {
                 const struct read read = read_of(f, batch, i, &f->pieces);
-                KC_TRY(end_pieces(f, worker, &read, err));
+                KC_TRY(end_pieces(f, &read, err));
         }
 out:
         return status;
 }
 
-static enum kc_status put_segments(struct filtering *f, int worker,
-                                   const struct filtering_worker *w, struct kc_error *err)
+static enum kc_status put_segments(struct filtering *f, const struct filtering_slot *w,
+                                   struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < w->nsegments; i++) {
                 const struct segment *s = &w->segments[i];
-                KC_TRY(outputs_put(f->outputs, s->output, worker, s->text, s->nbytes, err));
+                KC_TRY(outputs_put(f->outputs, s->output, s->text, s->nbytes, err));
         }
 out:
         return status;
@@ -298,19 +293,17 @@ static bool is_piece(const struct asked *block, size_t i)
         return block->batch != NULL && i < block->batch->n && !is_whole(&block->batch->records[i]);
 }
 
-enum kc_status filtering_write(struct filtering *f, int worker, const struct asked *block,
-                               struct kc_error *err)
+enum kc_status filtering_write(struct filtering *f, const struct asked *block, struct kc_error *err)
 {
-        struct filtering_worker *w = &f->workers[worker];
+        struct filtering_slot *w = &f->slots[block->slot];
         const size_t last = block->batch != NULL && block->batch->n > 1 ? block->batch->n - 1 : 0;
         enum kc_status status;
         if (is_piece(block, 0))
-                KC_TRY(take_piece(f, worker, block->batch, 0, &block->answers[0][0].summary, err));
-        KC_TRY(put_segments(f, worker, w, err));
-        KC_TRY(put_notes(f, worker, &w->notes, err));
+                KC_TRY(take_piece(f, block->batch, 0, &block->answers[0][0].summary, err));
+        KC_TRY(put_segments(f, w, err));
+        KC_TRY(put_notes(f, &w->notes, err));
         if (last > 0 && is_piece(block, last))
-                KC_TRY(take_piece(f, worker, block->batch, last, &block->answers[0][last].summary,
-                                  err));
+                KC_TRY(take_piece(f, block->batch, last, &block->answers[0][last].summary, err));
 out:
         return status;
 }
@@ -319,8 +312,8 @@ out:
 
 enum kc_status filtering_open(struct filtering *f, struct kc_error *err)
 {
-        f->workers = calloc((size_t)f->nthreads, sizeof *f->workers);
-        return f->workers != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
+        f->slots = calloc((size_t)f->nslots, sizeof *f->slots);
+        return f->slots != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
 void filtering_restart(struct filtering *f)
@@ -331,11 +324,11 @@ void filtering_restart(struct filtering *f)
 
 void filtering_close(struct filtering *f)
 {
-        for (int i = 0; f->workers != NULL && i < f->nthreads; i++) {
-                free(f->workers[i].segments);
-                notes_free(&f->workers[i].notes);
+        for (int i = 0; f->slots != NULL && i < f->nslots; i++) {
+                free(f->slots[i].segments);
+                notes_free(&f->slots[i].notes);
         }
-        free(f->workers);
+        free(f->slots);
         notes_free(&f->notes);
         held_free(&f->held);
 }

@@ -10,12 +10,13 @@
 #include "app/filter/notes.h"
 #include "app/filter/outputs.h"
 
-struct filtering_worker;
+struct filtering_slot;
 
 struct filtering {
         /* Set by the caller. */
         struct judge judge;
         int k, nthreads;
+        int nslots; /* asking_nslots */
         bool trims;
         bool in_step;         /* two inputs: each mate has its own outputs */
         const char *names[2]; /* of the inputs, for messages */
@@ -23,7 +24,7 @@ struct filtering {
         struct held held; /* of a record in pieces */
 
         /* Set by filtering_open. */
-        struct filtering_worker *workers; /* [nthreads] */
+        struct filtering_slot *slots; /* [nslots] */
 
         /* Used by write only, so by one thread at a time. */
         struct notes_totals totals;
@@ -39,7 +40,7 @@ void filtering_close(struct filtering *filtering);
 /* For asking_run's consumer, if the input is text. KC_EINPUT if the names of two mates differ. */
 enum kc_status filtering_format(struct filtering *filtering, int worker, const struct asked *block,
                                 struct kc_error *err);
-enum kc_status filtering_write(struct filtering *filtering, int worker, const struct asked *block,
+enum kc_status filtering_write(struct filtering *filtering, const struct asked *block,
                                struct kc_error *err);
 
 /* Forget what was read so far. */

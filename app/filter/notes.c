@@ -6,7 +6,7 @@
 enum kc_status notes_begin_table(struct outputs *outputs, struct kc_error *err)
 {
         static const char header[] = "name\twindows\tin_range\tmin\tmax\tsum\n";
-        return outputs_put(outputs, OUTPUTS_TABLE, 0, header, strlen(header), err);
+        return outputs_put(outputs, OUTPUTS_TABLE, header, strlen(header), err);
 }
 
 void notes_name(struct notes *notes, const char *name, size_t nbytes)
@@ -22,15 +22,15 @@ void notes_row(struct notes *notes, const char *name, size_t nbytes, const struc
         line_buffer_row(&notes->table, name, nbytes, numbers, sizeof numbers / sizeof *numbers);
 }
 
-enum kc_status notes_put(struct notes *notes, struct outputs *outputs, int worker,
-                         struct notes_totals *totals, struct kc_error *err)
+enum kc_status notes_put(struct notes *notes, struct outputs *outputs, struct notes_totals *totals,
+                         struct kc_error *err)
 {
         const struct line_buffer *names = &notes->names, *table = &notes->table;
         enum kc_status status;
         if (names->status != KC_OK || table->status != KC_OK)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the names of reads");
-        KC_TRY(outputs_put(outputs, OUTPUTS_NAMES, worker, names->text, names->n, err));
-        KC_TRY(outputs_put(outputs, OUTPUTS_TABLE, worker, table->text, table->n, err));
+        KC_TRY(outputs_put(outputs, OUTPUTS_NAMES, names->text, names->n, err));
+        KC_TRY(outputs_put(outputs, OUTPUTS_TABLE, table->text, table->n, err));
         totals->nreads += notes->totals.nreads;
         totals->nkept += notes->totals.nkept;
         notes_clear(notes);

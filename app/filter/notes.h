@@ -27,8 +27,8 @@ void notes_row(struct notes *notes, const char *name, size_t nbytes,
                const struct kc_ask_summary *read);
 
 /* Write the lines, add up the totals, and begin again. */
-enum kc_status notes_put(struct notes *notes, struct outputs *outputs, int worker,
-                         struct notes_totals *totals, struct kc_error *err);
+enum kc_status notes_put(struct notes *notes, struct outputs *outputs, struct notes_totals *totals,
+                         struct kc_error *err);
 void notes_clear(struct notes *notes);
 void notes_free(struct notes *notes);
 

@@ -158,13 +158,13 @@ bool outputs_has(const struct outputs *outputs, unsigned number)
         return outputs->all[number].path != NULL;
 }
 
-enum kc_status outputs_put(struct outputs *outputs, unsigned number, int thread, const char *text,
+enum kc_status outputs_put(struct outputs *outputs, unsigned number, const char *text,
                            size_t nbytes, struct kc_error *err)
 {
         struct output *output = &outputs->all[number];
         if (output->path == NULL)
                 return KC_OK;
-        return kc_compressor_put(output->compressor, thread, text, nbytes, err);
+        return kc_compressor_put(output->compressor, text, nbytes, err);
 }
 
 enum kc_status outputs_help(struct outputs *outputs, int thread, struct kc_error *err)

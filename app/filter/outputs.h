@@ -70,7 +70,7 @@ bool outputs_has(const struct outputs *outputs, unsigned number);
 
 /* put: append to an output, if there is such an output. help: compress what waits. Both as in
  * io/compressor.h: puts come one after the other. */
-enum kc_status outputs_put(struct outputs *outputs, unsigned number, int thread, const char *text,
+enum kc_status outputs_put(struct outputs *outputs, unsigned number, const char *text,
                            size_t nbytes, struct kc_error *err);
 enum kc_status outputs_help(struct outputs *outputs, int thread, struct kc_error *err);
 

@@ -33,12 +33,11 @@ static enum kc_status format(void *ctx, int worker, const struct asked *block, s
                        : filtering_format(&run->filtering, worker, block, err);
 }
 
-static enum kc_status write(void *ctx, int worker, const struct asked *block, struct kc_error *err)
+static enum kc_status write(void *ctx, const struct asked *block, struct kc_error *err)
 {
         struct filter_run *run = ctx;
-        return run->alignments.has_alignments
-                       ? alignments_write(&run->alignments, worker, block, err)
-                       : filtering_write(&run->filtering, worker, block, err);
+        return run->alignments.has_alignments ? alignments_write(&run->alignments, block, err)
+                                              : filtering_write(&run->filtering, block, err);
 }
 
 static enum kc_status pass(struct filter_run *run, struct kc_error *err)

@@ -19,11 +19,11 @@ static void give_up(void *ctx)
         kc_turn_stop(&pass->turn);
 }
 
-/* Write each record of the batch to the output that its name belongs to. */
+/* Write each record of the batch to the output that its name belongs to. Each worker has a slot. */
 static enum kc_status put_batch(struct alignments *a, int worker,
                                 const struct kc_record_batch *batch, struct kc_error *err)
 {
-        struct notes *notes = &a->workers[worker].notes;
+        struct notes *notes = &a->slots[worker].notes;
         struct filtering *f = a->filtering;
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < batch->n; i++) {
@@ -37,7 +37,7 @@ static enum kc_status put_batch(struct alignments *a, int worker,
                 if (kept && is_first && outputs_has(f->outputs, OUTPUTS_NAMES))
                         notes_name(notes, name, record->name_nbytes);
         }
-        KC_TRY(notes_put(notes, f->outputs, worker, &f->totals, err));
+        KC_TRY(notes_put(notes, f->outputs, &f->totals, err));
 out:
         return status;
 }
@@ -51,7 +51,7 @@ static enum kc_status take_batch(struct second_pass *pass, int worker,
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         KC_TRY(outputs_help(a->filtering->outputs, worker, err));
         if (a->writes)
-                KC_TRY(written_make(&a->workers[worker].written, a->format, a->header, batch, err));
+                KC_TRY(written_make(&a->slots[worker].written, a->format, a->header, batch, err));
         if (!kc_turn_wait(&pass->turn, batch->number))
                 return kc_fail(err, KC_ECANCELED, "another thread failed");
         KC_TRY(put_batch(a, worker, batch, err));

@@ -174,8 +174,9 @@ static enum kc_status format(void *ctx, int worker, const struct asked *block, s
         const struct profiling *p = ctx;
         const struct kc_record_batch *batch = block->batch;
         const enum profile_form form = p->request->form;
-        struct profile_worker *w = &p->workers[worker];
+        struct profile_worker *w = &p->workers[block->slot];
         enum kc_status status = KC_OK;
+        (void)worker;
         w->text.used = 0;
         w->next = batch->n > 0 && !is_whole(&batch->records[0]); /* write does the first piece */
         for (size_t i = 0; i < batch->n; i++) {
@@ -289,12 +290,11 @@ static void begin_output(struct profiling *p)
         p->has_begun = true;
 }
 
-static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
-                                  struct kc_error *err)
+static enum kc_status write_block(void *ctx, const struct asked *block, struct kc_error *err)
 {
         struct profiling *p = ctx;
         const struct kc_record_batch *batch = block->batch;
-        struct profile_worker *w = &p->workers[worker];
+        struct profile_worker *w = &p->workers[block->slot];
         enum kc_status status = KC_OK;
         if (p->request->form == PROFILE_NONE)
                 return KC_OK;

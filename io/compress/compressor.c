@@ -27,7 +27,8 @@ struct waiting_block {
 struct kc_compressor {
         struct kc_compressor_options options;
         const struct kc_codec *codec; /* NULL: there are no blocks */
-        void **states;                /* [nthreads] of the codec; NULL before they are used */
+        void **states;                /* [nthreads + 1] of the codec, the last one for put; each
+                                         is NULL before it is used */
         struct waiting_block *places; /* [nplaces] */
         size_t nplaces;
         size_t used; /* text in the block that is being filled, number nput */
@@ -125,11 +126,12 @@ enum kc_status kc_compressor_help(struct kc_compressor *c, int thread, struct kc
 /* ---- text ---- */
 
 /* Wait until the place of the next block is free. */
-static enum kc_status make_room(struct kc_compressor *c, int thread, struct kc_error *err)
+static enum kc_status make_room(struct kc_compressor *c, struct kc_error *err)
 {
+        const int putter = c->options.nthreads;
         pthread_mutex_lock(&c->lock);
         while (c->nput - c->nwritten == c->nplaces && c->failure.status == KC_OK)
-                if (!do_one(c, thread) && c->failure.status == KC_OK &&
+                if (!do_one(c, putter) && c->failure.status == KC_OK &&
                     c->nput - c->nwritten == c->nplaces)
                         pthread_cond_wait(&c->moved, &c->lock);
         enum kc_status status = failure_of(c, err);
@@ -152,8 +154,8 @@ static void end_block(struct kc_compressor *c)
         c->used = 0;
 }
 
-enum kc_status kc_compressor_put(struct kc_compressor *c, int thread, const void *text,
-                                 size_t nbytes, struct kc_error *err)
+enum kc_status kc_compressor_put(struct kc_compressor *c, const void *text, size_t nbytes,
+                                 struct kc_error *err)
 {
         const struct kc_compressor_options *o = &c->options;
         const char *from = text;
@@ -162,7 +164,7 @@ enum kc_status kc_compressor_put(struct kc_compressor *c, int thread, const void
                 return nbytes > 0 ? o->write(o->ctx, text, nbytes, err) : KC_OK;
         while (nbytes > 0) {
                 if (c->used == 0)
-                        KC_TRY(make_room(c, thread, err));
+                        KC_TRY(make_room(c, err));
                 const size_t left = c->codec->text_nbytes - c->used;
                 const size_t n = nbytes < left ? nbytes : left;
                 memcpy(place_of(c, c->nput)->text + c->used, from, n);
@@ -223,7 +225,7 @@ enum kc_status kc_compressor_open(struct kc_compressor **compressor,
                 return KC_OK;
         c->nplaces = count_places(options, c->codec);
         c->places = calloc(c->nplaces, sizeof *c->places);
-        c->states = calloc((size_t)options->nthreads, sizeof *c->states);
+        c->states = calloc((size_t)options->nthreads + 1, sizeof *c->states);
         if (c->places == NULL || c->states == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for compressing");
         return KC_OK;
@@ -237,7 +239,7 @@ void kc_compressor_close(struct kc_compressor *c)
                 free(c->places[i].text);
                 free(c->places[i].block);
         }
-        for (int i = 0; c->states != NULL && i < c->options.nthreads; i++)
+        for (int i = 0; c->states != NULL && i <= c->options.nthreads; i++)
                 c->codec->close(c->states[i]);
         free(c->places);
         free(c->states);

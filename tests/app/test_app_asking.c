@@ -20,7 +20,7 @@
 #include "tests/files.h"
 #include "tests/sampling.h"
 
-enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5 };
+enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5, MOST_SLOTS = 4 * MAX_THREADS };
 enum { MANY_RECORDS = 3000 }; /* enough that their k-mers are not looked up one by one */
 
 static char folder[] = "/tmp/kcount-asking-XXXXXX";
@@ -160,7 +160,7 @@ enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store 
 /* ---- the consumer ---- */
 
 struct taker {
-        struct text log, formatted[MAX_THREADS];
+        struct text log, formatted[MOST_SLOTS];
         int nstreams; /* passed to begin; -1: it has not been called */
         uint64_t nblocks;
         uint64_t fail_at, cancel_at; /* numbers of blocks; UINT64_MAX: never */
@@ -198,7 +198,8 @@ static enum kc_status format_block(void *ctx, int worker, const struct asked *bl
                                    struct kc_error *err)
 {
         struct taker *taker = ctx;
-        struct text *log = &taker->formatted[worker];
+        struct text *log = &taker->formatted[block->slot];
+        (void)worker;
         (void)err;
         log->n = 0;
         for (size_t i = 0; block->batch != NULL && i < block->batch->n; i++)
@@ -212,8 +213,7 @@ static enum kc_status format_block(void *ctx, int worker, const struct asked *bl
         return KC_OK;
 }
 
-static enum kc_status write_block(void *ctx, int worker, const struct asked *block,
-                                  struct kc_error *err)
+static enum kc_status write_block(void *ctx, const struct asked *block, struct kc_error *err)
 {
         struct taker *taker = ctx;
         assert_true(taker->nstreams > 0);
@@ -222,11 +222,12 @@ static enum kc_status write_block(void *ctx, int worker, const struct asked *blo
                 return kc_fail(err, KC_EIO, "the disk is full");
         if (block->number == taker->cancel_at)
                 atomic_store(&taker->job.cancel, true);
-        put_text(&taker->log, taker->formatted[worker].data, taker->formatted[worker].n);
+        put_text(&taker->log, taker->formatted[block->slot].data, taker->formatted[block->slot].n);
         return KC_OK;
 }
 
-/* depth: of a prompt asker; 0: in rounds. */
+/* depth: of a prompt asker; 0: in rounds. If it is odd, counts are not wanted, so each worker has
+ * several slots; but the asker gives them all the same. */
 static enum kc_status take_all(struct taker *taker, const struct asking_input *input, int nthreads,
                                uint32_t depth, uint64_t memory_nbytes, uint64_t *nrecords,
                                struct kc_error *err)
@@ -236,7 +237,7 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                                 .memory_nbytes = memory_nbytes,
                                                 .min_count = 5,
                                                 .max_count = 600,
-                                                .wants_counts = true,
+                                                .wants_counts = depth % 2 == 0,
                                                 .device = &device,
                                                 .shared = taker->shared,
                                                 .job = &taker->job };
@@ -245,7 +246,7 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
         };
         const enum kc_status status =
                 asking_run(taker->store, input, &options, &consumer, nrecords, err);
-        for (int i = 0; i < MAX_THREADS; i++)
+        for (int i = 0; i < MOST_SLOTS; i++)
                 free(taker->formatted[i].data);
         return status;
 }
@@ -405,11 +406,10 @@ static enum kc_status see_nothing(void *ctx, int worker, const struct asked *blo
         return KC_OK;
 }
 
-static enum kc_status see_alignments(void *ctx, int worker, const struct asked *block,
-                                     struct kc_error *err)
+static enum kc_status see_alignments(void *ctx, const struct asked *block, struct kc_error *err)
 {
         struct alignments_seen *seen = ctx;
-        (void)worker, (void)err;
+        (void)err;
         for (size_t i = 0; i < block->batch->n; i++) {
                 const struct kc_seq_record *record = &block->batch->records[i];
                 const bool repeated = record->flags & KC_RECORD_REPEATED;

@@ -78,8 +78,7 @@ static enum kc_status put_parts(void *ctx, int worker, struct kc_error *err)
                 KC_TRY(kc_compressor_help(s->compressor, worker, err));
                 if (!kc_turn_wait(&s->turn, i))
                         return kc_fail(err, KC_ECANCELED, "another thread failed");
-                KC_TRY(kc_compressor_put(s->compressor, worker, s->text + begin, s->ends[i] - begin,
-                                         err));
+                KC_TRY(kc_compressor_put(s->compressor, s->text + begin, s->ends[i] - begin, err));
                 kc_turn_pass(&s->turn);
         }
 out:
