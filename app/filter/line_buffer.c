@@ -35,10 +35,24 @@ void line_buffer_text(struct line_buffer *lines, const char *text, size_t nbytes
         lines->n += nbytes;
 }
 
+/* Without a branch for each number of digits, which differs from number to number. `to` has room
+ * for four digits. */
+static char *put_short_number(char *to, uint32_t number)
+{
+        const uint32_t high = number / 100, low = number % 100;
+        const int nzeros = (number < 1000) + (number < 100) + (number < 10);
+        const uint32_t digits = high / 10 | (high % 10) << 8 | (low / 10) << 16 | (low % 10) << 24;
+        const uint32_t word = (digits + '0' * 0x01010101u) >> 8 * nzeros; /* little-endian */
+        memcpy(to, &word, sizeof word);
+        return to + (sizeof word - (size_t)nzeros);
+}
+
 /* Returns the end of the digits. */
 static char *put_number(char *to, uint64_t number)
 {
         size_t n = 1;
+        if (number < 10000)
+                return put_short_number(to, (uint32_t)number);
         for (uint64_t rest = number; rest > 9; rest /= 10)
                 n++;
         for (size_t i = n; i-- > 0; number /= 10)

@@ -4,10 +4,10 @@
 
 size_t mates_word(const char *name, size_t n)
 {
-        size_t i = 0;
-        while (i < n && name[i] != ' ' && name[i] != '\t')
-                i++;
-        return i;
+        const char *end = memchr(name, ' ', n);
+        n = end != NULL ? (size_t)(end - name) : n;
+        end = memchr(name, '\t', n);
+        return end != NULL ? (size_t)(end - name) : n;
 }
 
 size_t mates_stem(const char *name, size_t n)
