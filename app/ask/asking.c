@@ -36,6 +36,8 @@ enum {
         MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
         EARLY_DIVISOR = 8,          /* the share of the asker's memory for asking in part */
         AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
+        AHEAD_NBLOCKS = 16,         /* of a worker while the engine opens: fresh memory for more
+                                       would take longer than is gained */
 };
 
 /* About how many bytes an asker takes for a k-mer, its place and its count. */
@@ -220,7 +222,8 @@ out:
         return status;
 }
 
-/* All blocks that were read ahead are added, even if the asker is full. */
+/* All blocks that were read ahead are added, even if the asker is full: those of other workers wait
+ * for their turns to be written. */
 static enum kc_status add_round(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
@@ -399,6 +402,16 @@ static enum kc_status run(struct asking *a, int nthreads, struct kc_error *err)
 
 /* ---- all of it ---- */
 
+static uint64_t nbases_of(const struct asking_block *block)
+{
+        uint64_t nbases = 0;
+        for (size_t i = 0; i < asking_block_nsequences(block); i++) {
+                const char *bytes;
+                nbases += asked_nbases(asking_block_record(block, i, &bytes));
+        }
+        return nbases;
+}
+
 /* Read blocks, one for each worker in turn, until they have at least `most` bases, or the input
  * ends. */
 static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
@@ -413,10 +426,7 @@ static enum kc_status read_ahead(struct asking *a, uint64_t most, int *nblocks,
                         break;
                 ++*nblocks;
                 a->ahead_nbytes += block->input_nbytes;
-                for (size_t i = 0; i < asking_block_nsequences(block); i++) {
-                        const char *bytes;
-                        a->ahead_nbases += asked_nbases(asking_block_record(block, i, &bytes));
-                }
+                a->ahead_nbases += nbases_of(block);
         }
 out:
         return status;
@@ -475,8 +485,56 @@ static enum kc_status open_engine(const struct asking *a, struct kc_asker *asker
         return kc_cpu_ask_open(asker, &table, setup, NULL, err);
 }
 
+struct opening {
+        struct asking *asking;
+        struct kc_asker *asker;
+        struct kc_store *store;
+        const struct kc_ask_setup *setup;
+        uint64_t most_nbases; /* that an asker in rounds takes at once */
+        atomic_uint_fast64_t nbases;
+        atomic_bool opened;
+};
+
+static bool goes_on(struct opening *o)
+{
+        const struct asking *a = o->asking;
+        return !atomic_load(&o->opened) && !atomic_load(&a->ended) && !atomic_load(&a->failed) &&
+               atomic_load(&o->nbases) < o->most_nbases;
+}
+
+/* Read a few blocks, until the engine is open, the input ends, or there is no more room. */
+static enum kc_status read_until_open(struct opening *o, int worker, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < AHEAD_NBLOCKS && goes_on(o); i++) {
+                struct asking_block *block;
+                KC_TRY(read_block(o->asking, worker, &block, err));
+                if (block == NULL)
+                        break;
+                atomic_fetch_add(&o->nbases, nbases_of(block));
+        }
+out:
+        return status;
+}
+
+static void stop_opening(void *ctx)
+{
+        give_up(((struct opening *)ctx)->asking);
+}
+
+/* Thread 0 opens the engine. The other ones are the workers. */
+static enum kc_status open_or_read(void *ctx, int thread, struct kc_error *err)
+{
+        struct opening *o = ctx;
+        if (thread > 0)
+                return read_until_open(o, thread - 1, err);
+        const enum kc_status status = open_engine(o->asking, o->asker, o->store, o->setup, err);
+        atomic_store(&o->opened, true);
+        return status;
+}
+
 /* If the input has not ended by now, there are more than a few k-mers. */
-static enum kc_status open_asker(struct asking *a, struct kc_store *store,
+static enum kc_status open_asker(struct asking *a, struct kc_store *store, int k,
                                  const struct kc_ask_setup *setup, struct kc_error *err)
 {
         const struct asking_options *options = a->options;
@@ -484,11 +542,15 @@ static enum kc_status open_asker(struct asking *a, struct kc_store *store,
         a->is_shared = options->shared != NULL && !atomic_load(&a->ended);
         if (atomic_load(&a->ended))
                 return lookup_asker_open(&a->asker, store, setup, err);
-        if (!a->is_shared)
-                return open_engine(a, &a->asker, store, setup, err);
-        if (options->shared->close == NULL)
-                KC_TRY(open_engine(a, options->shared, store, setup, err));
-        a->asker = *options->shared;
+        struct opening opening = { .asking = a,
+                                   .asker = a->is_shared ? options->shared : &a->asker,
+                                   .store = store,
+                                   .setup = setup,
+                                   .most_nbases = setup->memory_nbytes / kmer_nbytes(k),
+                                   .nbases = a->ahead_nbases };
+        if (opening.asker->close == NULL)
+                KC_TRY(kc_parallel(1 + a->nthreads, open_or_read, stop_opening, &opening, err));
+        a->asker = *opening.asker;
 out:
         return status;
 }
@@ -559,7 +621,7 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
         const bool is_open = options->shared != NULL && options->shared->close != NULL;
         KC_TRY(read_ahead(a, is_open ? 0 : few_kmers(info, &setup), &nblocks, err));
         const bool is_small = atomic_load(&a->ended) && nblocks < a->nthreads;
-        KC_TRY(open_asker(a, store, &setup, err));
+        KC_TRY(open_asker(a, store, info->k, &setup, err));
         KC_TRY(open_early(a, store, &setup, info->k, early_nbytes, err));
         KC_TRY(run(a, is_small && nblocks > 0 ? nblocks : a->nthreads, err));
         complete_job(a);

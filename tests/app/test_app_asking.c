@@ -1,6 +1,7 @@
 /* Asking for the records of files: every record comes once, in order, with its answer, whatever the
  * threads, the memory and the pieces are; in rounds, and in a stream. */
 #include "app/ask/asking.h"
+#include "app/ask/blocks.h"
 #include "app/ask/choice.h"
 #include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
@@ -22,6 +23,7 @@
 
 enum { K = 7, NKMERS = 1 << 2 * K, MAX_THREADS = 5, MOST_SLOTS = 4 * MAX_THREADS };
 enum { MANY_RECORDS = 3000 }; /* enough that their k-mers are not looked up one by one */
+enum { MANY_BLOCKS_RECORDS = 20000, FEWEST_READ = 5 };
 
 static char folder[] = "/tmp/kcount-asking-XXXXXX";
 static char store_path[64], paths[2][64];
@@ -141,6 +143,51 @@ static void write_text(const char *path, struct text *t)
 
 /* ---- a prompt asker ---- */
 
+/* What a slow start of a device sees. */
+static struct {
+        bool is_slow;           /* it waits until some blocks are read, and then no more */
+        struct kc_job *cancels; /* this job, then; may be NULL */
+        bool fails;
+        atomic_uint nreads; /* blocks that were read while it opened */
+        atomic_bool is_open;
+        atomic_uint_fast64_t most_nbytes; /* that the blocks took, beyond their bound */
+} start;
+
+enum kc_status __real_asking_blocks_next(struct asking_blocks *blocks, struct asking_block **block,
+                                         bool *ended, struct kc_error *err);
+enum kc_status __wrap_asking_blocks_next(struct asking_blocks *blocks, struct asking_block **block,
+                                         bool *ended, struct kc_error *err);
+
+enum kc_status __wrap_asking_blocks_next(struct asking_blocks *blocks, struct asking_block **block,
+                                         bool *ended, struct kc_error *err)
+{
+        const enum kc_status status = __real_asking_blocks_next(blocks, block, ended, err);
+        if (status != KC_OK || *block == NULL)
+                return status;
+        pthread_mutex_lock(&blocks->lock);
+        const uint64_t nbytes =
+                blocks->nbytes > blocks->bound_nbytes ? blocks->nbytes - blocks->bound_nbytes : 0;
+        if (nbytes > atomic_load(&start.most_nbytes))
+                atomic_store(&start.most_nbytes, nbytes);
+        pthread_mutex_unlock(&blocks->lock);
+        if (!atomic_load(&start.is_open))
+                atomic_fetch_add(&start.nreads, 1);
+        return status;
+}
+
+static enum kc_status start_slowly(struct kc_error *err)
+{
+        unsigned before, naps = 100;
+        do {
+                before = atomic_load(&start.nreads);
+                usleep(50 * 1000);
+        } while ((before < FEWEST_READ && --naps > 0) || before != atomic_load(&start.nreads));
+        if (start.cancels != NULL)
+                atomic_store(&start.cancels->cancel, true);
+        atomic_store(&start.is_open, true);
+        return start.fails ? kc_fail(err, KC_EIO, "the table cannot be read") : KC_OK;
+}
+
 /* The linker puts this in the place of device_asker_open. It opens the asker that looks k-mers up
  * one by one, which can also be used as a prompt one. */
 enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
@@ -151,7 +198,9 @@ enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store 
                                         const struct kc_gpu_ask_options *options,
                                         const struct kc_ask_setup *setup, struct kc_error *err)
 {
-        const enum kc_status status = lookup_asker_open(asker, store, setup, err);
+        enum kc_status status = start.is_slow ? start_slowly(err) : KC_OK;
+        if (status == KC_OK)
+                status = lookup_asker_open(asker, store, setup, err);
         asker->depth = options->batch_nbases;
         asker->answer = NULL;
         return status;
@@ -455,16 +504,82 @@ static void test_repeated_alignments(void **state)
         }
 }
 
-/* A file of many blocks. */
-static void make_many_blocks(const char *end)
+/* A file of many blocks. Returns its log. */
+static struct text make_many_blocks(const char *end)
 {
         struct text file = { 0 }, log = { 0 };
         uint64_t seed = 10;
-        for (uint32_t i = 0; i < 20000; i++)
+        for (uint32_t i = 0; i < MANY_BLOCKS_RECORDS; i++)
                 make_record(&file, &log, i, 200, false, &seed);
         put_text(&file, end, strlen(end));
         write_text(paths[0], &file);
-        free(log.data);
+        return log;
+}
+
+/* Ask for a file of many blocks while the device starts slowly. */
+static enum kc_status start_with(struct taker *taker, int nthreads, uint64_t memory_nbytes,
+                                 uint64_t *nrecords, struct kc_error *err)
+{
+        const struct asking_input input = { .paths = { paths[0] } };
+        start.is_slow = true;
+        start.nreads = 0;
+        start.most_nbytes = 0;
+        start.is_open = false;
+        const enum kc_status status =
+                take_all(taker, &input, nthreads, 3, memory_nbytes, nrecords, err);
+        start.is_slow = start.fails = false;
+        start.cancels = NULL;
+        return status;
+}
+
+/* Blocks are read while the device starts, as many as the memory holds, and are answered in order
+ * afterwards. */
+static void test_slow_start(void **state)
+{
+        const uint64_t sizes[] = { 2 << 20, 256 << 20 };
+        const struct text wanted = make_many_blocks("");
+        unsigned nreads[2] = { 0 };
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                struct kc_store *store = open_store();
+                struct taker taker = taker_of(store, NULL);
+                uint64_t nrecords = 0;
+                assert_int_equal(start_with(&taker, 2, sizes[i], &nrecords, NULL), KC_OK);
+                nreads[i] = start.nreads;
+                assert_int_equal(nrecords, MANY_BLOCKS_RECORDS);
+                assert_int_equal(taker.log.n, wanted.n);
+                assert_memory_equal(taker.log.data, wanted.data, wanted.n);
+                /* a batch of each thread may come to lie beyond the bound */
+                assert_true(start.most_nbytes < sizes[i] / 4);
+                free(taker.log.data);
+                kc_store_close(store);
+        }
+        assert_true(nreads[0] >= FEWEST_READ);
+        assert_true(nreads[1] >= FEWEST_READ && nreads[1] <= 2 * 16 + 2);
+        free(wanted.data);
+}
+
+/* What goes wrong while the device starts ends the run with the right failure. */
+static void test_failing_start(void **state)
+{
+        const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
+        (void)state;
+        for (int what = 0; what < 3; what++) {
+                struct text log = make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
+                struct kc_store *store = open_store();
+                struct taker taker = taker_of(store, NULL);
+                struct kc_error err = { 0 };
+                start.fails = what == 0;
+                start.cancels = what == 1 ? &taker.job : NULL;
+                assert_int_equal(start_with(&taker, 3, 256 << 20, NULL, &err), wanted[what]);
+                assert_int_equal(err.status, wanted[what]);
+                if (what == 0)
+                        assert_string_equal(err.message, "the table cannot be read");
+                assert_true(what == 2 || taker.nblocks == 0);
+                free(taker.log.data);
+                free(log.data);
+                kc_store_close(store);
+        }
 }
 
 static void test_failures(void **state)
@@ -478,7 +593,7 @@ static void test_failures(void **state)
                         struct taker taker = taker_of(store, NULL);
                         struct kc_error err = { 0 };
                         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
-                        make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
+                        free(make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "").data);
                         taker.fail_at = what == 0 ? 2 : UINT64_MAX;
                         taker.cancel_at = what == 1 ? 2 : UINT64_MAX;
                         assert_int_equal(take_all(&taker, &input, nthreads, way % 2 * 3, 1 << 20,
@@ -512,6 +627,8 @@ int main(void)
                 cmocka_unit_test(test_many_records),
                 cmocka_unit_test(test_pieces),
                 cmocka_unit_test(test_pairs),
+                cmocka_unit_test(test_slow_start),
+                cmocka_unit_test(test_failing_start),
                 cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_choice),
                 cmocka_unit_test(test_repeated_alignments),
