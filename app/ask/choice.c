@@ -5,9 +5,9 @@
  * of 150 bases. The threads share the time for a base with a device, too: they read, pack, and
  * format.
  */
-#define DEVICE_START_S 0.6  /* with the end */
-#define DEVICE_LOAD_NS 0.6  /* a k-mer of the table */
-#define DEVICE_BASE_NS 3.0  /* a base, on one thread */
+#define DEVICE_START_S 0.4  /* with the end */
+#define DEVICE_LOAD_NS 0.5  /* a k-mer of the table */
+#define DEVICE_BASE_NS 2.1  /* a base, on one thread */
 #define CPU_LOAD_NS    8.0  /* a k-mer of the table, on one thread */
 #define CPU_BASE_NS    40.0 /* a base, on one thread */
 

@@ -27,7 +27,12 @@
 
 enum : uint32_t {
         NFLIGHTS = 2, /* of a thread */
-        DEPTH = 4,    /* about as many blocks as there are in two batches */
+        /* Bases of a batch at most: what is packed should be in the cache when answers are taken.
+         * Batches that are exchanged, because the table is spread, should be longer. */
+        MOST_NBASES = 1 << 19,
+        SPREAD_NBASES = 1 << 20,
+        DEPTH = 3, /* about as many blocks as there are in two batches, of either kind */
+        SPREAD_DEPTH = 4,
 };
 
 namespace
@@ -101,8 +106,8 @@ template <class Key> static void plan_memory(struct engine<Key> *e, uint32_t bat
         for (int i = 0; i < e->nreplicas; i++)
                 least = e->replicas[i].gpu->limit_nbytes < least ? e->replicas[i].gpu->limit_nbytes
                                                                  : least;
-        kc_ask_flight_plan(&e->rules, batch_nbases, sizeof(Key),
-                           e->rules.setup.memory_nbytes / 2 / (nthreads * NFLIGHTS),
+        kc_ask_flight_plan(&e->rules, batch_nbases, e->spread != NULL ? SPREAD_NBASES : MOST_NBASES,
+                           sizeof(Key), e->rules.setup.memory_nbytes / 2 / (nthreads * NFLIGHTS),
                            least / KC_ASK_SHARE / (e->spread != NULL ? 2 : 1) / nflights_of(e));
 }
 
@@ -467,7 +472,8 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
                 close<Key>(e);
                 return status;
         }
-        *asker = { e, DEPTH, 0, add<Key>, NULL, take<Key>, close<Key> };
+        const uint32_t depth = options->spread ? SPREAD_DEPTH : DEPTH;
+        *asker = { e, depth, 0, add<Key>, NULL, take<Key>, close<Key> };
         return KC_OK;
 }
 

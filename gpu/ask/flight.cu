@@ -1,8 +1,7 @@
 #include "gpu/ask/flight.cuh"
 
 enum : uint32_t {
-        LEAST_NBASES = 1 << 12, /* the fewest bases of a batch, and the most */
-        MOST_NBASES = 1 << 20,
+        LEAST_NBASES = 1 << 12, /* the fewest bases of a batch */
 };
 
 /* ---- memory ---- */
@@ -22,11 +21,11 @@ static struct kc_ask_sizes device_caps(const struct kc_ask_rules *rules)
         return caps;
 }
 
-void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, size_t key_nbytes,
-                        uint64_t host_nbytes, uint64_t device_nbytes)
+void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, uint32_t most_nbases,
+                        size_t key_nbytes, uint64_t host_nbytes, uint64_t device_nbytes)
 {
         const uint32_t k = (uint32_t)rules->k;
-        uint32_t nbases = batch_nbases != 0 ? batch_nbases : (uint32_t)MOST_NBASES;
+        uint32_t nbases = batch_nbases != 0 ? batch_nbases : most_nbases;
         for (;; nbases /= 2) {
                 rules->caps = kc_ask_caps(nbases > k ? nbases : k);
                 const struct kc_ask_sizes host = host_caps(rules), device = device_caps(rules);

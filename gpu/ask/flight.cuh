@@ -32,9 +32,10 @@ template <class Key> struct kc_ask_flight {
  * Choose rules->caps: the largest batches whose flights fit into so much memory of the host and of
  * the device each; but not very small ones.
  *   batch_nbases  0, or the most bases of a batch, whatever they take
+ *   most_nbases   otherwise, the most bases
  */
-void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, size_t key_nbytes,
-                        uint64_t host_nbytes, uint64_t device_nbytes);
+void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, uint32_t most_nbases,
+                        size_t key_nbytes, uint64_t host_nbytes, uint64_t device_nbytes);
 
 /*
  * Memory for an empty batch; the device is the calling thread's. It may be used once gpu->stream

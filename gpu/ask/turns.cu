@@ -18,7 +18,8 @@
 
 enum : uint32_t {
         THREADS = 256,
-        NSTRANGERS = 1 << 12, /* enough that no few slots of a map are read by all threads */
+        MOST_NBASES = 1 << 20, /* of a batch */
+        NSTRANGERS = 1 << 12,  /* enough that no few slots of a map are read by all threads */
 };
 
 namespace
@@ -260,7 +261,7 @@ template <class Key> static enum kc_status open_turns(struct turns<Key> *e, stru
         KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, &e->rules, err));
         KC_TRY(kc_gpu_wake(e->options.devices[0], err));
         KC_TRY(kc_gpu_open(&e->gpu, e->options.devices[0], e->options.memory_nbytes, err));
-        kc_ask_flight_plan(&e->rules, e->options.batch_nbases, sizeof(Key),
+        kc_ask_flight_plan(&e->rules, e->options.batch_nbases, MOST_NBASES, sizeof(Key),
                            e->rules.setup.memory_nbytes / 4 / nthreads,
                            e->gpu.limit_nbytes / KC_ASK_SHARE / nthreads);
         KC_TRY(open_flights(e, err));
