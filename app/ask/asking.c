@@ -22,6 +22,7 @@
 #include "app/ask/early.h"
 #include "app/ask/lookup_asker.h"
 #include "app/ask/order.h"
+#include "app/ask/sequences.h"
 #include "app/cli/fall_back.h"
 #include "base/job.h"
 #include "base/parallel.h"
@@ -57,11 +58,8 @@ struct asking_worker {
         struct asking_block *first, **end; /* read, and not released yet */
         struct asking_block **unadded;     /* of these, the first one that is not added */
         unsigned nadded;
-        uint64_t nformatted, nreleased; /* blocks */
-        char *compressed;               /* [compressed_cap] of the block that is added, with hpc */
-        size_t compressed_cap;
-        struct kc_ask_sequence *sequences; /* [cap] */
-        size_t cap;
+        uint64_t nformatted, nreleased;    /* blocks */
+        struct asking_sequences sequences; /* of the block that is added */
         uint64_t nrecords;
 };
 
@@ -97,21 +95,6 @@ static enum kc_status check_canceled(const struct asking *a, struct kc_error *er
 
 /* ---- adding ---- */
 
-static enum kc_status no_memory(struct kc_error *err)
-{
-        return kc_fail(err, KC_ENOMEM, "out of memory for sequences");
-}
-
-static enum kc_status reserve_sequences(struct asking_worker *w, size_t n, struct kc_error *err)
-{
-        if (n <= w->cap)
-                return KC_OK;
-        free(w->sequences);
-        w->sequences = malloc((n + n / 2) * sizeof *w->sequences);
-        w->cap = w->sequences != NULL ? n + n / 2 : 0;
-        return w->cap > 0 ? KC_OK : no_memory(err);
-}
-
 static enum kc_status reserve_answers(struct asking_slot *slot, size_t n, struct kc_error *err)
 {
         if (n <= slot->cap)
@@ -119,41 +102,18 @@ static enum kc_status reserve_answers(struct asking_slot *slot, size_t n, struct
         free(slot->answers);
         slot->answers = malloc((n + n / 2) * sizeof *slot->answers);
         slot->cap = slot->answers != NULL ? n + n / 2 : 0;
-        return slot->cap > 0 ? KC_OK : no_memory(err);
+        return slot->cap > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for answers");
 }
 
-/* A secondary or supplementary alignment repeats the read of another record. */
-static uint32_t asked_nbases(const struct kc_seq_record *record)
-{
-        return record->flags & KC_RECORD_REPEATED ? 0 : record->nbases;
-}
-
-/* Compress the homopolymers of the block: the sequences are those of its records. */
-static enum kc_status compress(const struct asking *a, struct asking_worker *w,
-                               const struct asking_block *block, struct kc_error *err)
+static uint64_t count_records(const struct asking_block *block)
 {
         const size_t n = asking_block_nsequences(block);
-        size_t nletters = 0;
-        for (size_t i = 0; i < n; i++)
-                nletters += w->sequences[i].nbases;
-        if (nletters > w->compressed_cap) {
-                free(w->compressed);
-                w->compressed = malloc(nletters + nletters / 2);
-                w->compressed_cap = w->compressed != NULL ? nletters + nletters / 2 : 0;
-        }
-        if (nletters > w->compressed_cap)
-                return no_memory(err);
-        char *to = w->compressed;
+        uint64_t nbegin = 0;
         for (size_t i = 0; i < n; i++) {
                 const char *bytes;
-                struct kc_seq_record record = *asking_block_record(block, i, &bytes);
-                if (w->sequences[i].nbases == 0)
-                        continue;
-                kc_record_compress(&record, bytes, a->k - 1, to);
-                w->sequences[i] = (struct kc_ask_sequence){ to, record.nbases };
-                to += record.nbases;
+                nbegin += (asking_block_record(block, i, &bytes)->flags & KC_RECORD_BEGINS) != 0;
         }
-        return KC_OK;
+        return nbegin;
 }
 
 static enum kc_status add_block(struct asking *a, int worker, const struct asking_block *block,
@@ -163,20 +123,12 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
         const size_t n = asking_block_nsequences(block);
         bool full = false;
         enum kc_status status;
-        KC_TRY(reserve_sequences(w, n, err));
-        for (size_t i = 0; i < n; i++) {
-                const char *bytes;
-                const struct kc_seq_record *record = asking_block_record(block, i, &bytes);
-                w->sequences[i] = (struct kc_ask_sequence){ .bases = bytes + record->bases,
-                                                            .nbases = asked_nbases(record) };
-                w->nrecords += (record->flags & KC_RECORD_BEGINS) != 0;
-        }
-        if (a->hpc)
-                KC_TRY(compress(a, w, block, err));
+        KC_TRY(asking_sequences_set(&w->sequences, block, a->hpc, a->k, err));
+        w->nrecords += count_records(block);
         if (a->early != NULL)
-                KC_TRY(early_add(a->early, worker, block, w->sequences, &full, err));
+                KC_TRY(early_add(a->early, worker, block, w->sequences.items, &full, err));
         else
-                KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences, n, &full, err));
+                KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences.items, n, &full, err));
         if (full)
                 atomic_store(&a->full, true);
 out:
@@ -407,7 +359,7 @@ static uint64_t nbases_of(const struct asking_block *block)
         uint64_t nbases = 0;
         for (size_t i = 0; i < asking_block_nsequences(block); i++) {
                 const char *bytes;
-                nbases += asked_nbases(asking_block_record(block, i, &bytes));
+                nbases += asking_nbases(asking_block_record(block, i, &bytes));
         }
         return nbases;
 }
@@ -684,8 +636,7 @@ static void close_asking(struct asking *a)
                 struct asking_worker *w = &a->workers[i];
                 while (w->first != NULL)
                         release_first(a, w);
-                free(w->sequences);
-                free(w->compressed);
+                asking_sequences_free(&w->sequences);
         }
         free(a->workers);
         for (int i = 0; a->slots != NULL && i < asking_nslots(a->options); i++)
