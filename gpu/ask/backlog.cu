@@ -9,13 +9,13 @@ enum kc_status kc_ask_backlog_open(struct kc_ask_backlog *b, struct kc_gpu *gpu,
         b->gpu = gpu;
         b->gate = gate;
         b->bell = bell;
-        for (struct kc_ask_waiting &waiting : b->waiting)
+        for (struct kc_ask_waiting_reads &waiting : b->waiting)
                 KC_TRY(kc_gpu_event_new(&waiting.copied, err));
 out:
         return status;
 }
 
-static void drop(struct kc_gpu *gpu, struct kc_ask_waiting *waiting)
+static void drop(struct kc_gpu *gpu, struct kc_ask_waiting_reads *waiting)
 {
         kc_gpu_delete(gpu, waiting->words, waiting->reads.nwords);
         kc_gpu_delete(gpu, waiting->spans, waiting->reads.nspans);
@@ -25,7 +25,7 @@ static void drop(struct kc_gpu *gpu, struct kc_ask_waiting *waiting)
 
 void kc_ask_backlog_close(struct kc_ask_backlog *b)
 {
-        for (struct kc_ask_waiting &waiting : b->waiting) {
+        for (struct kc_ask_waiting_reads &waiting : b->waiting) {
                 drop(b->gpu, &waiting);
                 kc_gpu_event_free(waiting.copied);
         }
@@ -34,7 +34,7 @@ void kc_ask_backlog_close(struct kc_ask_backlog *b)
 
 /* ---- the thread that puts ---- */
 
-static enum kc_status copy(struct kc_gpu *gpu, struct kc_ask_waiting *waiting,
+static enum kc_status copy(struct kc_gpu *gpu, struct kc_ask_waiting_reads *waiting,
                            const struct kc_gpu_reads *reads, struct kc_error *err)
 {
         enum kc_status status;
@@ -74,7 +74,7 @@ enum kc_status kc_ask_backlog_put(struct kc_ask_backlog *b, const struct kc_gpu_
                                   struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_ask_waiting *waiting = &b->waiting[b->nput % KC_ASK_BACKLOG];
+        struct kc_ask_waiting_reads *waiting = &b->waiting[b->nput % KC_ASK_BACKLOG];
         struct kc_error refusal = {};
         KC_TRY(free_done(b, b->nput < KC_ASK_BACKLOG ? 0 : b->nput - KC_ASK_BACKLOG + 1, err));
         status = copy(b->gpu, waiting, reads, &refusal);
@@ -101,7 +101,7 @@ enum kc_status kc_ask_backlog_take(struct kc_ask_backlog *b, cudaStream_t stream
                                    struct kc_gpu_reads *reads, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_ask_waiting *next = NULL;
+        struct kc_ask_waiting_reads *next = NULL;
         const auto decided = [&] {
                 if (b->ndone < b->nput)
                         next = &b->waiting[b->ndone % KC_ASK_BACKLOG];

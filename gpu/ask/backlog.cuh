@@ -13,7 +13,7 @@
 enum { KC_ASK_BACKLOG = 64 }; /* reads that may wait; each have a chunk's bases at most */
 
 /* A copy of some reads. */
-struct kc_ask_waiting {
+struct kc_ask_waiting_reads {
         uint64_t *words;       /* [nwords] device */
         struct kc_span *spans; /* [nspans] device */
         struct kc_gpu_reads reads;
@@ -24,9 +24,9 @@ struct kc_ask_waiting {
 struct kc_ask_backlog {
         struct kc_gpu *gpu; /* of the thread that puts */
         struct kc_gate *gate;
-        enum kc_gate_bell bell;                        /* of that thread */
-        struct kc_ask_waiting waiting[KC_ASK_BACKLOG]; /* used in turn */
-        uint64_t nfreed;                               /* known to that thread alone */
+        enum kc_gate_bell bell;                              /* of that thread */
+        struct kc_ask_waiting_reads waiting[KC_ASK_BACKLOG]; /* used in turn */
+        uint64_t nfreed;                                     /* known to that thread alone */
         /* guarded by the gate */
         uint64_t nput, ndone;
         bool ended;
