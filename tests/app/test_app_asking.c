@@ -177,7 +177,7 @@ enum kc_status __wrap_asking_blocks_next(struct asking_blocks *blocks, struct as
 
 static enum kc_status start_slowly(struct kc_error *err)
 {
-        unsigned before, naps = 100;
+        unsigned before, naps = 1000;
         do {
                 before = atomic_load(&start.nreads);
                 usleep(50 * 1000);
