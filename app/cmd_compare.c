@@ -255,15 +255,15 @@ out:
 
 static const struct option_spec compare_options[] = {
         OPTION(TEXT, "max-count", FIELD(max_count),
-               "Take all counts over N together; the table shows them as N + 1. One number applies "
-               "to all files, a list such as 1000,4 to one file after the other; 0, the default, "
-               "means no bound. The sums are those of the real counts.",
+               "Treat all counts over N as one count, which the table shows as N + 1. One number "
+               "applies to all files; a list such as 1000,4 has a number for each file. 0, the "
+               "default, means no bound. The sums are those of the real counts.",
                .argument = "N[,M...]"),
         OPTION(WORD, "format", FIELD(format),
                "tsv (default), or kat, for KAT's plots. kat is the matrix of two files that 'kat "
                "comp' writes to PREFIX-main.mx: a row for each count in the first file and a "
                "column for each count in the second, from 0 to N of --max-count (default: 1000). "
-               "The last row and column also have all greater counts.",
+               "The last row and column also include all greater counts.",
                .argument = "FORMAT", .words = "tsv kat"),
         DUMPING_OPTIONS(FIELD(common)),
         OPTION_THREADS(FIELD(common.common.nthreads)),
@@ -278,8 +278,8 @@ const struct command command_compare = {
         .group = COMMAND_LOOKS,
         .summary = "Count k-mers by their counts in two or three .kc files",
         .description =
-                "Prints the joint histogram: a header line, and a line for each combination of "
-                "counts that k-mers have, sorted. Its columns are separated by tabs:\n\n"
+                "Prints the joint histogram: a header line, then a line for each combination of "
+                "counts that k-mers have, sorted. The columns are separated by tabs:\n\n"
                 "count_a, count_b, count_c: the count in A.kc, B.kc and C.kc; 0: the k-mer is not "
                 "in the file. distinct: the number of distinct k-mers with these counts. sum_a, "
                 "sum_b, sum_c: the sum of their counts in each file.\n\n"
@@ -287,7 +287,7 @@ const struct command command_compare = {
                 "with count_a = 0 are k-mers of the assembly that no read has, most of them errors "
                 "of the assembly, and lines with count_b = 0 are k-mers of the reads that the "
                 "assembly lacks.\n\n"
-                "All files must have the same k and strands, and must agree in --hpc and --only. "
+                "All files must have the same k, and must agree in --stranded, --hpc and --only. "
                 "A file with several runs is taken as a whole, without the k-mers that were "
                 "removed from it. k-mers that --min or --max dropped when a file was made count "
                 "as absent; a warning says so.\n\n"

@@ -392,7 +392,8 @@ static const struct option_spec hist_options[] = {
         OPTION(FLAG, "gc", offsetof(struct hist_settings, gc),
                "Print the histogram of a .kc file by GC content and count. A header line comes "
                "first; the columns are gc (bases that are G or C, 0 to k), count, distinct (the "
-               "number of k-mers) and sum (of their counts). --max-count applies to each gc."),
+               "number of k-mers) and sum (of their counts). --max-count applies to each gc "
+               "separately."),
         OPTION(WORD, "format", offsetof(struct hist_settings, format),
                "With --gc: tsv (default), or kat, for KAT's plots. kat is the matrix that 'kat "
                "gcp' writes: a row for each gc, from 0 to k (KAT leaves out k), and a column for "

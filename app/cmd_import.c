@@ -285,9 +285,9 @@ static const struct option_spec import_options[] = {
                "of them are canonical. This option is an error for a file that declares its "
                "k-mers canonical."),
         OPTION(FLAG, "hpc", FIELD(hpc),
-               "The k-mers are of homopolymer-compressed reads, as 'FastK -c' and 'meryl count "
-               "compress' make them, which no FILE declares; a k-mer with two equal bases in a "
-               "row is an error. See 'kcount count --help'."),
+               "The k-mers come from homopolymer-compressed reads, as those of 'FastK -c' and "
+               "'meryl count compress' do; no FILE declares this. A k-mer with two equal bases "
+               "in a row is then an error. See 'kcount count --help'."),
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         OPTION_FORCE(FIELD(force)),

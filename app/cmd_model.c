@@ -21,7 +21,7 @@ struct model_settings {
         bool genomescope, json;
 };
 
-/* A histogram, and where it comes from. */
+/* A histogram, and what is known of the reads that it was counted from. */
 struct model_input {
         const char *path;
         struct kc_histogram_row *rows; /* [nrows] */
@@ -29,7 +29,7 @@ struct model_input {
         int k;
         bool is_store;
         struct model_origin origin;
-        struct kc_gc_cell *cells; /* [ncells], of a .kc file; NULL: not known */
+        struct kc_gc_cell *cells; /* [ncells], of a .kc file; NULL: not read */
         size_t ncells;
 };
 
@@ -64,7 +64,7 @@ static enum kc_status read_table(const struct invocation *call, struct model_inp
         char example[EXAMPLE_NBYTES];
         if (s->k == 0)
                 return kc_fail(err, KC_EUSAGE,
-                               "which k? A histogram does not say of which k it is%s",
+                               "which k? A histogram does not say with which k it was counted%s",
                                command_example(call->command, example));
         in->k = (int)s->k;
         const enum kc_status status = table_read(in->path, &in->rows, &in->nrows, err);
@@ -96,7 +96,7 @@ static enum kc_status run_genomescope(const struct invocation *call, struct mode
         const struct model_settings *s = call->settings;
         const int ploidy = s->ploidies.n > 0 ? (int)s->ploidies.values[0] : 2;
         if (s->ploidies.n > 1)
-                return kc_fail(err, KC_EUSAGE, "--genomescope fits one ploidy");
+                return kc_fail(err, KC_EUSAGE, "--genomescope fits only one ploidy");
         if (in->is_store)
                 in->nrows = tail_fold(in->rows, in->nrows, TAIL_USUAL_COUNT, true);
         const struct histogram histogram = { in->rows, in->nrows, in->k };
@@ -159,14 +159,14 @@ out:
 
 static const struct option_spec model_options[] = {
         OPTION(NUMBER, "kmer", FIELD(k),
-               "Length of the k-mers; required for a histogram. A .kc file holds it.",
+               "Length of the k-mers; required for a histogram. A .kc file records it.",
                .letter = 'k', .argument = "K", .min = 1, .max = KC_MAX_K),
         OPTION(NUMBERS, "ploidy", FIELD(ploidies),
-               "How many haplotypes the genome has, 1 to 6; several numbers with commas between "
-               "them, to compare. Default: 1,2,4; with --genomescope, 2.",
+               "How many haplotypes the genome has, 1 to 6. To compare several ploidies, put "
+               "commas between them. Default: 1,2,4; with --genomescope, 2.",
                .letter = 'p', .argument = "P", .min = 1, .max = 6),
         OPTION(FLAG, "genomescope", FIELD(genomescope),
-               "Fit as GenomeScope 2 does, and print its properties."),
+               "Fit as GenomeScope 2 does, and print the properties that it prints."),
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_JSON(FIELD(json)),
         { 0 },
@@ -183,21 +183,22 @@ const struct command command_model = {
                 "and the error rate of the reads, each with its 95 % interval, then what the same "
                 "counts would mean with another ploidy or half or twice the coverage, and a "
                 "sentence for each caveat. It fits the model of GenomeScope 2 "
-                "(Ranallo-Benavidez et al., 2020) for ploidy 1, 2 and 4, or those of -p. If two "
-                "explain the counts about as well, it takes the one with the lower "
-                "heterozygosity, and names the other. If none explains 90 % of the k-mers, it "
-                "chooses none. In a .kc file it also finds groups of frequent k-mers whose GC "
-                "content is not the genome's, such as those of organelles and contaminants, and "
-                "leaves them out of the size.\n\n"
-                "The input is a .kc file, or a histogram as text: on each line a count and the "
-                "number of distinct k-mers that have it, as hist, 'jellyfish histo' and "
+                "(Ranallo-Benavidez et al., 2020) for ploidy 1, 2 and 4, or for the ploidies of "
+                "-p. If two ploidies explain the counts about equally well, it takes the one with "
+                "the lower heterozygosity, and names the other. If none explains 90 % of the "
+                "k-mers, it chooses none. In a .kc file, it also finds groups of frequent k-mers "
+                "whose GC content differs from the genome's, such as those of organelles and "
+                "contaminants, and leaves them out of the size.\n\n"
+                "The input is a .kc file, or a histogram as text: each line has a count and the "
+                "number of distinct k-mers with that count, as hist, 'jellyfish histo' and "
                 "'kmc_tools transform DB histogram' print them; '-' is standard input. k should "
-                "be 21 or so, k-mers with small counts should not be left out, and the reads "
+                "be about 21, k-mers with small counts should not be left out, and the reads "
                 "should cover each haplotype 10 times or more.\n\n"
-                "--genomescope fits with the starts, rounds and rules of GenomeScope's R code, so "
-                "that its numbers come out, in a fraction of a second; it draws no plots. Low and "
-                "high are then two standard errors below and above a value, as GenomeScope prints "
-                "them. All counts of a .kc file enter the size, as with 'hist --genomescope'.",
+                "--genomescope fits with the starting values, rounds and rules of GenomeScope's R "
+                "code and finds the same numbers, in a fraction of a second; it draws no plots. "
+                "Low and high are then two standard errors below and above a value, as in "
+                "GenomeScope's output. All counts of a .kc file are part of the size, as with "
+                "'hist --genomescope'.",
         .examples = "  kcount model reads.kc\n"
                     "  kcount model reads.kc --genomescope -p 4\n"
                     "  jellyfish histo reads.jf | kcount model - -k 21\n",

@@ -421,7 +421,8 @@ const struct command command_profile = {
                 "its reverse complement have the same count. k-mers that --min or --max dropped "
                 "when DB.kc was made count as absent; a warning says so. If DB.kc was counted with "
                 "--hpc, homopolymers of the sequences are compressed before k-mers are looked up; "
-                "length is that before, and --positions is refused.\n\n"
+                "the column length is that of the original sequence, and --positions is "
+                "refused.\n\n"
                 "With --json, the table and the total are printed as one JSON object on standard "
                 "output. With -o as well, the file has the table, and the JSON only the total.",
         .examples = "  kcount profile reads.kc contigs.fa > contigs.tsv\n"

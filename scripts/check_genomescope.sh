@@ -7,8 +7,8 @@
 # minpack.lm, argparse and jsonlite (Debian: r-base-core r-cran-minpack.lm r-cran-argparse
 # r-cran-jsonlite).
 # With --record, what R finds for the histograms in tests/cli/expected/model is written to
-# genomescope.json there, with which cli_model compares. GenomeScope's own example histograms are
-# compared here only. Takes a few minutes.
+# genomescope.json in that folder; the test cli_model compares kcount with it. GenomeScope's own
+# example histograms are compared only here. Takes a few minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 genomescope=$(realpath "$1")

@@ -66,9 +66,9 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
         OPTION(FLAG, "hpc", COUNT_FIELD(hpc), \
                "Count each run of equal bases as one base (homopolymer compression): GATTTA is " \
                "read as GATA. The .kc file records it: query, profile, filter and remove " \
-               "compress what they are asked for, and files counted with and without it cannot " \
-               "be combined. --skip cannot be used with it. The host then reads the input, " \
-               "whatever --reader says.", \
+               "compress the sequences that they are given, and files counted with and without " \
+               "it cannot be combined. --skip cannot be used with it. The host then reads the " \
+               "input, whatever --reader says.", \
                .group = OPTION_COMMON)
 #define COUNT_OPTIONS \
         OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \

@@ -56,8 +56,8 @@ struct patterns {
         double slopes[MAX_PATTERNS][ALLELES_MAX_RATES];
 };
 
-/* The k-mers that a pattern refines, itself included, are those whose k positions all have patterns
- * that it refines. The other patterns of these are subtracted. */
+/* base^k is the share of the k-mers whose k positions all have patterns that p refines, p included.
+ * These are the k-mers whose own pattern p refines; those of other patterns are subtracted. */
 static void find_patterns(const struct alleles *a, int k, const double *rates, struct patterns *out)
 {
         for (int p = 0; p <= a->nrates; p++) {
@@ -94,7 +94,7 @@ static void find_unique(const struct alleles *a, const double *share, double *ou
         }
 }
 
-/* In the two places of a doubled part, the first alleles are the same, and all others differ. */
+/* In the two places of a doubled part, allele A is the same, and all other alleles differ. */
 static void find_doubled(const struct alleles *a, const double *share, double *out)
 {
         for (int p = 0; p <= a->nrates; p++) {

@@ -55,9 +55,9 @@ double binomial_probability(double x, double mean, double bias)
 
 /* ---- many counts ---- */
 
-enum { WIDEST_STEP = 16 }; /* between counts: from here on, the formula is as fast */
+enum { WIDEST_STEP = 16 }; /* between counts: for wider ones, the formula is as fast */
 
-/* The first row whose count is the mode or above, or the last. */
+/* The first row whose count is the mode or more; the last row if there is none. */
 static size_t find_mode(const double *x, size_t n, double mode)
 {
         size_t low = 0, high = n - 1;
@@ -71,7 +71,8 @@ static size_t find_mode(const double *x, size_t n, double mode)
         return low;
 }
 
-/* From the row `from` up to n, each row from the one before, until they are 0 for good. */
+/* Compute each row after `from` from the one before it. Once a row is practically 0, all later ones
+ * are set to 0. */
 static void walk_up(const double *x, size_t n, size_t from, double mean, double bias, double *p)
 {
         const double scale = 1 / (1 + bias);
@@ -115,8 +116,8 @@ static double digamma(double x)
                square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square / 240)));
 }
 
-/* With s = mean / bias, the logarithm of p has the derivative digamma(x + s) - digamma(s) -
- * log(1 + bias) by s, and (x / bias - s) / (1 + bias) by bias while s is fixed. */
+/* With s = mean / bias, the derivative of log p with respect to s is digamma(x + s) - digamma(s) -
+ * log(1 + bias), and that with respect to bias, for fixed s, is (x / bias - s) / (1 + bias). */
 static void find_slopes(const double *x, size_t n, double mean, double bias, const double *p,
                         double *by_mean, double *by_bias)
 {

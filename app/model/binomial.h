@@ -1,13 +1,13 @@
 /*
- * The negative binomial distribution of counts: mean m, variance m * (1 + bias). With bias 0 it is
- * Poisson's.
+ * The negative binomial distribution of counts: mean m, variance m * (1 + bias). With bias 0, it is
+ * the Poisson distribution.
  */
 #ifndef APP_MODEL_BINOMIAL_H
 #define APP_MODEL_BINOMIAL_H
 
 #include <stddef.h>
 
-/* The probability of count x, for x >= 0, mean > 0 and bias >= 0. */
+/* The probability of count x; x >= 0, mean > 0, bias >= 0. */
 double binomial_probability(double x, double mean, double bias);
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static const double tie = 0.01, more_duplication = 0.1, most_heterozygosity = 0.1;
-/* of heterozygosities that are about the same: a share, and at least so much */
+/* how far heterozygosities that are about the same may differ: a share of the larger, and a rate */
 static const double same_share = 0.1, same_rate = 0.0002;
 
 static int compare_explained(const void *a, const void *b)
@@ -14,7 +14,7 @@ static int compare_explained(const void *a, const void *b)
         return (x < y) - (x > y);
 }
 
-/* The most positions that occur twice, as a share, for a fit to be plausible. */
+/* The largest share of positions that occur twice with which a fit is plausible. */
 static double find_limit(const struct model_fit *fits, int ntied)
 {
         double least = 1;
@@ -28,7 +28,7 @@ static bool is_better(const struct model_fit *fit, const struct model_fit *other
         const double ours = fit->heterozygosity.value, theirs = other->heterozygosity.value;
         if (fabs(ours - theirs) > same_share * fmax(ours, theirs) + same_rate)
                 return ours < theirs;
-        return fit->ploidy < other->ploidy; /* pairs of equal haplotypes are the same model */
+        return fit->ploidy < other->ploidy; /* equal pairs of haplotypes: the same model */
 }
 
 static int choose(const struct model_fit *fits, int ntied, double limit)

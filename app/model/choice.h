@@ -9,11 +9,11 @@
 /*
  * Order fits by the share of k-mers that they explain, but put the chosen one first.
  *
- * Those within 0.01 of the best are a tie, of which the lowest heterozygosity is chosen; if that is
- * about the same, the lowest ploidy. Left out of the tie are fits that take alleles for repeats:
- * they need many more repeats than another one.
+ * The fits within 0.01 of the best one are tied. Of these, the one with the lowest heterozygosity
+ * is chosen; if two have about the same, the one with the lower ploidy. A fit that needs many more
+ * repeats than another tied fit takes alleles for repeats, and is neither chosen nor the runner-up.
  *
- * Returns the index of the runner-up: the next plausible one of the tie; 0 if there is none.
+ * Returns the index of the runner-up, the next plausible fit of the tie; 0 if there is none.
  */
 int choice_rank(struct model_fit *fits, int nfits);
 

@@ -7,7 +7,7 @@
 
 enum { MOST = MIXTURE_MAX_PARAMETERS, NROUNDS = 400 };
 
-/* The rows of a fit, and the spectrum's scratch as it uses it. */
+/* The rows of a fit, and the parts of the spectrum's scratch that it uses. */
 struct rows {
         const struct mixture *mixture;
         const double *x, *y;
@@ -75,7 +75,7 @@ static struct bounds choose_bounds(const struct mixture *m, double coverage, dou
         return b;
 }
 
-/* How well the fit explains its rows. */
+/* Compute how well the fit explains its rows. */
 static void judge(struct rows *r, struct model_fit *fit)
 {
         double total = 0, unexplained = 0;
@@ -93,8 +93,9 @@ static void judge(struct rows *r, struct model_fit *fit)
 }
 
 /*
- * Errors, size and rates of these parameters. Errors are what the model leaves unexplained, from
- * the smallest count on until it is less than one k-mer, at most up to the coverage.
+ * Compute what follows from the parameters: threshold, errors, coverage, size and rates. Errors are
+ * the k-mers beyond the prediction, from the smallest count on, until they are fewer than one at a
+ * count, and at most up to the coverage.
  */
 static void derive(const struct spectrum *s, struct model_fit *fit)
 {
@@ -172,12 +173,12 @@ out:
 
 enum { SIZE, HETEROZYGOSITY, COVERAGE, ERROR_RATE, NNUMBERS };
 
-/* What a fit is off by, beyond chance; found with simulated genomes (docs/dev/model.md). The share
- * of the heterozygosity is that of ploidy 2. */
+/* By what share of its value each number is off beyond chance, found with simulated genomes
+ * (docs/dev/model.md). That of the heterozygosity is for ploidy 2. */
 static const double systematic[NNUMBERS] = {
         [SIZE] = 0.01, [HETEROZYGOSITY] = 0.02, [COVERAGE] = 0.005, [ERROR_RATE] = 0.02
 };
-static const double systematic_rate = 0.0001; /* of errors and heterozygosity */
+static const double systematic_rate = 0.0001; /* also, for error rate and heterozygosity */
 
 static struct model_range *number_of(struct model_fit *fit, int number)
 {
@@ -187,7 +188,7 @@ static struct model_range *number_of(struct model_fit *fit, int number)
                                           : &fit->error_rate;
 }
 
-/* The parameters that are not at a bound: their places, and how many they are. */
+/* Find the places of the parameters that are not at a lower bound of 0. Returns their number. */
 static size_t find_free(const struct model_fit *fit, int *places)
 {
         const struct mixture *m = &fit->mixture;
@@ -198,7 +199,8 @@ static size_t find_free(const struct model_fit *fit, int *places)
         return n;
 }
 
-/* The covariance of the free parameters, [n][n]; false if they depend on each other. */
+/* The covariance of the free parameters, [n][n]. Returns false if they depend on each other, or if
+ * there are too few rows. */
 static bool find_covariance(const struct spectrum *s, const struct model_fit *fit,
                             const int *places, size_t n, double *covariance)
 {
@@ -214,7 +216,7 @@ static bool find_covariance(const struct spectrum *s, const struct model_fit *fi
         return true;
 }
 
-/* The variances of the numbers, by the delta method. */
+/* The variances of the numbers, by the delta method; all 0 if there is no covariance. */
 static void find_variances(const struct spectrum *s, const struct model_fit *fit,
                            double variances[NNUMBERS])
 {
@@ -259,7 +261,8 @@ out:
         return status;
 }
 
-/* Alleles in repeats that the model lacks count as if they were in the part that it has. */
+/* The share of the genome that the model does not describe: repeats of many copies. Their alleles
+ * count as if they were in the part that it describes. */
 static double share_without_model(const struct model_fit *fit)
 {
         const double *p = fit->parameters;
@@ -267,7 +270,8 @@ static double share_without_model(const struct model_fit *fit)
         return fmax(0, 1 - length / fit->size.value);
 }
 
-/* Errors overlap with the k-mers of one haplotype, and are taken for these: a factor from 1. */
+/* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them.
+ * Returns the factor, at least 1, by which the heterozygosity is less certain. */
 static double find_overlap(const struct model_fit *fit)
 {
         const double enough = 15;

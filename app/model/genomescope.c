@@ -10,8 +10,8 @@
 
 enum {
         NROUNDS = 4,
-        ROUND_STEP = 5,   /* rows that each round leaves out, more than the one before */
-        ERROR_NROWS = 15, /* among these is the minimum between errors and genome */
+        ROUND_STEP = 5,   /* each round leaves out this many rows more than the one before */
+        ERROR_NROWS = 15, /* the minimum between errors and genome is one of these first rows */
         MAX_FITTED_ROWS = 2000,
         MAX_STEPS = 200, /* of the search for a minimum */
 };
@@ -24,14 +24,14 @@ struct scope_fit {
         bool exists;
         double parameters[MOST], errors[MOST]; /* standard errors */
         double deviance;                       /* sum of squares over the rows that were fitted */
-        double score; /* the same from the end of the errors to the last row but one */
+        double score; /* sum of squares from the end of the errors to the last row but one */
         double heterozygosity;
 };
 
 /* What all fits of a histogram share. */
 struct setting {
         struct mixture mixture;
-        size_t nrows;               /* with the last */
+        size_t nrows;               /* including the last row, which is not fitted */
         double *x, *y;              /* [nrows]; y: the number of distinct k-mers */
         double *predicted, *unique; /* [nrows], scratch */
         double *components;         /* [ALLELES_MAX_COPIES][nrows], scratch */
@@ -39,7 +39,7 @@ struct setting {
         double *slopes;             /* [MOST][MAX_FITTED_ROWS], scratch */
 };
 
-/* The rows that a round fits. */
+/* The rows of a round: it takes the peak from all of them, and fits the first nfitted ones. */
 struct window {
         struct setting *setting;
         const double *x, *y;
@@ -70,8 +70,8 @@ static void find_residuals(void *context, const double *parameters, double *resi
                 residuals[i] = w->x[i] * (w->y[i] - residuals[i]);
 }
 
-/* Standard errors, from derivatives by differences as R finds them. Returns false where R's model
- * has a singular gradient. */
+/* Find the deviance and the standard errors, with derivatives by differences as in R. Returns false
+ * where R would report a singular gradient. */
 static bool find_errors(struct window *w, struct scope_fit *fit)
 {
         struct setting *s = w->setting;
@@ -103,7 +103,7 @@ struct errors {
         size_t first, last;
 };
 
-/* Where the errors end: with the first row of which less than one k-mer is unexplained. */
+/* Where the errors end: at the first row where less than one k-mer is beyond the prediction. */
 static struct errors find_error_rows(const struct setting *s, const struct scope_fit *fit,
                                      size_t nrows)
 {
@@ -117,7 +117,7 @@ static struct errors find_error_rows(const struct setting *s, const struct scope
         return found;
 }
 
-/* What the model predicts for the first nrows rows. Returns their distributions. */
+/* Predict the first nrows rows. Returns the distributions that this took. */
 static struct components predict(struct setting *s, const struct scope_fit *fit, size_t nrows)
 {
         struct components c = { .x = s->x, .n = nrows, .p = s->components, .bias = -1 };
@@ -136,7 +136,7 @@ static void find_score(struct setting *s, struct scope_fit *fit)
         fit->heterozygosity = mixture_heterozygosity(&s->mixture, fit->parameters);
 }
 
-/* The rates that searches start from, each once. Returns false if this one is a repetition. */
+/* The rates that this trial starts from. Returns false if an earlier trial starts from the same. */
 static bool choose_rates(const struct mixture *mixture, int trial, double *rates)
 {
         const int n = mixture->alleles.nrates;
@@ -189,7 +189,7 @@ out:
 
 /* ---- choosing ---- */
 
-/* Whether the second of two fits that exist is to be preferred, by these scores. */
+/* Whether the second of two fits is better, by these scores. Both exist. */
 static bool prefer_second(const struct scope_fit *first, const struct scope_fit *second,
                           double first_score, double second_score)
 {
@@ -207,7 +207,7 @@ static void keep_better_start(struct scope_fit *best, const struct scope_fit *fi
 {
         if (!fit->exists)
                 return;
-        /* with equal scores, the later start is kept */
+        /* of equal scores, the later start's is kept */
         if (!best->exists || best->score == fit->score ||
             prefer_second(best, fit, best->score, fit->score))
                 *best = *fit;
@@ -220,7 +220,7 @@ static void keep_better_round(struct scope_fit *best, const struct scope_fit *fi
                 *best = *fit;
 }
 
-/* Fit the rows from `start` on to the last but one. */
+/* Fit the rows from `start` to the last but one. */
 static enum kc_status fit_round(struct setting *s, size_t start, struct scope_fit *best,
                                 struct kc_error *err)
 {
@@ -272,7 +272,7 @@ static double fit_of(const struct setting *s, size_t first, size_t nrows)
         return 1 - unexplained / total;
 }
 
-/* The number of k-mers over the coverage of the whole genome. */
+/* The length of one haplotype that gives this many k-mers. */
 static struct genomescope_range length_of(double nkmers, const struct genomescope *r)
 {
         const int ploidy = r->alleles.ploidy;
@@ -290,7 +290,7 @@ static void find_lengths(struct setting *s, const struct scope_fit *fit, struct 
                 total += s->x[i] * s->y[i];
         for (size_t i = 0; i <= errors.last; i++)
                 if (i < errors.first ||
-                    (i == errors.first && s->y[i] - s->predicted[i] >= 1)) /* errors.last itself */
+                    (i == errors.first && s->y[i] - s->predicted[i] >= 1)) /* all are errors */
                         wrong += s->x[i] * (s->y[i] - s->predicted[i]);
         r->error_rate = 1 - pow(1 - wrong / total, 1.0 / s->mixture.k);
         mixture_predict_unique(&s->mixture, fit->parameters, &components, s->unique);

@@ -7,7 +7,7 @@
 #include "app/cli/text_out.h"
 #include "app/model/genomescope.h"
 
-/* The fit has converged. file: the input */
+/* Only for a fit that has converged. file: the input */
 void genomescope_put_text(struct text_out *out, const char *file, int k,
                           const struct genomescope *result);
 void genomescope_put_json(struct text_out *out, const char *file, int k,

@@ -9,21 +9,23 @@ enum {
         PER_OCTAVE = 12,
         MOST_COLUMNS = 32 * PER_OCTAVE + 1,
         MOST_CLASSES = KC_MAX_K + 1, /* of GC content */
-        LEAST_KMERS = 50,            /* in a column */
-        GAP = 1,                     /* columns without a mark within a group */
+        LEAST_KMERS = 50,            /* in a column that gets a mark */
+        GAP = 1,                     /* columns without a mark between two with marks */
 };
 static const double main_low = 0.85, main_high = 1.15, beyond = 1.3, deep = 4;
 static const double least_reference = 0.02, least_excess = 0.04, least_shift = 0.07,
                     least_peak = 0.4, least_share = 0.001, least_group = 1000;
 
-/* K-mers by GC content and by column: each count has one at first, then 12 share an octave. */
+/* K-mers by GC content and by column. Each small count has its own column; after these, there are
+ * 12 columns from a count to twice that count. */
 struct landscape_of_gc {
         int k;
         size_t ncolumns;
-        double first[MOST_COLUMNS + 1]; /* the first count of each column, and of one more */
-        double (*kmers)[MOST_CLASSES], (*sums)[MOST_CLASSES]; /* [ncolumns], with scratch */
+        double first[MOST_COLUMNS + 1]; /* the first count of each column; then infinity */
+        double (*kmers)[MOST_CLASSES], (*sums)[MOST_CLASSES]; /* [ncolumns] */
         double reference[MOST_CLASSES], mean;                 /* of the genome, as shares */
-        /* What a column has beyond the genome's profile; its sum, shift of GC, share of column. */
+        /* What a column has beyond the genome's profile: k-mers, the sum of their GC classes, the
+         * sum of their counts, and their share of the column. */
         struct excess {
                 double kmers, gc, sum, share;
                 int side; /* of the genome's GC: -1, 1; 0: the column has no mark */
@@ -54,7 +56,8 @@ static size_t find_column(const struct landscape_of_gc *g, uint32_t count)
         return low;
 }
 
-/* The GC distribution of k-mers that are as frequent as the genome's. False if there are none. */
+/* Find the genome's GC distribution from the k-mers with about its depth. Returns false if there
+ * are none. */
 static bool set_reference(struct landscape_of_gc *g, double depth)
 {
         double total = 0;
@@ -71,13 +74,13 @@ static bool set_reference(struct landscape_of_gc *g, double depth)
         return total > 0;
 }
 
-/* Three neighbouring classes together. */
+/* The sum over three neighbouring classes. */
 static double pool(const double *values, const int *classes, int at)
 {
         return values[classes[at]] + values[classes[at + 1]] + values[classes[at + 2]];
 }
 
-/* How many times the genome's profile is in the column at most. */
+/* The largest multiple of the genome's profile that the column can hold. */
 static double find_scale(const struct landscape_of_gc *g, const double *column)
 {
         int classes[MOST_CLASSES], n = 0;
@@ -113,7 +116,7 @@ static void find_excess(struct landscape_of_gc *g, size_t c)
 
 /* ---- groups ---- */
 
-/* From column `from`, which has a mark, to the last column of its run. */
+/* The last column of the run that begins with column `from`, which has a mark. */
 static size_t find_end(const struct landscape_of_gc *g, size_t from)
 {
         size_t last = from;

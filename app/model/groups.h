@@ -1,5 +1,5 @@
 /*
- * Groups of k-mers whose GC content is not that of the genome and that are more frequent than it:
+ * Groups of k-mers that are more frequent than those of the genome and have another GC content:
  * those of organelles, plasmids and contaminants.
  */
 #ifndef APP_MODEL_GROUPS_H
@@ -11,24 +11,24 @@ enum { GROUPS_MAX = 8 };
 
 struct group {
         double nkmers, instances; /* distinct k-mers; their counts, summed */
-        double depth, times;      /* mean count; over that of the genome */
-        double gc;                /* share of G and C */
+        double depth, times;      /* mean count; the same as a multiple of the genome's */
+        double gc;                /* share of bases that are G or C */
         uint64_t from_count, to_count;
-        bool is_deep; /* like an organelle or plasmid, otherwise like a contaminant */
+        bool is_deep; /* true: like an organelle or plasmid; false: like a contaminant */
 };
 
 struct groups {
-        double main_gc; /* of the genome's k-mers */
+        double main_gc; /* GC content of the genome's k-mers, as a share */
         int n;
         struct group groups[GROUPS_MAX]; /* by depth */
-        double instances;                /* of all of them */
+        double instances;                /* of all groups */
 };
 
 /*
- * Find groups of more than 1,000 k-mers, and more than one in 1,000 of the genome's.
+ * Find groups that have more than 1,000 k-mers and more than a thousandth as many as the genome.
  *   cells      [ncells], as kc_store_gc finds them
- *   depth      the count of the genome's k-mers
- *   threshold  the smallest count of which most k-mers are the genome's
+ *   depth      the usual count of a k-mer of the genome
+ *   threshold  the smallest count at which most k-mers are the genome's
  * KC_ENOMEM.
  */
 enum kc_status groups_find(const struct kc_gc_cell *cells, size_t ncells, int k, double depth,

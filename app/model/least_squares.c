@@ -14,10 +14,10 @@ struct search {
         int nrounds;
 };
 
-enum { SHOW = 0, RESIDUALS = 1, STOP = -1 }; /* what MINPACK asks for, and the answer to stop */
+enum { SHOW = 0, RESIDUALS = 1, STOP = -1 }; /* what MINPACK asks for; the answer that stops it */
 
-/* MINPACK's const is not ours to keep: the vector is its own, and it takes the point that it finds
- * there after the call. */
+/* Move the parameters to within their bounds. The cast is safe: the vector is MINPACK's own and not
+ * const, and after the call, MINPACK goes on from the point that it then holds. */
 static int keep_bounds(struct search *search, const double *parameters, int asked)
 {
         const struct least_squares *problem = search->problem;
@@ -27,7 +27,7 @@ static int keep_bounds(struct search *search, const double *parameters, int aske
                         mine[i] = problem->lower[i];
                 else if (mine[i] > problem->upper[i])
                         mine[i] = problem->upper[i];
-        if (asked == SHOW) /* once in each round */
+        if (asked == SHOW) /* MINPACK asks for this once in each round */
                 search->nrounds++;
         return search->nrounds >= problem->max_rounds ? STOP : 0;
 }
@@ -59,7 +59,7 @@ static int by_slopes(void *p, int nrows, int nparameters, const double *paramete
         return answer;
 }
 
-/* Run MINPACK with work of (2 + nparameters) * nrows numbers. */
+/* Run MINPACK. work: room for (2 + nparameters) * nrows numbers */
 static void minimize(struct search *search, double *parameters, double *work)
 {
         enum { MOST = LEAST_SQUARES_MAX_PARAMETERS };

@@ -15,7 +15,8 @@ static double dot(const double *a, const double *b, size_t n)
         return sum;
 }
 
-/* Gram-Schmidt's orthogonalization: slopes = upper' * orthonormal rows. */
+/* Gram-Schmidt orthogonalization: slopes = upper' * rows, where the rows, which replace slopes, are
+ * orthonormal. */
 static bool factor(double *slopes, size_t n, size_t nrows, double upper[MOST][MOST])
 {
         for (size_t j = 0; j < n; j++) {

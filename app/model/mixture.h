@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Where a parameter is: repeats, the rates, coverage of one copy, bias, length of one haplotype. */
+/* The parameters, in order: repeats, rates, coverage of one copy, bias, length of one haplotype. */
 enum { MIXTURE_REPEATS, MIXTURE_RATES, MIXTURE_MAX_PARAMETERS = ALLELES_MAX_RATES + 4 };
 
 struct mixture {
@@ -23,9 +23,10 @@ void mixture_init(struct mixture *mixture, int ploidy, int k);
 double mixture_heterozygosity(const struct mixture *mixture, const double *parameters);
 
 /*
- * The distributions of 1, 2, ... copies, for counts x, [n], whole numbers from 1, ascending.
- *   p                 [2 * ploidy][n]; only coverage and bias enter it
- *   by_mean, by_bias  [2 * ploidy][n], or both NULL: its derivatives, by the mean and by bias
+ * The distributions of the counts of k-mers with 1, 2, ... copies.
+ *   x                 [n]: the counts, whole numbers from 1, ascending
+ *   p                 [2 * ploidy][n]; depends only on coverage and bias
+ *   by_mean, by_bias  [2 * ploidy][n], or both NULL: derivatives of p with respect to mean and bias
  */
 struct components {
         const double *x;
@@ -34,12 +35,13 @@ struct components {
         double *p, *by_mean, *by_bias;
 };
 
-/* Find the distributions, unless they are there already. x, n and p are the caller's. */
+/* Compute the distributions, unless they are already those of these parameters. The caller sets x,
+ * n and the pointers, and a negative bias at first. */
 void mixture_find_components(const struct mixture *mixture, const double *parameters,
                              struct components *components);
 
 /*
- * Distinct k-mers with each count.
+ * Predict the number of distinct k-mers with each count.
  *   components  of these parameters
  *   f           out, [n]: all 0 if parameters are out of range
  */
@@ -55,7 +57,7 @@ void mixture_predict(const struct mixture *mixture, const double *parameters,
 void mixture_find_slopes(const struct mixture *mixture, const double *parameters,
                          const struct components *components, const double *f, double *slopes);
 
-/* The same as mixture_predict for the part of the genome that is there once. */
+/* As mixture_predict, for the part of the genome that occurs only once. */
 void mixture_predict_unique(const struct mixture *mixture, const double *parameters,
                             const struct components *components, double *f);
 

@@ -8,7 +8,7 @@
 static const double least_explained = 0.9, least_coverage = 8, good_coverage = 15,
                     many_errors = 0.01, chance_share = 0.001;
 
-enum { MOST_MISSING = 4 }; /* the smallest count may be this */
+enum { MOST_MISSING = 4 }; /* k-mers with counts under this may be missing */
 
 /* ---- what is refused ---- */
 
@@ -20,8 +20,8 @@ static enum kc_status check_origin(const struct model_origin *origin, struct kc_
                                "not those of a genome");
         if (origin->stranded)
                 return kc_fail(err, KC_EINPUT,
-                               "the k-mers of both strands were counted apart (--stranded): count "
-                               "the reads without it for a model");
+                               "the k-mers of both strands were counted separately (--stranded): "
+                               "for a model, count the reads without it");
         if (origin->min_count > MOST_MISSING)
                 return kc_fail(err, KC_EINPUT,
                                "k-mers with counts under %" PRIu64
@@ -85,7 +85,7 @@ out:
         return status;
 }
 
-/* The number of k-mers of the groups is known to about a tenth. */
+/* Subtract the groups from the size. The number of their k-mers is known to about a tenth. */
 static enum kc_status leave_groups_out(struct model *model, const struct model_gc *gc, int k,
                                        struct kc_error *err)
 {

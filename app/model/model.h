@@ -1,8 +1,8 @@
 /*
  * What a histogram of counts says about a genome: its ploidy, size and heterozygosity.
  *
- * Each ploidy that is asked for gets a fit; then one of them is chosen. The rules are in
- * docs/dev/model.md.
+ * The model is fitted for each ploidy that is asked for; then one of the fits is chosen. The rules
+ * are in docs/dev/model.md.
  */
 #ifndef APP_MODEL_MODEL_H
 #define APP_MODEL_MODEL_H
@@ -26,31 +26,31 @@ struct model_fit {
         double residual_sum; /* of the squares of x * (y - f) */
         double explained;    /* share of the k-mers in the fitted rows */
         double bic;          /* Bayesian information criterion, for display */
-        double error_nkmers; /* k-mers with errors, repeats included */
-        uint64_t threshold;  /* the smallest count of which half or more k-mers are the genome's */
+        double error_nkmers; /* counts of k-mers with errors, summed */
+        uint64_t threshold;  /* the smallest count at which half or more are the genome's k-mers */
         struct model_range size, heterozygosity; /* size: of one haplotype, in bases */
         struct model_range coverage, error_rate; /* coverage: of one haplotype, by k-mers */
 };
 
 /* What the user should know about a result: bits of model.caveats. */
 enum model_caveat {
-        MODEL_LOW_COVERAGE = 1 << 0, /* under 15 */
+        MODEL_LOW_COVERAGE = 1 << 0, /* under 15, of one haplotype */
         MODEL_BAD_FIT = 1 << 1,      /* under 0.9 explained: no ploidy is chosen */
-        MODEL_TIE = 1 << 2,          /* another ploidy explains as much */
-        MODEL_MANY_ERRORS = 1 << 3,  /* 1 % or more */
+        MODEL_TIE = 1 << 2,          /* another ploidy explains about as much */
+        MODEL_MANY_ERRORS = 1 << 3,  /* in 1 % of the bases or more */
         MODEL_SMALL_K = 1 << 4,      /* too many k-mers of the genome occur twice by chance */
         MODEL_FILTERED = 1 << 5,     /* k-mers with small counts are missing: no error rate */
         MODEL_GROUPS = 1 << 7,       /* k-mers of something else are left out of the size */
-        MODEL_COMPRESSED = 1 << 6,   /* homopolymers were compressed: lengths are of that */
+        MODEL_COMPRESSED = 1 << 6,   /* homopolymers were compressed: lengths are shorter */
 };
 
-/* Of reads of which something is known beyond the histogram. */
+/* What is known of the reads besides their histogram. */
 struct model_origin {
         bool stranded, compressed, selected; /* see --stranded, --hpc and --only */
         uint64_t min_count;                  /* k-mers with a smaller count are missing */
 };
 
-/* The k-mers by GC content and count: those of the histogram. */
+/* The k-mers of the histogram, by GC content and count. */
 struct model_gc {
         const struct kc_gc_cell *cells;
         size_t ncells;
@@ -63,21 +63,21 @@ struct model {
         double nkmers;              /* counts of all k-mers, summed */
         int nfits;
         struct model_fit fits[MODEL_MAX_PLOIDIES]; /* the first is the chosen one */
-        int runner_up; /* a fit that explains as much and is plausible, too; 0: none */
-        /* The size of the chosen fit without the groups. groups: not set if GC is not known. */
+        int runner_up; /* a fit that explains about as much and is also plausible; 0: none */
+        /* The size of the chosen fit without the groups. Without has_gc, there are no groups. */
         struct model_range size;
         bool has_gc;
         struct groups groups;
-        /* The chosen ploidy, if its coverage were about half or twice as much. */
+        /* Fits of the chosen ploidy with about half and about twice the coverage. */
         struct model_fit half, twice;
 };
 
 /*
- * Fit the model for each of these ploidies.
- *   gc        NULL: not known, and groups are not looked for
+ * Fit the model for each of these ploidies, and choose one.
+ *   gc        NULL: not known; then no groups are found
  *   ploidies  [nploidies], distinct, from 1 to ALLELES_MAX_PLOIDY
- * KC_EINPUT if the histogram does not allow a model: there is no peak, or too little coverage, or
- * it lacks more than errors; KC_ENOMEM.
+ * KC_EINPUT if the histogram does not allow a model: it has no peak or too little coverage, or does
+ * not have all k-mers of the genome; KC_ENOMEM.
  */
 enum kc_status model_find(const struct histogram *histogram, const struct model_origin *origin,
                           const struct model_gc *gc, const int *ploidies, int nploidies,

@@ -12,7 +12,7 @@ void model_put_text(struct text_out *out, const char *file, int k, const struct 
                     int width);
 void model_put_json(struct text_out *out, const char *file, int k, const struct model *model);
 
-/* A sentence for each caveat, in the order of the bits. */
+/* A sentence for each caveat, in the order of the bits. Returns their number. */
 enum { MODEL_MAX_SENTENCES = 8, MODEL_SENTENCE_NBYTES = 320 };
 int model_sentences(const struct model *model, int k,
                     char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES]);

@@ -33,15 +33,16 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
         case MODEL_LOW_COVERAGE:
                 snprintf(
                         to, room,
-                        "The coverage of a haplotype is low (%.1f): below 15, errors and genome "
-                        "overlap, so the heterozygosity is uncertain, and the ploidy may be wrong.",
+                        "The coverage of a haplotype is low (%.1f). Below 15, the counts of errors "
+                        "and of the genome overlap, so the heterozygosity is uncertain, and the "
+                        "ploidy may be wrong.",
                         fit->coverage.value);
                 break;
         case MODEL_BAD_FIT:
                 snprintf(to, room,
-                         "No ploidy explains the counts: the best leaves %.0f%% of the k-mers "
-                         "unexplained. The reads may be of several genomes, or of uneven coverage; "
-                         "look at 'kcount hist --plot'.",
+                         "No ploidy explains the counts: the best one leaves %.0f%% of the k-mers "
+                         "unexplained. The reads may come from several genomes, or cover the "
+                         "genome unevenly; look at 'kcount hist --plot'.",
                          100 * (1 - fmax(fit->explained, model->fits[model->nfits > 1].explained)));
                 break;
         case MODEL_TIE:
@@ -49,8 +50,8 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                 break;
         case MODEL_MANY_ERRORS:
                 snprintf(to, room,
-                         "The reads have many errors (%.2f%% of the bases): few k-mers are free of "
-                         "them, so the coverage by k-mers is much lower than that by reads.",
+                         "The reads have many errors (%.2f%% of the bases), and each error changes "
+                         "up to k k-mers, so the coverage by k-mers is lower than that by reads.",
                          100 * fit->error_rate.value);
                 break;
         case MODEL_SMALL_K:
@@ -62,20 +63,20 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
         case MODEL_FILTERED:
                 snprintf(to, room,
                          "K-mers with counts under %" PRIu64 " are missing, so there is no error "
-                         "rate, and the size includes errors of higher counts.",
+                         "rate, and the size may include some errors.",
                          model->origin.min_count);
                 break;
         case MODEL_GROUPS:
                 snprintf(to, room,
                          "K-mers that differ from the genome in GC content and depth (the groups "
-                         "above) are left out of its size; with them, it would be %.0f bp. What "
-                         "they are is only a likeness.",
+                         "above) are left out of its size; with them, it would be %.0f bp. The "
+                         "names of the groups are guesses from their depth.",
                          fit->size.value);
                 break;
         case MODEL_COMPRESSED:
                 snprintf(to, room,
                          "Homopolymers were compressed before the reads were counted (--hpc): the "
-                         "size is that of the compressed genome, about 30%% smaller.");
+                         "size is that of the compressed genome, which is about 30%% shorter.");
                 break;
         }
 }

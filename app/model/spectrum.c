@@ -1,5 +1,5 @@
 /*
- * The histogram that is fitted, and which of its rows (app/model/fitting.h).
+ * The histogram that is fitted, and the choice of its rows (app/model/fitting.h).
  */
 #include "app/model/fitting.h"
 
@@ -8,10 +8,10 @@
 
 enum {
         MOST_PEAK = 20000,
-        MOST_ROWS = 8000, /* that are fitted, if the peak is among them */
+        MOST_ROWS = 8000, /* are fitted, unless the peak is beyond them */
 };
 
-/* Where x * y is largest, from the valley on. */
+/* The count where x * y is largest, from the valley on. */
 static uint64_t find_mode(const struct histogram *h, uint64_t valley)
 {
         uint64_t mode = valley;
@@ -26,7 +26,7 @@ static uint64_t find_mode(const struct histogram *h, uint64_t valley)
         return mode;
 }
 
-/* Without the rows of counts that no file of kcount has. */
+/* The landscape of the histogram, without the rows of counts that no .kc file can hold. */
 static struct landscape survey(const struct histogram *h)
 {
         struct histogram near = *h;
@@ -35,7 +35,8 @@ static struct landscape survey(const struct histogram *h)
         return near.nrows > 0 ? landscape_survey(&near) : (struct landscape){ .has_peak = false };
 }
 
-/* Room for what fits need: 2 + 3 * copies + parameters numbers for each row, twice. */
+/* Room for what a fit needs, with some to spare: for each row, the prediction, the derivatives for
+ * each parameter, and for each number of copies the distribution and its two derivatives. */
 static size_t scratch_size(size_t nrows)
 {
         return (4 + 3 * (size_t)ALLELES_MAX_COPIES + MIXTURE_MAX_PARAMETERS) * nrows;
@@ -59,13 +60,13 @@ enum kc_status spectrum_open(struct spectrum *s, const struct histogram *h, uint
         if (!land.has_peak)
                 return kc_fail(err, KC_EINPUT,
                                "the histogram has no peak beyond the errors: there are too few "
-                               "reads, or they are not of one genome");
+                               "reads, or they do not come from one genome");
         *s = (struct spectrum){ .k = h->k, .valley = land.valley, .min_count = min_count };
         s->peak = find_mode(h, land.valley);
         if (s->peak > MOST_PEAK)
                 return kc_fail(err, KC_EINPUT,
                                "the histogram has its peak at a count of %" PRIu64
-                               ": model fits peaks up to %d",
+                               ": model fits only peaks up to %d",
                                s->peak, MOST_PEAK);
         s->last = 3 * s->peak;
         if (s->last - s->valley >= MOST_ROWS && s->valley + MOST_ROWS > s->peak)

@@ -11,7 +11,7 @@
 /* ---- parsing ---- */
 
 struct cursor {
-        const char *at, *end; /* of the line */
+        const char *at, *end; /* end: of the line */
 };
 
 static bool is_space(char letter)
@@ -60,7 +60,7 @@ static bool is_empty(struct cursor c)
         return c.at == c.end || *c.at == '#';
 }
 
-/* The beginning of a line as a message shows it. */
+/* How many bytes of the line a message shows. */
 static int shown_length(struct cursor c)
 {
         enum { MOST = 40 };
@@ -76,7 +76,7 @@ static enum kc_status take_line(struct cursor c, const char *name, uint64_t line
         if (!take_row(c, &row))
                 return kc_fail(err, KC_EINPUT,
                                "%s, line %" PRIu64
-                               ": '%.*s' is not a row of a histogram, which is a "
+                               ": '%.*s' is not a row of a histogram, which has a "
                                "count and a number of k-mers",
                                name, line, shown_length(c), c.at);
         if (*nrows > 0 && row.count <= rows[*nrows - 1].count)
@@ -129,7 +129,7 @@ out:
 
 enum { MOST_NBYTES = 1 << 28, FIRST_NBYTES = 1 << 16 };
 
-/* The whole file; text is freed by the caller, also on failure. */
+/* Read the whole file. The caller frees text, also on failure. */
 static enum kc_status read_all(int fd, const char *name, char **text, size_t *nbytes,
                                struct kc_error *err)
 {

@@ -8,9 +8,9 @@
 #include "io/histogram.h"
 
 /*
- * Spaces, tabs or a comma separate the columns. Empty lines and lines that start with # are left
- * out, and so is a row for count 0. KC_EINPUT, naming the line, if the text is anything else, or
- * has no row, or counts do not ascend; KC_ENOMEM.
+ * Spaces, tabs or a comma separate the columns. Empty lines, lines that start with # and a row for
+ * count 0 are left out. KC_EINPUT, naming the line if there is one, if a line is anything else, the
+ * counts do not ascend, or there are no rows; KC_ENOMEM.
  *   name  of the file, for messages
  *   rows  out, [*nrows], freed by the caller; rows without k-mers are kept
  */

@@ -4,7 +4,7 @@ How often the intervals of `kcount model` hold the truth, and how far its number
 
     calibrate.py KCOUNT FOLDER [--record]
 
-FOLDER: what simulate.py wrote. With --record, the result is written to bench/results/model.json.
+FOLDER: where simulate.py wrote. With --record, the result is written to bench/results/model.json.
 """
 import json
 import math
@@ -23,7 +23,7 @@ def run(kcount, path, *options):
 
 
 def off(verdict, truth):
-    """For each number: how far it is off, as a share, and whether the interval holds the truth."""
+    """For each number: by what share it is off, and whether the interval holds the truth."""
     found = {}
     for name, known in NUMBERS.items():
         value, true = verdict[name]["value"], truth[known]

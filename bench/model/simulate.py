@@ -4,9 +4,9 @@ Histograms of k-mer counts of simulated genomes whose size and heterozygosity ar
 
     simulate.py FOLDER DESIGNS [SEED]   DESIGNS: compared (20 genomes) or calibration (100)
 
-writes NAME.hist and truth.json. Reads are drawn and their errors placed one by one, but no sequence
-of a read is made: the count of a k-mer is the number of reads that cover it without an error. So
-counts of neighbours depend on each other, as in real reads. Needs numpy.
+Writes NAME.hist and truth.json. Reads and their errors are placed one by one, but their sequences
+are not made: the count of a k-mer is the number of reads that cover it without an error. So the
+counts of neighbouring k-mers depend on each other, as in real reads. Needs numpy.
 """
 import json
 import sys
@@ -18,14 +18,14 @@ K, READ = 21, 150
 
 
 def substitute(rng, genome, where):
-    """Another base at these positions."""
+    """Put another base at each of these positions."""
     changed = genome.copy()
     changed[where] = (changed[where] + rng.integers(1, 4, where.size)) % 4
     return changed
 
 
 def make_genome(rng, size, repeats):
-    """Random bases; a share of about `repeats` is copied from elsewhere, some of it diverged."""
+    """Random bases; a share of about `repeats` is repeated, some of it with differences."""
     genome = rng.integers(0, 4, size).astype(np.uint8)
     left = size * repeats
     while left > 0:
@@ -42,7 +42,7 @@ def make_genome(rng, size, repeats):
 
 
 def make_haplotypes(rng, genome, ploidy, heterozygosity, pairs):
-    """pairs: the share of the differing positions where two haplotypes differ from the others."""
+    """Where haplotypes differ, one has another base, or for ploidy 4, in a share `pairs`, two."""
     haplotypes = [genome.copy() for _ in range(ploidy)]
     where = np.flatnonzero(rng.random(genome.size) < heterozygosity)
     other = substitute(rng, genome, where)
@@ -67,7 +67,7 @@ def canonical(haplotype):
 
 
 def sequence(rng, size, coverage, error_rate, spread):
-    """How often each k-mer of a haplotype is read, and a number for each wrong k-mer that is."""
+    """How often each k-mer of a haplotype is read; a number for each wrong k-mer that is read."""
     nreads = rng.poisson(size * coverage / READ)
     weight = rng.gamma(1 / spread**2, spread**2, size // 500 + 1).repeat(500)[:size - READ + 1]
     bounds = np.cumsum(weight)
@@ -133,7 +133,7 @@ def compared():
 
 
 def calibration():
-    """Designs at random, but the same in each run."""
+    """Random designs, the same in each run."""
     rng = np.random.default_rng(35)
     designs = []
     for _ in range(100):

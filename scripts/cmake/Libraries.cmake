@@ -34,7 +34,7 @@ kcount_library(libxxhash xxhash.h xxhash libxxhash-dev)
 kcount_library(zlib zlib.h z zlib1g-dev)
 
 # Optional: without it, `kcount model` reports that it is missing.
-option(KCOUNT_CMINPACK "Fit models of genomes, with the library cminpack if it is there" ON)
+option(KCOUNT_CMINPACK "Fit models of genomes, if the library cminpack is installed" ON)
 set(KCOUNT_WITH_CMINPACK OFF)
 if(KCOUNT_CMINPACK)
   if(PKG_CONFIG_FOUND)
@@ -44,7 +44,7 @@ if(KCOUNT_CMINPACK)
     set(KCOUNT_WITH_CMINPACK ON)
     set(KCOUNT_CMINPACK_LIBRARY PkgConfig::cminpack)
   else()
-    message(STATUS "kcount: cminpack not found, so `kcount model` cannot fit; on Debian and Ubuntu: "
-      "apt-get install libcminpack-dev")
+    message(STATUS "kcount: cminpack not found, so `kcount model` cannot fit; on Debian and "
+      "Ubuntu: apt-get install libcminpack-dev")
   endif()
 endif()

@@ -1,4 +1,4 @@
-/* model: the parts of the fit, against plain computations. */
+/* model: the parts of the fit are compared with plain computations. */
 #include "app/model/alleles.h"
 #include "app/model/binomial.h"
 #include "app/model/choice.h"
@@ -22,7 +22,7 @@ static void assert_near(double got, double wanted, double tolerance)
 
 /* ---- the negative binomial ---- */
 
-/* From its definition, as a product. */
+/* From the definition, as a product. */
 static double plain_probability(int x, double mean, double bias)
 {
         const double size = mean / bias;
@@ -55,7 +55,7 @@ static void without_bias_it_is_poisson(void **state)
         assert_near(binomial_probability(31, 30, 1e-12), binomial_probability(31, 30, 0), 1e-9);
 }
 
-/* Rows with gaps, narrow and wide ones, below and above the mode. */
+/* For rows with narrow and wide gaps, below and above the mode. */
 static void many_probabilities_are_those_of_one(void **state)
 {
         enum { N = 700 };
@@ -90,15 +90,15 @@ static void many_probabilities_are_those_of_one(void **state)
 
 /* ---- alleles ---- */
 
-/* All ways in which k positions have patterns, with their probabilities. */
+/* A walk through all ways in which k positions can have patterns, with their probabilities. */
 struct walk {
         const struct alleles *alleles;
         const double *rates;
-        double found[ALLELES_MAX_PLOIDY + 1]; /* k-mers in n haplotypes */
+        double found[ALLELES_MAX_PLOIDY + 1]; /* [n]: k-mers in n haplotypes */
         int k;
 };
 
-/* labels: which haplotypes are equal so far, as a pattern of numbers */
+/* labels: haplotypes that are equal so far have the same number */
 static void walk(struct walk *w, int position, const int *labels, double chance)
 {
         const int ploidy = w->alleles->ploidy;
@@ -126,7 +126,7 @@ static void walk(struct walk *w, int position, const int *labels, double chance)
         }
 }
 
-/* For k = 3 and each ploidy up to 4: the k-mers of all genomes of three positions. */
+/* For k = 3 and each ploidy up to 4, with all genomes of three positions. */
 static void shares_are_those_of_all_genomes(void **state)
 {
         static const double rates[ALLELES_MAX_RATES] = { 0.11, 0.05, 0.07, 0.03 };
@@ -271,7 +271,7 @@ static struct model_fit fit_of(int ploidy, double explained, double heterozygosi
 static void the_plausible_fit_is_chosen(void **state)
 {
         (void)state;
-        /* a tie: the lowest heterozygosity, and none is plausible beside it */
+        /* a tie: the lowest heterozygosity is chosen, and no other fit is plausible */
         struct model_fit diploid[] = { fit_of(1, 0.90, 0, 0.1), fit_of(4, 0.979, 0.15, 0.1),
                                        fit_of(2, 0.975, 0.01, 0.1) };
         assert_int_equal(choice_rank(diploid, 3), 0);

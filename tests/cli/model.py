@@ -1,6 +1,7 @@
 """
-Models of genomes: the numbers of genomes that are known, --genomescope against the figures of
-GenomeScope 2's own R code, which scripts/check_genomescope.sh writes, and inputs of all kinds.
+Models of genomes: the numbers are those of known genomes; --genomescope finds what GenomeScope 2's
+own R code finds, which scripts/check_genomescope.sh records; inputs of all kinds are accepted or
+refused.
 
     model.py KCOUNT SOURCE
 
@@ -38,7 +39,7 @@ def test_genomescope():
 
 
 def test_known_genomes():
-    """Numbers and ploidy are near the truth, or there is a caveat or a refusal."""
+    """Numbers and ploidy are near the truth, or the genome is refused or has a runner-up."""
     s = Session()
     nrefused = nwrong = 0
     for name, truth in json.loads((KEPT / "truth.json").read_text()).items():
@@ -66,7 +67,7 @@ def test_known_genomes():
 
 
 def test_ploidies():
-    """Several are compared; the runner-up, half and double coverage are shown."""
+    """Several ploidies are compared, and half the coverage is tried."""
     s = Session()
     path = KEPT / "compared018.hist"
     found = model(s, path, "-k", 21, "-p", "2,3,4,6")
@@ -93,7 +94,7 @@ def reads_of(rng, genome, coverage):
 
 
 def find_groups(kmers, depth, threshold):
-    """The rules of docs/dev/model.md, in another form: {(first column, side): (k-mers, sum)}."""
+    """The rules of docs/dev/model.md, written another way: [k-mers, sum] of each group."""
     firsts = sorted({round(2**(i / 12)) for i in range(385)})
     columns = {}
     for kmer, count in kmers:
@@ -195,7 +196,7 @@ def test_refusals():
 
 
 def mixed(first, second, shift):
-    """The counts of two genomes, the second with more coverage."""
+    """The counts of two genomes together, those of the second times `shift`, errors excepted."""
     rows = {}
     for name, times in ((first, 1), (second, shift)):
         for line in (KEPT / name).read_text().splitlines():
@@ -206,7 +207,7 @@ def mixed(first, second, shift):
 
 
 def test_no_verdict():
-    """Counts that no ploidy explains: all fits are shown, and none is chosen."""
+    """If no ploidy explains the counts, all fits are shown, and none is chosen."""
     s = Session()
     s.write("mixed.hist", mixed("compared003.hist", "compared004.hist", 0.3))
     found = model(s, "mixed.hist", "-k", 21)
@@ -248,7 +249,7 @@ def test_bad_inputs():
 
 
 def test_hostile_inputs():
-    """Whatever the numbers are, there is a model or a message, and no field is no number."""
+    """Whatever the numbers are, there is a model or a message, and no field is nan or inf."""
     s = Session()
     rng = random.Random(35)
     tables = ["1\t1\n", "18446744073709551615\t18446744073709551615\n",

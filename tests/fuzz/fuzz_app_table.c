@@ -1,4 +1,5 @@
-/* Histograms as text: rows that are read ascend, and their table is read as the same rows. */
+/* Histograms as text: rows that are read ascend, and when they are printed and read again, they are
+ * the same. */
 #include "app/model/table.h"
 #include "tests/fuzz/require.h"
 
