@@ -19,8 +19,9 @@ static void say_tie(const struct model *model, char *to)
         const struct model_fit *a = &model->fits[0], *b = &model->fits[model->runner_up];
         snprintf(to, MODEL_SENTENCE_NBYTES,
                  "A %s genome explains the counts about as well as a %s one (%.1f%% and %.1f%% of "
-                 "the k-mers). The one with the lower heterozygosity is shown; if you know the "
-                 "ploidy, give it with -p.",
+                 "the k-mers). The one with the lower heterozygosity is shown, or if that is "
+                 "about equal, the one with fewer haplotypes; if you know the ploidy, give it "
+                 "with -p.",
                  name_ploidy(b->ploidy), name_ploidy(a->ploidy), 100 * b->explained,
                  100 * a->explained);
 }
@@ -76,7 +77,8 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
         case MODEL_COMPRESSED:
                 snprintf(to, room,
                          "Homopolymers were compressed before the reads were counted (--hpc): the "
-                         "size is that of the compressed genome, which is about 30%% shorter.");
+                         "size is that of the compressed genome, which is a quarter to a third "
+                         "shorter.");
                 break;
         }
 }
