@@ -262,7 +262,7 @@ static enum kc_status check_gc(const struct invocation *call, struct kc_error *e
         return KC_OK;
 }
 
-/* The count to whose rows all greater ones are added. */
+/* The count to whose rows those of all greater counts are added. */
 static uint64_t last_of_gc(const struct invocation *call)
 {
         const struct hist_settings *s = call->settings;

@@ -126,7 +126,7 @@ static const char *asked_letters(const struct query *q, struct query_lines *line
         struct kc_seq_record record = batch->records[i];
         if (!q->hpc)
                 return batch->bytes + record.bases;
-        if (lines->counts == NULL) /* it begins: otherwise it is there already */
+        if (lines->counts == NULL) /* at its beginning; later its letters are there already */
                 kc_record_compress(&record, batch->bytes, q->k - 1, lines->compressed);
         return lines->compressed;
 }

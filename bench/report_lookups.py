@@ -9,7 +9,7 @@ HALF = ", half foreign"
 
 
 def rate(records, stage, table):
-    """10^9 k-mers a second, or nothing."""
+    """10^9 k-mers a second, or an empty text if it was not measured."""
     found = [record["g_per_s"] for record in records
              if (record["stage"], record["table"]) == (stage, table)]
     return f"{found[0]:.1f}" if found else ""

@@ -98,7 +98,7 @@ struct kc_gpu_ask_reads {
         int nthreads;
         uint64_t memory_nbytes; /* bound on the memory of the host, beside what the source takes */
         bool read_ahead;    /* read batches while the devices are opened and the table is loaded; if
-                            that fails, what was read is lost */
+                            either fails, what was read is lost */
         struct kc_job *job; /* may be NULL; the sources advance it */
 };
 
@@ -115,7 +115,7 @@ struct kc_ask_tally {
  * which count: everything that can be said about all of them together.
  *   options  batch_nbases: the most bases that come to the device at a time; 0: chosen from the
  *            memory
- *   began    out: false: it failed before the table was loaded; then it has read no batch, unless
+ *   began    out: false: it failed before the table was loaded; then no batch was read, unless
  *            reads->read_ahead
  * KC_ECANCELED, or what the sources return; otherwise as kc_gpu_ask_open.
  */

@@ -26,13 +26,13 @@ struct kc_gc_cell {
 };
 
 /*
- * Count the distinct k-mers of any of the files by their counts in each: a k-mer is in one cell.
+ * Count the distinct k-mers of all files by their counts in each: a k-mer is in exactly one cell.
  * Runs are merged, and what tombstones remove is absent; a file's counts saturate at UINT32_MAX.
- *   stores    [nstores], 1 to KC_JOINT_MAX_FILES, which may be the same; alike as for kc_set_check
- *   most      [nstores] counts above most[i] in file i are taken for most[i] + 1, but sums keep
- *             their size; 0: all counts are told apart
- *   nthreads  each takes 0.5 MiB and what a merge takes; cells beyond small counts take 48 bytes,
- *             and there may be as many as k-mers unless `most` bounds them
+ *   stores    [nstores], 1 to KC_JOINT_MAX_FILES that kc_set_check allows, also repeated
+ *   most      [nstores] counts above most[i] in file i are taken for most[i] + 1, but are added to
+ *             the sums as they are; 0: all counts are told apart
+ *   nthreads  each takes 0.5 MiB and what a merge takes; each cell with a large count takes 48
+ *             bytes, and there may be as many cells as k-mers unless `most` bounds them
  *   job       may be NULL; cancel is honoured, done and total count parts
  *   cells     out, [*ncells], ascending by counts[0], then counts[1], then counts[2]; freed by the
  *             caller. The same for any nthreads.

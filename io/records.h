@@ -44,7 +44,7 @@ struct kc_records_options {
         int nthreads; /* that will call kc_records_next, or kc_mates_next; at least 1 */
         int overlap;  /* bases that two pieces of a sequence share, less than KC_MAX_K */
         bool hpc;     /* the caller compresses homopolymers with kc_record_compress: pieces share
-                         bases that are left then */
+                         `overlap` bases after that */
         /* For all below, 0 is the default. */
         size_t nheld; /* batches of pairs that all threads together hold or are about to get, at
                          most; default: one each */
@@ -131,7 +131,7 @@ enum kc_status kc_records_next(struct kc_records *records, struct kc_record_batc
                                struct kc_error *err);
 
 /*
- * Compress the homopolymers of a record: of each run of equal bases, only the first is taken.
+ * Compress the homopolymers of a record: of each run of equal bases, only the first one is kept.
  *   record   in/out: a copy of the record; nbases and noverlap become those of `to`
  *   bytes    of its batch, from a stream opened with hpc
  *   overlap  as in the stream's options

@@ -72,8 +72,8 @@ struct kc_asker {
         /* Of a prompt asker: how many blocks a thread should have added before it takes the first
          * of them. Otherwise 0. */
         unsigned depth;
-        /* Of an asker in rounds: from how many k-mers on a round costs little beside what each of
-         * them costs. 0: unknown, or no round is as cheap. */
+        /* Of an asker in rounds: with this many k-mers or more, what a round itself costs is little
+         * beside what its k-mers cost. 0: unknown, or it never is. */
         uint64_t round_nkmers;
         /*
          * Add a block: n sequences.

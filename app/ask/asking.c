@@ -35,7 +35,7 @@ enum {
         RECORD_NBYTES = 4,    /* estimate for each base of a record, with name and qualities */
         TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
         MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
-        EARLY_DIVISOR = 8,          /* the share of the asker's memory for asking in part */
+        EARLY_DIVISOR = 8,          /* of the asker's memory, for asking in part */
         AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
         AHEAD_NBLOCKS = 16,         /* of a worker while the engine opens: fresh memory for more
                                        would take longer than is gained */
@@ -174,8 +174,8 @@ out:
         return status;
 }
 
-/* All blocks that were read ahead are added, even if the asker is full: those of other workers wait
- * for their turns to be written. */
+/* All blocks that were read ahead are added, even if the asker is full: blocks of other workers may
+ * have to wait for them to be written. */
 static enum kc_status add_round(void *ctx, int worker, struct kc_error *err)
 {
         struct asking *a = ctx;
@@ -205,7 +205,7 @@ static struct asked asked_of(const struct asking_slot *slot, int number)
                                .answers = { answers, NULL } };
 }
 
-/* Of the order. */
+/* What the order calls. */
 static enum kc_status write_slot(void *ctx, int number, struct kc_error *err)
 {
         const struct asking *a = ctx;
@@ -231,7 +231,7 @@ static int slot_of(const struct asking *a, int worker, uint64_t nth)
         return worker * each + (int)(nth % (uint64_t)each);
 }
 
-/* The first block that is added, and not formatted. There is one. */
+/* The first block that is added and not formatted yet. There must be one. */
 static const struct asking_block *first_added(const struct asking_worker *w)
 {
         const struct asking_block *block = w->first;
@@ -240,7 +240,8 @@ static const struct asking_block *first_added(const struct asking_worker *w)
         return block;
 }
 
-/* Take the answers to the first block that is added, format it, and hand it in. A slot is free. */
+/* Take the answers to the first block that is added, format it, and hand it in. A slot must be
+ * free. */
 static enum kc_status consume_next(struct asking *a, int worker, struct kc_error *err)
 {
         const struct asking_consumer *consumer = a->consumer;
@@ -276,7 +277,7 @@ static void release_first(struct asking *a, struct asking_worker *w)
         asking_blocks_release(&a->blocks, block);
 }
 
-/* Release blocks that are written, and wait until at most so many of the worker's are not. */
+/* Release the worker's blocks that are written, and wait until at most `most` are not. */
 static enum kc_status release_written(struct asking *a, int worker, int most, struct kc_error *err)
 {
         struct asking_worker *w = &a->workers[worker];
@@ -474,7 +475,7 @@ static void stop_opening(void *ctx)
         give_up(((struct opening *)ctx)->asking);
 }
 
-/* Thread 0 opens the engine. The other ones are the workers. */
+/* Thread 0 opens the engine; the other threads are the workers. */
 static enum kc_status open_or_read(void *ctx, int thread, struct kc_error *err)
 {
         struct opening *o = ctx;
@@ -518,7 +519,7 @@ static void complete_job(const struct asking *a)
                 kc_job_advance(job, total - done);
 }
 
-/* Whether some records of the first block need only a part of their windows. */
+/* Whether a part of the windows settles enough records of the first block. */
 static enum kc_status try_early(const struct asking *a, struct kc_store *store,
                                 const struct early_setup *setup, const struct kc_ask_setup *ask,
                                 bool *worth_it, struct kc_error *err)
@@ -532,8 +533,8 @@ out:
         return status;
 }
 
-/* Ask for a part of each record first, if the consumer can do with that, the asker is good at it,
- * and the first records let expect a gain. */
+/* Ask for a part of each record first, if that can be enough for the consumer, the asker's rounds
+ * are cheap enough, and the first records promise a gain. */
 static enum kc_status open_early(struct asking *a, struct kc_store *store,
                                  const struct kc_ask_setup *ask, int k, uint64_t memory_nbytes,
                                  struct kc_error *err)

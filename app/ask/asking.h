@@ -23,7 +23,7 @@ struct asking_options {
         uint64_t memory_nbytes;        /* for everything that is held */
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
-        struct device_answers *device; /* what answers, unless k-mers are few; says what has */
+        struct device_answers *device; /* what answers, unless k-mers are few; then says what did */
         /* An asker for several inputs, one after the other, whose options are the same. The first
          * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
          * and close it with asking_close. NULL: there is only one input. */
@@ -32,9 +32,9 @@ struct asking_options {
 };
 
 /*
- * How many blocks can be formatted and not written yet. The more there are, the less does a worker
- * that is late keep the others waiting. But the counts of a block are valid only until its worker
- * asks for more: with them, there is one slot for each worker.
+ * How many blocks can be formatted and not written yet. The more there are, the less a late worker
+ * keeps the others waiting. But the counts of a block are valid only until its worker takes the
+ * next ones: if counts are wanted, there is one slot for each worker.
  */
 static inline int asking_nslots(const struct asking_options *options)
 {
@@ -57,7 +57,7 @@ struct asked {
 struct asked_part {
         struct kc_ask_summary summary; /* of the windows that have been asked */
         uint64_t nleft;                /* windows that have not */
-        bool is_settled;               /* they need not be asked */
+        bool is_settled;               /* those need not be asked */
 };
 
 /*
@@ -72,8 +72,8 @@ struct asking_consumer {
         enum kc_status (*begin)(void *ctx, const struct kc_records *const streams[2],
                                 struct kc_error *err);
         /* How many windows of a record to ask first, of nwindows. NULL: all of all records.
-         * Otherwise answers may be those to a part of the windows, which settle has found enough;
-         * their nlead then means nothing. Several workers may call both at once. */
+         * Otherwise an answer may cover only a part of the windows, if settle has found that to be
+         * enough; its nlead then means nothing. Several workers may call both at once. */
         uint64_t (*nfirst)(void *ctx, const struct kc_seq_record *record, uint64_t nwindows);
         /* Set is_settled of those parts that are enough, whatever the counts of the windows that
          * are left. second: the mate, in pairs; otherwise NULL. */

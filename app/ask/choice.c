@@ -5,7 +5,7 @@
  * of 150 bases. The threads share the time for a base with a device, too: they read, pack, and
  * format.
  */
-#define DEVICE_START_S 0.4  /* with the end */
+#define DEVICE_START_S 0.4  /* and to end the process */
 #define DEVICE_LOAD_NS 0.5  /* a k-mer of the table */
 #define DEVICE_BASE_NS 2.1  /* a base, on one thread */
 #define CPU_LOAD_NS    8.0  /* a k-mer of the table, on one thread */

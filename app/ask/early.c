@@ -8,8 +8,8 @@
 
 enum {
         MIN_ROUND_NWINDOWS = 32 << 20,
-        ROUND_FACTOR = 2, /* a round has so many times the windows that make one cheap, or more */
-        SAMPLE_NRECORDS = 128, /* that are asked before all, to see whether it is worth it */
+        ROUND_FACTOR = 2, /* a round has at least so many times the windows that make it cheap */
+        SAMPLE_NRECORDS = 128, /* asked before all others, to see whether it is worth it */
         SETTLED_DIVISOR = 4,   /* it is worth it if one record in so many is settled */
 };
 
@@ -268,7 +268,7 @@ out:
         return status;
 }
 
-/* Pass over blocks that want no rest. Returns whether any does. */
+/* Skip the blocks that need no rest. Returns whether any block does. */
 static bool has_rests(struct early *e)
 {
         bool has = false;

@@ -1,5 +1,5 @@
 /*
- * A layer between asking and an asker that works in rounds, for consumers to which a part of a
+ * A layer between asking and an asker that works in rounds, for consumers for which a part of a
  * record's windows can be enough: a few windows at both ends of each record are asked first. The
  * consumer settles what it can, and only the other records are asked for the rest. All of this
  * happens within one round of the caller, and takes several of the asker.
@@ -24,18 +24,18 @@ struct early_setup {
  * few k-mers cost less than one with all. */
 bool early_suits(const struct kc_asker *asker, int k, uint64_t memory_nbytes);
 
-/* Ask some records of the block in part, of an asker that looks k-mers up one by one and to which
- * nothing was added: is it worth it? KC_ENOMEM, and failures of the asker. */
+/* Is it worth it? Try with parts of some records of the block. lookups looks k-mers up one by one,
+ * and nothing was added to it. KC_ENOMEM, and failures of the asker. */
 enum kc_status early_try(const struct early_setup *setup, const struct kc_asker *lookups,
                          const struct asking_block *block, bool *worth_it, struct kc_error *err);
 
-/* The asker and the consumer must outlive *early, to be closed in any case. KC_ENOMEM. */
+/* The asker and the consumer must outlive *early, which is to be closed in any case. KC_ENOMEM. */
 enum kc_status early_open(struct early **early, const struct kc_asker *asker,
                           const struct early_setup *setup, struct kc_error *err);
 
 /*
- * As those of struct kc_asker, but the block must stay as it is until its answers are taken. After
- * a round that settles too few records, all that follow are passed to the asker as they are.
+ * Like those of struct kc_asker, but the block must stay as it is until its answers are taken. If a
+ * round settles too few records, those of all later rounds are passed to the asker as they are.
  *   sequences  all those of the block
  */
 enum kc_status early_add(struct early *early, int worker, const struct asking_block *block,

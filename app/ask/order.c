@@ -48,7 +48,7 @@ static void end_turn(struct asking_order *order, int number)
                 pthread_cond_signal(&place->written);
 }
 
-/* Under the lock, which is left while a block is written. */
+/* Under the lock, which is released while a block is written. */
 static enum kc_status write_in_order(struct asking_order *order, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

@@ -44,10 +44,11 @@ enum kc_status asking_order_hand_in(struct asking_order *order, int place, uint6
 
 bool asking_order_is_taken(struct asking_order *order, int place);
 
-/* Wait until the place is not taken; one thread may. KC_ECANCELED if the order was stopped. */
+/* Wait until the place is not taken. Only one thread may wait for it. KC_ECANCELED if the order was
+ * stopped. */
 enum kc_status asking_order_wait(struct asking_order *order, int place, struct kc_error *err);
 
-/* From any thread: nothing more is written. Wakes all. */
+/* Any thread may call it: nothing more is written, and all threads that wait wake up. */
 void asking_order_stop(struct asking_order *order);
 
 #endif

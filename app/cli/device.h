@@ -93,8 +93,8 @@ enum kc_status device_choose_map(struct device_answers *answers, const struct de
  *   least  the fewest bytes; 0: the default */
 uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least);
 
-/* Afterwards: a line of the summary that says where k-mers were looked up, unless only the CPU
- * could do it; that line alone on stderr, unless quiet; the same as fields of JSON, in any case. */
+/* Afterwards, say where k-mers were looked up: in a line of the summary, unless only the CPU could
+ * do it; in the same line alone on stderr, but not if quiet; or in fields of JSON, always. */
 void device_put_answers(struct text_out *out, const struct device_answers *answers);
 void device_report_answers(const struct device_answers *answers);
 void device_json_answers(struct json *json, const struct device_answers *answers);

@@ -18,7 +18,7 @@ void json_end(struct json *json, char bracket);
 void json_string(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
-/* with so many digits after the point; null if the value is infinite or no number */
+/* with so many digits after the point; null if the value is infinite or not a number */
 void json_decimal(struct json *json, const char *key, double value, int ndigits);
 /* part / whole, which is not 0, with more digits than json_real */
 void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole);

@@ -31,8 +31,8 @@ struct text_out {
 void text_out_stdout(struct text_out *out);
 void text_out_stderr(struct text_out *out);
 
-/* Whether text_out_open makes a new file, and does not write to a device or pipe in place. It fails
- * to make one in the place of a folder. */
+/* Whether text_out_open makes a new file instead of writing to a device or pipe in place. Also true
+ * of a folder, for which text_out_open fails. */
 bool text_out_makes_file(const char *path);
 
 /* path "-" is standard output; a device or pipe is written in place. replace: an existing file may

@@ -17,7 +17,7 @@ static const char *input_name(const struct alignments *a)
         return kc_input_name(a->path);
 }
 
-/* The input is fine, but not with these options; what they ask for can be had of FASTQ. */
+/* The input is fine, but these options need FASTQ, which can be made from it. */
 static enum kc_status refuse_alignments(const struct alignments *a, const char *why,
                                         struct kc_error *err)
 {
@@ -57,7 +57,7 @@ static enum kc_status check_alignments(const struct alignments *a, enum kc_recor
                                       input_name(a));
         if (a->filtering->trims)
                 return refuse_alignments(a,
-                                         "has alignments, which do not fit reads that are cut: "
+                                         "has alignments, which do not fit trimmed reads: "
                                          "--trim is for FASTQ and FASTA",
                                          err);
         if (a->filtering->outputs->kind == OUTPUTS_TEXT)

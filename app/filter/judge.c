@@ -88,8 +88,8 @@ static uint64_t nneeded(const struct judge_bound *bound, uint64_t nwindows)
         return (uint64_t)((windows + JUDGE_WHOLE - 1) / JUDGE_WHOLE);
 }
 
-/* With an upper bound, a part can only show that it is exceeded. If nearly all windows are needed,
- * all are asked at once. */
+/* If there is an upper bound, a part can only show that it is exceeded. If nearly all windows are
+ * needed, all are asked at once. */
 uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows)
 {
         const bool is_bounded = judge->at_most.is_share || judge->at_most.value < nwindows;
@@ -100,9 +100,10 @@ uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows)
 }
 
 /*
- * The more of the windows that are left are valid and in range, the more is found, also in relation
- * to the valid ones; and the more are valid but not in range, the less. So it is enough to look at
- * the read if all of them are one or the other.
+ * The more of the windows that are left are in range, the more is found, also as a share of the
+ * valid ones; the more of them are valid but out of range, the smaller that share is. So it is
+ * enough to judge two extremes: all windows that are left are in range, or all are valid and out of
+ * range.
  */
 static bool is_settled(const struct judge *judge, const struct kc_ask_summary *part, uint64_t nleft)
 {

@@ -52,8 +52,9 @@ bool judge_keeps_pair(const struct judge *judge, const struct kc_ask_summary *fi
  * of them are in range, and some more. */
 uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows);
 
-/* Settle the read, or the mates of a pair, if its verdict is the same whatever the windows are that
- * are left. Then the parts are judged as the whole reads would be. second may be NULL. */
+/* Settle the read, or the mates of a pair, if the verdict is the same whatever is found of the
+ * windows that are left. Then the parts are judged as the whole reads would be.
+ *   second  the mate; may be NULL */
 void judge_settle(const struct judge *judge, struct asked_part *first, struct asked_part *second);
 
 /* Reads that are kept or dropped together, in any order: those of a pair, or of a name. Begin with

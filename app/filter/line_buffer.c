@@ -35,8 +35,8 @@ void line_buffer_text(struct line_buffer *lines, const char *text, size_t nbytes
         lines->n += nbytes;
 }
 
-/* Without a branch for each number of digits, which differs from number to number. `to` has room
- * for four digits. */
+/* Without a branch on the number of digits, which cannot be predicted. `to` has room for four
+ * digits. */
 static char *put_short_number(char *to, uint32_t number)
 {
         const uint32_t high = number / 100, low = number % 100;

@@ -7,7 +7,7 @@ static enum kc_status begin(void *ctx, const struct kc_records *const streams[2]
         return alignments_begin(&run->alignments, streams, err);
 }
 
-/* Pieces, and pooled alignments, are judged only together with others: all their windows are
+/* Pieces, and pooled alignments, are judged only together with others, so all their windows are
  * needed. */
 static uint64_t nfirst(void *ctx, const struct kc_seq_record *record, uint64_t nwindows)
 {

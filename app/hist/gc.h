@@ -20,7 +20,8 @@ void gc_select(struct gc_histogram *histogram, uint64_t min, uint64_t max, uint6
 /* A header line, and a line for each cell. */
 void gc_put_table(struct text_out *out, const struct gc_histogram *histogram);
 
-/* As KAT's gcp does, but with a row for GC contents of k: counts from 0 to last. KC_ENOMEM. */
+/* KAT's matrix for counts from 0 to last, with a row more than KAT's, for k-mers of G and C only.
+ * KC_ENOMEM. */
 enum kc_status gc_put_matrix(struct text_out *out, const struct gc_histogram *histogram,
                              uint32_t last, struct kc_error *err);
 

@@ -27,7 +27,7 @@ struct joint_totals joint_add_up(const struct joint_histogram *histogram);
 /* A header line, and a line for each cell. */
 void joint_put_table(struct text_out *out, const struct joint_histogram *histogram);
 
-/* Two files as KAT's comp does: counts from 0 to most, with all above added to the last row and
+/* KAT's matrix of two files, for counts from 0 to most; greater counts are added to the last row or
  * column. KC_ENOMEM. */
 enum kc_status joint_put_matrix(struct text_out *out, const struct joint_histogram *histogram,
                                 struct kc_error *err);

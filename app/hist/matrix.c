@@ -9,7 +9,7 @@ static uint32_t at_most(uint32_t number, uint32_t most)
         return number < most ? number : most;
 }
 
-/* Add the cells of a row, of which *next is the first, to the columns, and go to the next row. */
+/* Add the cells of a row, the first of which is *next, to the columns, and go to the next row. */
 static void add_row(const struct matrix *m, uint32_t row, size_t *next, uint64_t *columns)
 {
         memset(columns, 0, m->ncolumns * sizeof *columns);

@@ -13,7 +13,7 @@ enum {
 
 struct matrix_cell {
         uint32_t row, column; /* beyond the last one: taken for it */
-        uint64_t value;       /* added to what other cells have there */
+        uint64_t value;       /* added to that of other cells at the same place */
 };
 
 struct matrix {

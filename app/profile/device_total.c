@@ -68,8 +68,7 @@ static bool reads_on_device(const struct totaling *t, struct kc_stored_source *s
                kc_reader_stored(t->reader, device_part_nbytes(source, ndevices, 0), source);
 }
 
-/* Whether the inputs can be read once more: their sizes are known, and none is our own standard
- * input. */
+/* Whether the inputs can be read once more: their sizes are known, and none is standard input. */
 static bool is_rereadable(const struct totaling *t)
 {
         const char *const *names;
@@ -125,8 +124,8 @@ static void get_total(struct totaling *t, struct profile_total *total)
                 tally_quartiles(&t->tally, total->row.quarters);
 }
 
-/* Whether an asker does it, in turns or without the device, after the device has failed to start.
- * Nobody tries a device twice that is missing or out of order. */
+/* Whether an asker does it, in turns or without the device, after the device has failed to start. A
+ * device that is missing or out of order is not tried twice. */
 static bool goes_on(const struct profile_request *request, const struct kc_error *reason)
 {
         struct device_answers *device = request->device;

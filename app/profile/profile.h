@@ -25,7 +25,7 @@ struct profile_request {
         uint32_t min_count, max_count; /* of the windows that are found */
         int nthreads;
         uint64_t memory_nbytes;        /* for all that is held here */
-        struct device_answers *device; /* what looks k-mers up; says what has */
+        struct device_answers *device; /* what looks k-mers up; then says what did */
         struct kc_job *job;
         /* Called before the first result is printed, or at the end if there is none. */
         void (*begin)(void *ctx);

@@ -198,7 +198,7 @@ enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store
         KC_TRY(kc_export_finish(w, err));
         if (info.hpc)
                 message_print("kcount: warning: %s cannot record that homopolymers are compressed: "
-                              "ask it for compressed k-mers only\n",
+                              "look up only compressed k-mers in it\n",
                               exporting->output);
 out:
         if (status != KC_OK) {

@@ -22,7 +22,7 @@ enum kc_status sequences_compress(const char *const *sequences, size_t n, int k,
                                   struct kc_error *err);
 void sequences_free(char **compressed, size_t n);
 
-/* Make room for n letters, whose old content is lost. KC_ENOMEM. */
+/* Make room for n letters. The old content is lost. KC_ENOMEM. */
 enum kc_status sequences_reserve(char **letters, size_t *cap, size_t n, struct kc_error *err);
 
 /* Whether the record ends here, with fewer than k bases in all. */

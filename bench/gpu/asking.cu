@@ -1,5 +1,6 @@
 /*
- * Looking the k-mers of reads up in a table of the genome's, with the maps of gpu/ask/map.cuh.
+ * Looking up the k-mers of reads in a table of those of the genome, with the maps of
+ * gpu/ask/map.cuh.
  */
 #include "bench/gpu/stages.cuh"
 #include "gpu/ask/frequencies.cuh"
@@ -135,7 +136,7 @@ static enum kc_status time_asked(struct asking *a, const char *name, const char 
         return status;
 }
 
-/* The counts that were found are right. */
+/* Check that all counts found are right, and that not too many k-mers are absent. */
 static enum kc_status check_counts(struct asking *a, const char *table, struct kc_error *err)
 {
         enum kc_status status;
@@ -153,7 +154,7 @@ out:
         return status;
 }
 
-/* Ask the table that is open, once with the reads' k-mers, once with half of them foreign. */
+/* Look up in the open table first the k-mers of the reads, then these with half of them foreign. */
 static enum kc_status ask_both(struct asking *a, const struct kc_gpu_reads *reads, const char *name,
                                const char *table, struct kc_error *err)
 {
@@ -215,7 +216,7 @@ out:
         return status;
 }
 
-/* A map that does not exist with so many k-mers, or does not fit on the device, has no rows. */
+/* A map that cannot hold so many k-mers, or does not fit on the device, has no lines. */
 static enum kc_status unless_impossible(enum kc_status status, struct kc_error *err)
 {
         if (status != KC_EUSAGE && status != KC_ENOMEM)

@@ -9,9 +9,9 @@
  * move, and their rate as a share of the bandwidth of a copy on the same device in the same run.
  * bench/gpu_stages.py keeps the lines. -C first checks the counts against all k-mers sorted with
  * CUB. With several devices, only counting and merging are timed: on the first one, and on all of
- * them together, which share the k-mers. -A times looking the reads' k-mers up in a table of the
- * genome's instead, for k up to 32. Exit status 77 without a device, and 3, unless -J, if the
- * build has no machine code for it.
+ * them together, which share the k-mers. -A instead times looking up the reads' k-mers in a
+ * table of those of the genome, for k up to 32. Exit status 77 without a device, and 3, unless -J,
+ * if the build has no machine code for it.
  */
 #include "bench/gpu/stages.cuh"
 #include "gpu/gpu.h"

@@ -25,9 +25,10 @@ template <class Key>
 enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
 /*
- * Look the first 2^28 k-mers of the reads up in a table of all k-mers of the genome, with each map
- * of gpu/ask/map.cuh, and with WarpDrive by load and slots in a window; add up how often each count
- * is found. k: at most 32. With bench->check the counts are compared with those that were put.
+ * Look up the first 2^28 k-mers of the reads in a table of all k-mers of the genome: with each map
+ * of gpu/ask/map.cuh, then with WarpDrive for several loads and numbers of slots in a window. Also
+ * add up how often each count is found. k: at most 32. With bench->check the counts are compared
+ * with those that were put.
  */
 enum kc_status bench_asking(struct bench *bench, int k, struct kc_error *err);
 

@@ -113,7 +113,7 @@ enum kc_status workload_keep(struct kc_gpu *gpu, const struct workload *w, int k
                              const struct kc_gpu_reads *reads, uint64_t first, uint64_t n,
                              struct kc_gpu_kept **kept, struct kc_error *err);
 
-/* The first n single k-mers of the reads, to kmers [n] device. */
+/* Write the first n k-mers of the reads, with repeats, to kmers, [n] on the device. */
 template <class Key>
 enum kc_status workload_kmers(struct kc_gpu *gpu, const struct workload *w,
                               const struct kc_gpu_reads *reads, int k, uint64_t n, Key *kmers,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-How often the intervals of `kcount model` hold the truth, and how far its numbers are off.
+How often the intervals of `kcount model` contain the truth, and how far off its numbers are.
 
     calibrate.py KCOUNT FOLDER [--record]
 

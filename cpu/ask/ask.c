@@ -10,8 +10,8 @@
 
 enum {
         TILE = 1024,       /* k-mers made before they go to the lists */
-        EVEN_NPARTS = 8,   /* parts for each thread that let all end together */
-        DECODED_SHARE = 8, /* decoding may take one k-mer of the table for so many asked ones */
+        EVEN_NPARTS = 8,   /* so many parts for each thread let all threads end together */
+        DECODED_SHARE = 8, /* joining by lists may decode one k-mer for so many asked ones */
 };
 
 /*
@@ -176,7 +176,7 @@ static uint64_t nasked(const struct asker *a)
 }
 
 /* A table of few blocks, or whose k-mers share a prefix, has too few parts for the threads. Then
- * each list of a part is joined by itself, if decoding the part for each costs little. */
+ * each list of a part is joined by itself, if decoding the part for each list costs little. */
 static uint32_t choose_nshares(const struct asker *a)
 {
         const uint32_t nthreads = (uint32_t)a->setup.nthreads;

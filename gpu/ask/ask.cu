@@ -27,11 +27,11 @@
 
 enum : uint32_t {
         NFLIGHTS = 2, /* of a thread */
-        /* Bases of a batch at most: what is packed should be in the cache when answers are taken.
-         * Batches that are exchanged, because the table is spread, should be longer. */
+        /* The most bases of a batch: what is packed should still be in the cache when its answers
+         * are taken. If the table is spread, batches are exchanged, and should be longer. */
         MOST_NBASES = 1 << 19,
         SPREAD_NBASES = 1 << 20,
-        DEPTH = 3, /* about as many blocks as there are in two batches, of either kind */
+        DEPTH = 3, /* about as many blocks as two batches hold; likewise if the table is spread */
         SPREAD_DEPTH = 4,
 };
 
@@ -63,7 +63,7 @@ template <class Key> struct engine;
 
 /* A device, with the whole table unless it is spread. */
 template <class Key> struct replica {
-        struct kc_gpu own, *gpu; /* the second: this one, or that of the spread table */
+        struct kc_gpu own, *gpu; /* the second: &own, or the device in the spread table */
         struct kc_ask_map<Key> table;
         struct engine<Key> *engine;
 };

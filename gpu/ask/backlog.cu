@@ -56,7 +56,7 @@ out:
         return status;
 }
 
-/* Wait until at least so many of those that were put are done, and free these. */
+/* Wait until at least `least` of the reads that were put are done, and free all that are. */
 static enum kc_status free_done(struct kc_ask_backlog *b, uint64_t least, struct kc_error *err)
 {
         uint64_t ndone;

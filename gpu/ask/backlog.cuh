@@ -1,7 +1,7 @@
 /*
  * Reads on a device that wait to be looked up: one thread puts copies of the reads that it has
- * made, another takes them, in the same order. So reads are made while the table is loaded, and
- * while the reads before them are looked up.
+ * made, and another takes them in the same order. So reads are made while the table is loaded and
+ * while earlier reads are looked up.
  */
 #ifndef KC_GPU_ASK_BACKLOG_CUH
 #define KC_GPU_ASK_BACKLOG_CUH
@@ -10,7 +10,7 @@
 #include "gpu/device/gate.h"
 #include "gpu/device/reads.cuh"
 
-enum { KC_ASK_BACKLOG = 64 }; /* reads that may wait; each have a chunk's bases at most */
+enum { KC_ASK_BACKLOG = 64 }; /* puts that may wait; each has at most the bases of a chunk */
 
 /* A copy of some reads. */
 struct kc_ask_waiting_reads {
@@ -26,14 +26,15 @@ struct kc_ask_backlog {
         struct kc_gate *gate;
         enum kc_gate_bell bell;                              /* of that thread */
         struct kc_ask_waiting_reads waiting[KC_ASK_BACKLOG]; /* used in turn */
-        uint64_t nfreed;                                     /* known to that thread alone */
+        uint64_t nfreed;                                     /* used by that thread alone */
         /* guarded by the gate */
         uint64_t nput, ndone;
         bool ended;
 };
 
-/* gpu: of the thread that puts, which has it for itself, and waits for `bell`. KC_EDEVICE; close
- * it even then. */
+/* Close the backlog even if this fails. KC_EDEVICE.
+ *   gpu   used only by the thread that puts
+ *   bell  what that thread waits for */
 enum kc_status kc_ask_backlog_open(struct kc_ask_backlog *backlog, struct kc_gpu *gpu,
                                    struct kc_gate *gate, enum kc_gate_bell bell,
                                    struct kc_error *err);
@@ -46,7 +47,7 @@ void kc_ask_backlog_close(struct kc_ask_backlog *backlog);
 enum kc_status kc_ask_backlog_put(struct kc_ask_backlog *backlog, const struct kc_gpu_reads *reads,
                                   struct kc_error *err);
 
-/* No more reads follow. By either thread, more than once too. */
+/* No more reads follow. Either thread may call it, also more than once. */
 void kc_ask_backlog_end(struct kc_ask_backlog *backlog);
 
 /* The next reads, complete in the order of the stream; reads->nkmers = 0: there are no more. Call

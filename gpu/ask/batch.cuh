@@ -5,8 +5,8 @@
  *      words    the bases of all stretches without gaps, 32 in a word, as in kmer/batch.h
  *      firsts   of each stretch, the number of its first window in the batch
  *      parts    windows of one sequence, which follow each other in the batch
- *      marks    of each part, a bit for each window: whether it is in range although an absent
- *               k-mer is not, or is not although an absent one is
+ *      marks    of each part, a bit for each window: set if the window is in range and an absent
+ *               k-mer is not, or the other way round
  *
  * A stretch of n windows has n + k - 1 bases, so window w, which is in stretch s, begins at base
  * w + s * (k - 1).
@@ -46,7 +46,7 @@ struct kc_ask_arrays {
         uint32_t *counts; /* [nwindows] out; on the host NULL if only summaries are wanted */
 };
 
-/* Of a batch, or what there is room for. */
+/* The sizes of a batch, or the largest for which there is room. */
 struct kc_ask_sizes {
         uint32_t nbases, nstretches, nparts, nwindows, nmarks;
 };
@@ -56,8 +56,8 @@ static inline size_t kc_ask_nwords(uint32_t nbases)
         return nbases / 32 + 1;
 }
 
-/* The word of marks that has the bits of a part's first windows; or, from the numbers of all
- * windows and parts, how many words there are. */
+/* The index of the word of marks that holds the bits of a part's first windows. Given the numbers
+ * of all windows and parts, it is the number of words. */
 KC_HD uint32_t kc_ask_marks_at(uint32_t window, uint32_t part)
 {
         return window / 32 + part;

@@ -24,7 +24,7 @@ size_t kc_ask_arrays_nbytes(const struct kc_ask_sizes *caps)
                ((size_t)caps->nmarks + caps->nwindows) * sizeof(uint32_t);
 }
 
-/* Without elements: NULL. */
+/* *memory stays NULL if there are no elements. */
 template <class T> static enum kc_status pin(T **memory, size_t n, struct kc_error *err)
 {
         return n > 0 ? KC_CUDA(cudaMallocHost((void **)memory, n * sizeof **memory)) : KC_OK;

@@ -12,7 +12,7 @@
 struct kc_ask_rules {
         int k;
         bool stranded;
-        bool wants_marks; /* on the host, too */
+        bool wants_marks; /* marks come back to the host */
         bool shared;      /* flights have no memory for k-mers and counts on the device */
         struct kc_ask_setup setup;
         struct kc_ask_sizes caps; /* of a batch; without marks and counts */
@@ -25,14 +25,14 @@ template <class Key> struct kc_ask_flight {
         Key *kmers; /* [caps.nbases] device */
         /* Only in a table that is spread over devices: */
         struct kc_ask_flight *next;
-        bool is_started; /* and its answers are not back */
+        bool is_started; /* its answers are not back yet */
 };
 
 /*
- * Choose rules->caps: the largest batches whose flights fit into so much memory of the host and of
- * the device each; but not very small ones.
- *   batch_nbases  0, or the most bases of a batch, whatever they take
- *   most_nbases   otherwise, the most bases
+ * Choose rules->caps: the largest batches whose flights each fit into this much memory of the host
+ * and of the device, but never very small ones.
+ *   batch_nbases  the most bases of a batch, whatever memory they take; 0: see most_nbases
+ *   most_nbases   the most bases of a batch if batch_nbases is 0
  */
 void kc_ask_flight_plan(struct kc_ask_rules *rules, uint32_t batch_nbases, uint32_t most_nbases,
                         size_t key_nbytes, uint64_t host_nbytes, uint64_t device_nbytes);

@@ -7,15 +7,15 @@
 #include "kmer/block_codec.h"
 
 enum {
-        USUAL_BLOCKS = 16384, /* in a range: 16 Mi pairs. The host waits for the device several
-                                 times for each */
+        USUAL_BLOCKS = 16384, /* in a range: 16 Mi pairs. Ranges are large because the host
+                                 waits for the device several times in each */
         BLOCKS_PER_RUN = 4,   /* the minimum, for ranges of many runs */
 };
 
 namespace
 {
 
-/* The pairs of a single run need no join: they are decoded to where they are taken from. */
+/* The pairs of a single run need no join: they are decoded to where put gets them. */
 template <class Key> struct single {
         struct kc_gpu_run<Key> pairs;
         struct kc_decode_run *run;                 /* device */
@@ -83,7 +83,7 @@ out:
         return status;
 }
 
-/* A zeroed one is fine. */
+/* l->single may be zeroed. */
 template <class Key> static void close_single(struct loader<Key> *l)
 {
         struct single<Key> *s = &l->single;
@@ -95,7 +95,7 @@ template <class Key> static void close_single(struct loader<Key> *l)
         (void)cudaGetLastError();
 }
 
-/* Queue the decoding of a range, and of what it finds to the host. */
+/* Queue the decoding of a range, and the copy of what it finds to the host. */
 template <class Key>
 static enum kc_status queue_decode(struct loader<Key> *l, struct kc_decode_range<Key> *decode,
                                    struct kc_error *err)

@@ -26,7 +26,7 @@ template <class Map> static Map on_stream(const void *map, cudaStream_t stream)
 /* ---- WarpDrive ---- */
 
 /* Puts add, because the layout of words only counts. The map is filled to two thirds, where larger
- * windows read more slots and save no probes. */
+ * windows read more slots but save hardly any probes. */
 template <class Layout> struct warpdrive {
         enum : uint32_t { GROUP = 4 };
 

@@ -7,19 +7,19 @@
 #include <cstring>
 
 enum : size_t {
-        SLAB_NBYTES = 16 << 20, /* the usual one, in huge pages: faults would take much time */
+        SLAB_NBYTES = 16 << 20, /* usually; in huge pages, because page faults would take long */
         SLABS_A_THREAD = 64,    /* at least so many fit into a thread's part of the memory */
 };
 
 /* Memory for kept batches. */
 struct alignas(16) kc_ask_slab {
         struct kc_ask_slab *next;
-        size_t nbytes, nused; /* with this */
+        size_t nbytes, nused; /* including this header */
 };
 
 struct alignas(16) kc_ask_kept {
         struct kc_ask_kept *next;
-        struct kc_ask_arrays arrays; /* follow in memory */
+        struct kc_ask_arrays arrays; /* they follow in memory */
         struct kc_ask_sizes sizes;   /* nwindows >= 1 */
         bool has_answers;
 };
@@ -27,14 +27,14 @@ struct alignas(16) kc_ask_kept {
 struct kc_ask_waiting {
         struct kc_ask_arrays packed; /* the batch that is being packed; not kept yet */
         struct kc_ask_sizes sizes;
-        struct kc_ask_slab *slabs; /* the last one is the first */
+        struct kc_ask_slab *slabs; /* the newest one comes first */
         struct kc_ask_kept *first, **end;
         struct kc_ask_array<struct kc_ask_noted> sequences;
         struct kc_ask_array<struct kc_ask_stretch> stretches;
         /* what has been taken */
         size_t nsequences, nstretches;
-        struct kc_ask_kept *taken; /* the batch that is being taken, and how many of its parts */
-        uint32_t nparts;
+        struct kc_ask_kept *taken;            /* the batch that is being taken */
+        uint32_t nparts;                      /* parts of it that have been taken */
         struct kc_ask_array<uint32_t> counts; /* of the last block */
 };
 
@@ -48,7 +48,8 @@ template <class T> static T *carve(char **block, size_t n)
         return items;
 }
 
-/* In an order that aligns all of them. counts: NULL if there are none. */
+/* Place the arrays in a block of memory, in an order that aligns all of them. counts becomes NULL
+ * if there are none. */
 static void place_arrays(struct kc_ask_arrays *arrays, const struct kc_ask_sizes *n, char *block)
 {
         arrays->words = carve<uint64_t>(&block, kc_ask_nwords(n->nbases));
@@ -200,7 +201,7 @@ static enum kc_status answer(void *ctx, struct kc_error *err)
 {
         struct kc_ask_rounds *r = (struct kc_ask_rounds *)ctx;
         enum kc_status status;
-        begin_round(r); /* if nothing was added */
+        begin_round(r); /* in case nothing was added */
         for (int i = 0; i < r->rules->setup.nthreads; i++)
                 KC_TRY(keep(r, &r->threads[i], err));
         KC_TRY(r->engine.answer(r->engine.ctx, err));
@@ -238,7 +239,7 @@ void kc_ask_kept_copy(const struct kc_ask_kept *kept, const struct kc_ask_arrays
         copy_batch(host, &kept->arrays, sizes);
 }
 
-/* Both are of the same n windows. The first one's nlead is left to marks. */
+/* Add a summary of the same n windows. nlead is left as it is: marks say it later. */
 static void add_summary(struct kc_ask_part_summary *s, const struct kc_ask_part_summary *other,
                         uint32_t n, bool absent_in_range)
 {
@@ -276,7 +277,7 @@ void kc_ask_kept_add(struct kc_ask_kept *kept, const struct kc_ask_rules *rules,
 
 /* ---- taking ---- */
 
-/* How many of n windows, from the first one on, are in range. */
+/* How many of n windows are in range before the first one that is not. */
 static uint32_t lead_of(const uint32_t *marks, uint32_t n, bool absent_in_range)
 {
         for (uint32_t i = 0; 32 * i < n; i++) {
@@ -287,7 +288,7 @@ static uint32_t lead_of(const uint32_t *marks, uint32_t n, bool absent_in_range)
         return n;
 }
 
-/* The number of the next part in t->taken. */
+/* Go on to the next part. Returns its number in t->taken. */
 static uint32_t next_part(struct kc_ask_waiting *t)
 {
         if (t->taken == NULL || t->nparts == t->taken->sizes.nparts) {

@@ -31,15 +31,15 @@ struct kc_ask_rounds {
         struct kc_ask_waiting *threads;  /* [nthreads] */
         uint64_t nbegun, nanswered;      /* rounds; one is open if they differ */
         uint64_t kept_nbytes, most_kept; /* the first is atomic; the second is its bound */
-        pthread_mutex_t lock;            /* of what follows, and of nbegun */
-        int next_thread;                 /* whose batches are looked up next, and from which on */
-        struct kc_ask_kept *next;
+        pthread_mutex_t lock;            /* guards what follows, and nbegun */
+        int next_thread;                 /* whose batches follow when `next` is NULL */
+        struct kc_ask_kept *next;        /* to be looked up */
 };
 
 /*
- * Prepare for rounds; to be closed even if this fails, and a zeroed one may be. KC_ENOMEM.
+ * Prepare for rounds. Close them even if this fails; zeroed ones may be closed, too. KC_ENOMEM.
  *   engine  copied
- *   rules   of the engine, which wants marks
+ *   rules   of the engine; wants_marks is set
  */
 enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *rounds, const struct kc_ask_engine *engine,
                                   const struct kc_ask_rules *rules, struct kc_error *err);
@@ -55,7 +55,7 @@ struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds);
 
 /* ---- for the engine, while it answers ---- */
 
-/* Go through all batches once more. all: their answers so far are forgotten. */
+/* Go through all batches once more. all: forget the answers that they have. */
 void kc_ask_rounds_rewind(struct kc_ask_rounds *rounds, bool all);
 
 /* The next batch; NULL: there are no more. Several threads may call it at the same time. */
@@ -65,8 +65,8 @@ struct kc_ask_kept *kc_ask_rounds_next(struct kc_ask_rounds *rounds);
 void kc_ask_kept_copy(const struct kc_ask_kept *kept, const struct kc_ask_arrays *host,
                       struct kc_ask_sizes *sizes);
 
-/* Add answers to those that a batch has. Each k-mer must be found once at most, and has the count 0
- * where it is not found. */
+/* Add answers to those that a batch has. Each k-mer may be found at most once, and must have the
+ * count 0 where it is not found. */
 void kc_ask_kept_add(struct kc_ask_kept *kept, const struct kc_ask_rules *rules,
                      const struct kc_ask_arrays *host);
 

@@ -106,8 +106,8 @@ template <class Key> struct kc_ask_spread {
         void *map; /* NULL before it is loaded */
         struct station<Key> stations[KC_GPU_MAX_DEVICES];
         size_t nwindows;       /* of a station */
-        pthread_mutex_t lock;  /* of what follows, and of flights that are started */
-        pthread_cond_t landed; /* some flights have */
+        pthread_mutex_t lock;  /* guards what follows, and started flights */
+        pthread_cond_t landed; /* signalled when flights have landed */
         bool is_busy;          /* a thread looks up */
         struct kc_error failure;
 };
@@ -189,7 +189,7 @@ template <class Key> static void land_taken(struct station<Key> *station)
         station->taken = NULL;
 }
 
-/* Look flights up, under the lock, which is open meanwhile. */
+/* Look flights up. Called under the lock, which is released during the look-up. */
 template <class Key> static void look_up_some(struct kc_ask_spread<Key> *s)
 {
         struct kc_error failure = {};
@@ -236,7 +236,7 @@ enum kc_status kc_ask_spread_wait(struct kc_ask_spread<Key> *s, struct kc_ask_fl
 
 /* ---- loading ---- */
 
-/* Make the maps. Meanwhile a share of each device's memory is taken, so that it stays free, for
+/* Make the maps. Meanwhile a share of each device's memory is held back, which is then free for
  * ranges and for k-mers on their way. */
 template <class Key>
 static enum kc_status open_maps(void *ctx, uint64_t, size_t, struct kc_error *err)
@@ -289,7 +289,7 @@ static enum kc_status load(void *ctx, const struct kc_join_source *source,
                               err);
 }
 
-/* Half of the share for batches is for those of stations, the other half for flights. */
+/* Of the share for batches, half is for the stations and half for flights. */
 template <class Key>
 static enum kc_status open_stations(struct kc_ask_spread<Key> *s, size_t nflights,
                                     struct kc_error *err)

@@ -16,7 +16,7 @@ template <class Key>
 enum kc_status kc_ask_spread_open(struct kc_ask_spread<Key> **spread,
                                   const struct kc_gpu_ask_options *options, struct kc_error *err);
 
-/* Nobody may use it any more, and flights must be closed. NULL is fine. */
+/* Nobody may use it any more, and all flights must be closed. NULL is fine. */
 template <class Key> void kc_ask_spread_close(struct kc_ask_spread<Key> *spread);
 
 /* One of the devices. Flights may be opened there once the spread table is open. */
@@ -35,12 +35,14 @@ enum kc_status kc_ask_spread_load(struct kc_ask_spread<Key> *spread,
                                   const struct kc_ask_rules *rules, size_t nflights,
                                   struct kc_error *err);
 
-/* Have a flight looked up, which has been opened on this device. Several threads may do so. */
+/* Have a flight looked up that was opened on this device. Several threads may call it at the same
+ * time. */
 template <class Key>
 void kc_ask_spread_start(struct kc_ask_spread<Key> *spread, int device,
                          struct kc_ask_flight<Key> *flight);
 
-/* Wait until its answers are back. KC_ENOMEM, KC_EDEVICE, also for other threads' flights. */
+/* Wait until the flight's answers are back. KC_ENOMEM, KC_EDEVICE: also if other threads' flights
+ * fail. */
 template <class Key>
 enum kc_status kc_ask_spread_wait(struct kc_ask_spread<Key> *spread,
                                   struct kc_ask_flight<Key> *flight, struct kc_error *err);

@@ -6,9 +6,9 @@
  *      reads ──▶ k-mers ──▶ counts ──▶ how often each count occurs          gpu/ask/frequencies.cuh
  *
  * Each device has a copy of the table, and a thread that opens it, loads the table and looks reads
- * up. Another thread makes reads of files for it, beside this (gpu/ask/backlog.cuh), with streams
- * and memory of its own. A read is looked up on the device that it comes to, so a device that is
- * ready late gets less. Only the frequencies of counts come back.
+ * up. At the same time another thread makes reads from files for it (gpu/ask/backlog.cuh), with
+ * streams and memory of its own. A read is looked up on the device that it comes to, so a device
+ * that is ready late gets fewer reads. Only the frequencies of counts come back.
  */
 #include "gpu/ask.h"
 
@@ -28,9 +28,9 @@
 enum {
         THREADS = 256,
         SHARE = 16,  /* of the memory, one part in SHARE is for the windows of a slice */
-        READING = 8, /* one part in READING is for making reads of files, and for reads that wait */
-        INTAKES =
-                4, /* of which an intake gets so many times the share that it gets of all memory */
+        READING = 8, /* and one part in READING for making reads from files, which then wait */
+        /* An intake's share of that part is so many times its usual share of a device. */
+        INTAKES = 4,
         USUAL_NSPANS = 1 << 20,
         BUFFER_NBASES = 1 << 25, /* of the feed */
         NBUFFERS = KC_FEED_MAX_BUFFERS,
@@ -136,7 +136,8 @@ out:
         return status;
 }
 
-/* As kc_ask_backlog_done says, or kc_gpu_feed_give_back: no work uses the reads any more then. */
+/* When it returns, no work uses the reads any more, as kc_ask_backlog_done and
+ * kc_gpu_feed_give_back require. */
 template <class Key>
 static enum kc_status add_reads(struct tallier<Key> *d, const struct kc_gpu_reads *reads,
                                 struct kc_error *err)
@@ -173,7 +174,7 @@ static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
         return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, totals, err);
 }
 
-/* Unless it is loaded. */
+/* Load the device's table, unless it is loaded already. */
 template <class Key> static enum kc_status load(struct tallier<Key> *d, struct kc_error *err)
 {
         struct tallying<Key> *t = d->all;
@@ -195,7 +196,7 @@ template <class Key, class Change> static void tell_all(struct tallying<Key> *t,
         kc_gate_leave(&t->gate);
 }
 
-/* The device's table is loaded, or it needs none because there are no reads for it. */
+/* Say that a device's table is loaded, or that it needs none, because no reads are left. */
 template <class Key> static void note_loaded(struct tallying<Key> *t)
 {
         tell_all(t, [&] { t->nloaded++; });
@@ -203,7 +204,7 @@ template <class Key> static void note_loaded(struct tallying<Key> *t)
 
 /* ---- opening ---- */
 
-/* All memory but that of the table, beside which it is little. */
+/* Take all memory but the table's, which is far larger. */
 template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;
@@ -243,8 +244,8 @@ template <class Key> static void close_reading(struct tallier<Key> *d)
         d->reading = {};
 }
 
-/* The driver opens one device after the other anyway, so the first comes first: it can begin while
- * the next is opened. */
+/* The driver opens one device after the other anyway, so the others wait for the first one, which
+ * can begin while they are opened. */
 template <class Key> static enum kc_status open_device(struct tallier<Key> *d, struct kc_error *err)
 {
         struct tallying<Key> *t = d->all;
@@ -265,8 +266,8 @@ out:
 
 /* ---- reading files ---- */
 
-/* Open the intake. *opened: false if there is too little memory; then the device takes no part, or
- * if it is the first, all files are given up. */
+/* Open the intake. *opened: false if there is too little memory: then the device takes no part or,
+ * if it is the first one, all devices give the files up. */
 template <class Key>
 static enum kc_status open_intake(struct tallier<Key> *d, bool *opened, struct kc_error *err)
 {
@@ -295,7 +296,7 @@ out:
         return status;
 }
 
-/* Make reads of files, until all parts are taken. */
+/* Make reads from files, until all parts are taken. */
 template <class Key> static enum kc_status make_reads(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -335,7 +336,7 @@ out:
         return status;
 }
 
-/* Whether reads may come to the device, which is open. */
+/* Whether reads may still come to the device, which is open. */
 template <class Key> static bool needs_table(struct tallier<Key> *d)
 {
         struct tallying<Key> *t = d->all;
@@ -418,7 +419,7 @@ template <class Key> static enum kc_status make_feed(struct tallying<Key> *t, st
         return kc_gpu_feed_new(&t->feed, &setup, &t->gate, &t->trace, err);
 }
 
-/* *attached: false if the other devices have got all reads. The first device comes first. */
+/* *attached: false if the other devices have taken all reads. The first device attaches first. */
 template <class Key>
 static enum kc_status attach_feed(struct tallier<Key> *d, bool *attached, struct kc_error *err)
 {
@@ -444,7 +445,7 @@ out:
         return status;
 }
 
-/* Load the table and attach the feed; first the feed, if reading may begin before it is known
+/* Load the table and attach the feed: the feed comes first if reading may begin before it is known
  * whether the tables fit. */
 template <class Key>
 static enum kc_status load_and_attach(struct tallier<Key> *d, bool *attached, struct kc_error *err)

@@ -19,13 +19,13 @@
 enum : uint32_t {
         THREADS = 256,
         MOST_NBASES = 1 << 20, /* of a batch */
-        NSTRANGERS = 1 << 12,  /* enough that no few slots of a map are read by all threads */
+        NSTRANGERS = 1 << 12,  /* so many that threads do not all read the same few slots */
 };
 
 namespace
 {
 
-/* The k-mers in a map. */
+/* Between which k-mers those of a map lie. */
 template <class Key> struct turn_bounds {
         Key first, last;
         Key strangers; /* the first of NSTRANGERS keys that lie outside the bounds */
@@ -50,8 +50,8 @@ template <class Key> struct turns {
 
 /* ---- a turn ---- */
 
-/* Instead of a k-mer that the map cannot have, look up one of a few that it does not have either:
- * their slots stay in the caches. */
+/* Replace each k-mer that the map cannot have by one of a few that it does not have either, whose
+ * slots stay in the caches. */
 template <class Key>
 static __global__ void replace_kernel(Key *kmers, uint32_t n, struct turn_bounds<Key> bounds)
 {
@@ -99,7 +99,7 @@ out:
         return status;
 }
 
-/* Find keys outside the bounds; for the shortest k, there are none. */
+/* Find keys outside the bounds. There may be too few of them, above all for short k. */
 template <class Key> static void find_strangers(struct turn_bounds<Key> *bounds, int k)
 {
         const Key last = k == 4 * (int)sizeof(Key) ? ~(Key)0 : ((Key)1 << 2 * k) - 1;

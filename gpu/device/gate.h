@@ -19,7 +19,7 @@ enum kc_gate_bell {
         KC_GATE_DRIVER,
         KC_GATE_WORKERS,
         KC_GATE_FOLLOWERS, /* the threads of further devices */
-        KC_GATE_ASKERS,    /* those that look reads up which other threads prepare */
+        KC_GATE_ASKERS,    /* those that look up the reads that other threads prepare */
         KC_GATE_PART_0,    /* of parts 0, 32, 64, ...; the next bell is for 1, 33, ... */
         KC_GATE_NPARTS = 32,
         KC_GATE_NBELLS = KC_GATE_PART_0 + KC_GATE_NPARTS,

@@ -45,7 +45,7 @@ enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *feed, struct kc_join_
                                  struct kc_decode_range<Key> *decode, struct kc_error *err);
 
 /* Driver only, after kc_join_feed_next and before its next call: let the readers go on with the
- * range after it. It takes a while to find its blocks, during which the device should have work.
+ * range after it. Finding its blocks takes a while, during which the device should have work.
  * The source's errors. */
 template <class Key>
 enum kc_status kc_join_feed_ahead(struct kc_join_feed<Key> *feed, struct kc_error *err);

@@ -50,7 +50,7 @@ enum kc_status kc_record_memory_reserve(struct kc_record_memory *memory, struct 
 
 void kc_record_compress(struct kc_seq_record *record, const char *bytes, int overlap, char *to)
 {
-        /* a base before the overlap is there only to be compared with */
+        /* what comes before the overlap is there only to be compared with */
         const uint32_t before =
                 record->noverlap > overlap ? record->noverlap - (uint32_t)overlap : 0;
         memcpy(to, bytes + record->bases, record->nbases);

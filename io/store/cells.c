@@ -5,9 +5,9 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Bits of each value in the index of a small cell, 16 in all. Of two axes, either may be of reads,
- * and the first may be the GC content, which is at most 255; of three, the first is of reads, and
- * the others are of haplotypes. */
+/* Bits of each value in the index of a small cell, 16 in all. With two axes, either may have the
+ * counts of reads, and the first may be the GC content, which is at most 255. With three, the first
+ * usually has the counts of reads, and the others those of haplotypes. */
 static const unsigned nbits[KC_JOINT_MAX_FILES + 1][KC_JOINT_MAX_FILES] = {
         [1] = { 16 }, [2] = { 8, 8 }, [3] = { 8, 4, 4 }
 };

@@ -19,7 +19,7 @@ struct kc_cells {
 };
 
 /* Free with kc_cells_free, even on failure. KC_ENOMEM.
- *   most  [naxes], or 0 for no bound */
+ *   most  [naxes] the greatest value that is told apart; 0: there is no bound */
 enum kc_status kc_cells_init(struct kc_cells *cells, size_t naxes, const uint32_t *most,
                              struct kc_error *err);
 void kc_cells_free(struct kc_cells *cells);
@@ -31,7 +31,7 @@ enum kc_status kc_cells_add(struct kc_cells *cells, const uint32_t *const *value
 /* Add the k-mers of `from`, which has the same axes, and empty it. KC_ENOMEM. */
 enum kc_status kc_cells_move(struct kc_cells *into, struct kc_cells *from, struct kc_error *err);
 
-/* The same, but leave the small values where they are: frees the memory that grows. */
+/* Move only the cells in `big`, which take the memory that grows. */
 enum kc_status kc_cells_move_big(struct kc_cells *into, struct kc_cells *from,
                                  struct kc_error *err);
 

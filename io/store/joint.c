@@ -15,7 +15,7 @@
 
 enum {
         BATCH_NKMERS = KC_BLOCK_NKMERS, /* what a merge gives at once, at most */
-        MAX_BIG = 1 << 14,              /* a thread's large cells go to the common ones above it */
+        MAX_BIG = 1 << 14,              /* of a thread; more than these go to the common cells */
 };
 
 struct joint {
@@ -47,7 +47,7 @@ struct joiner {
 
 /* ---- joining ---- */
 
-/* Take steps that each consume the least k-mer of those next in the sides. */
+/* Take steps. Each consumes the least of the sides' next k-mers. */
 ALWAYS_INLINE void join_steps(struct joint_side *const *sides, uint32_t *const *counts,
                               size_t nsides, size_t nsteps, int nwords)
 {

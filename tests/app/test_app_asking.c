@@ -145,12 +145,12 @@ static void write_text(const char *path, struct text *t)
 
 /* What a slow start of a device sees. */
 static struct {
-        bool is_slow;           /* it waits until some blocks are read, and then no more */
-        struct kc_job *cancels; /* this job, then; may be NULL */
+        bool is_slow;           /* it waits until some blocks are read and no more follow */
+        struct kc_job *cancels; /* then it cancels this job; may be NULL */
         bool fails;
         atomic_uint nreads; /* blocks that were read while it opened */
         atomic_bool is_open;
-        atomic_uint_fast64_t most_nbytes; /* that the blocks took, beyond their bound */
+        atomic_uint_fast64_t most_nbytes; /* by which the blocks exceeded their bound */
 } start;
 
 enum kc_status __real_asking_blocks_next(struct asking_blocks *blocks, struct asking_block **block,
@@ -276,7 +276,7 @@ static enum kc_status write_block(void *ctx, const struct asked *block, struct k
 }
 
 /* depth: of a prompt asker; 0: in rounds. If it is odd, counts are not wanted, so each worker has
- * several slots; but the asker gives them all the same. */
+ * several slots; but this asker gives counts nevertheless. */
 static enum kc_status take_all(struct taker *taker, const struct asking_input *input, int nthreads,
                                uint32_t depth, uint64_t memory_nbytes, uint64_t *nrecords,
                                struct kc_error *err)
@@ -532,8 +532,8 @@ static enum kc_status start_with(struct taker *taker, int nthreads, uint64_t mem
         return status;
 }
 
-/* Blocks are read while the device starts, as many as the memory holds, and are answered in order
- * afterwards. */
+/* While the device starts, some blocks are read, within the memory that they may take. They are
+ * answered in order afterwards. */
 static void test_slow_start(void **state)
 {
         const uint64_t sizes[] = { 2 << 20, 256 << 20 };
@@ -549,7 +549,7 @@ static void test_slow_start(void **state)
                 assert_int_equal(nrecords, MANY_BLOCKS_RECORDS);
                 assert_int_equal(taker.log.n, wanted.n);
                 assert_memory_equal(taker.log.data, wanted.data, wanted.n);
-                /* a batch of each thread may come to lie beyond the bound */
+                /* a batch of each thread may exceed the bound */
                 assert_true(start.most_nbytes < sizes[i] / 4);
                 free(taker.log.data);
                 kc_store_close(store);
@@ -559,7 +559,7 @@ static void test_slow_start(void **state)
         free(wanted.data);
 }
 
-/* What goes wrong while the device starts ends the run with the right failure. */
+/* If something fails while the device starts, the run ends with that failure. */
 static void test_failing_start(void **state)
 {
         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };

@@ -1,5 +1,5 @@
-/* What becomes of the total of all sequences if a device cannot find it: who does it instead, and
- * that a device that has failed is not tried again. */
+/* The total of all sequences if a device cannot find it: what does it instead, and that a device
+ * that has failed is not tried again. */
 #include "app/ask/choice.h"
 #include "app/cli/command.h"
 #include "app/cli/fall_back.h"

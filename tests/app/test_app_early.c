@@ -19,7 +19,7 @@ struct fake {
         struct kc_ask_summary added[MOST_ADDED]; /* of all rounds */
         size_t nadded, nanswered, ntaken;
         uint64_t nwindows;    /* asked in all */
-        uint64_t round, most; /* windows of a round; how many make it full */
+        uint64_t round, most; /* windows of this round; so many make it full */
         unsigned nrounds;
 };
 
@@ -47,7 +47,7 @@ static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *s
         struct fake *f = ctx;
         (void)thread;
         (void)err;
-        assert_int_equal(f->ntaken, f->nanswered); /* all of the last round are taken */
+        assert_int_equal(f->ntaken, f->nanswered); /* all answers of the last round are taken */
         for (size_t i = 0; i < n; i++) {
                 const uint32_t nbases = sequences[i].nbases,
                                nwindows = nbases < K ? 0 : nbases - K + 1;
@@ -130,7 +130,7 @@ static uint32_t nwindows_of(const struct kc_seq_record *record)
         return record->nbases >= K ? record->nbases - K + 1 : 0;
 }
 
-/* The answer is that to all windows, or to the first five if these settle the record. */
+/* The answer covers all windows, or the first five if these settle the record. */
 static void check_answer(const struct scene *s, int b, int i, const struct kc_ask_summary *got,
                          uint64_t wanted, uint64_t *nsettled)
 {
@@ -213,7 +213,7 @@ static void test_rounds(void **state)
         free(s);
 }
 
-/* If a round settles few records, those of the next one reach the asker as they are. */
+/* If a round settles few records, those of the next round reach the asker as they are. */
 static void test_no_gain(void **state)
 {
         uint64_t wanted = 1000;
@@ -273,7 +273,7 @@ static void test_try(void **state)
         free(s);
 }
 
-/* An asker whose rounds cost much, or need more memory than there is, is not asked twice. */
+/* An asker is not asked twice if its rounds cost much, or need more memory than there is. */
 static void test_suits(void **state)
 {
         (void)state;

@@ -152,8 +152,8 @@ static void test_pairs(void **state)
 
 static const char *const part_bounds[] = { "0", "1", "3", "0%", "25%", "33.3%", "50%", "100%" };
 
-/* Whether the verdict about `read` is the one about all reads that it can become by nleft more
- * windows, with some more valid and some of those in range. */
+/* Whether the verdict about `read` stays the same with nleft more windows, however many of them are
+ * valid and in range. */
 static bool is_certain(const struct judge *judge, struct kc_ask_summary read, uint64_t nleft)
 {
         const bool keeps = judge_keeps(judge, &read);
@@ -203,8 +203,7 @@ static void test_parts(void **state)
         assert_true(nsettled > 1000);
 }
 
-/* The first windows, if all are in range, are enough; so are as many that are not, if most must
- * be. */
+/* The windows that are asked first are enough if all of them are in range. */
 static void test_first_windows(void **state)
 {
         (void)state;

@@ -286,7 +286,7 @@ static void the_plausible_fit_is_chosen(void **state)
         struct model_fit doubled[] = { fit_of(1, 0.98, 0, 0.4), fit_of(2, 0.978, 0.03, 0.05) };
         assert_int_equal(choice_rank(doubled, 2), 0);
         assert_int_equal(doubled[0].ploidy, 2);
-        /* the same heterozygosity: the lower ploidy, with a runner-up */
+        /* the same heterozygosity: the lower ploidy wins, with a runner-up */
         struct model_fit pairs[] = { fit_of(4, 0.98, 0.0304, 0.1), fit_of(2, 0.979, 0.0305, 0.1) };
         assert_int_equal(choice_rank(pairs, 2), 1);
         assert_int_equal(pairs[0].ploidy, 2);

@@ -225,8 +225,8 @@ DEVICE, CPU = "looked up on cuda:0, map warpdrive\n", "looked up on the CPU\n"
 
 
 def test_auto():
-    """How much comes from a pipe is not known: then a device answers, if there is one. A small file
-    is for the CPU. The last line says which of them it was."""
+    """How much comes from a pipe is unknown, so a device answers, if there is one. A small file is
+    for the CPU. The last line says which of them has answered."""
     s = Session()
     make_files(s)
     s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")

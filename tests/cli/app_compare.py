@@ -53,7 +53,7 @@ def gc_table(model, **how):
 
 
 def parse_matrix(text):
-    """As KAT's scripts do: {key: value} of the header, and the rows."""
+    """Read as by KAT's scripts: {key: value} of the header, and the rows."""
     head, _, body = text.partition("###\n")
     lines = [line.removeprefix("# ").partition(":") for line in head.splitlines()]
     return ({key: value for key, _, value in lines},
@@ -73,7 +73,7 @@ def check_gc(s, file, model):
 
 
 def scene(rng, nbases):
-    """Reads of a genome with errors; an assembly with a piece twice; another with other errors."""
+    """Reads with errors; an assembly that has a piece twice; another one with other errors."""
     genome = "".join(rng.choices("ACGT", k=nbases))
     reads = [genome[at:at + 280] for at in rng.choices(range(nbases - 280), k=nbases // 40)]
     reads = [read[:at] + rng.choice("ACGTN") + read[at + 1:]
@@ -163,7 +163,7 @@ def test_runs():
 
 
 def test_bounds():
-    """--max-count keeps what is above apart; --min and --max of hist leave it out."""
+    """Counts above --max-count are taken together; --min and --max of hist leave counts out."""
     s, rng = Session(), random.Random(3)
     models = []
     for name, reads in zip(NAMES, scene(rng, 300)):

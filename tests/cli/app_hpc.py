@@ -44,7 +44,7 @@ LENGTHS = 1, 1, 1, 1, 1, 1, 2, 2, 3, 8, 60, 700
 
 
 def random_sequence(rng, n, lengths):
-    """Runs of these lengths, parted by N now and then."""
+    """Runs of these lengths, with an N between them now and then."""
     runs = []
     while n > 0:
         base = rng.choices("ACGTacgtuN", [20] * 9 + [1])[0]
@@ -54,7 +54,7 @@ def random_sequence(rng, n, lengths):
 
 
 def random_sequences(seed, sizes, lengths=LENGTHS):
-    """Of these sizes; some runs are much longer than k."""
+    """Sequences of these sizes, with some runs much longer than k."""
     rng = random.Random(seed)
     return [random_sequence(rng, n, lengths) for n in sizes]
 
@@ -117,13 +117,13 @@ def test_query():
 
 
 def summary(bases, counts, k):
-    """length, windows, found, and the counts of the windows."""
+    """The fields length, windows and found, and the counts of the windows."""
     found = [counts[canonical(kmer)] for kmer in kmers_of(compress(bases), k)]
     return len(bases), len(found), sum(n > 0 for n in found), found
 
 
 def test_profile():
-    """Sequences are compressed, also those in pieces, but their length is that in the file."""
+    """Sequences are compressed, even in pieces, but their length is the one in the file."""
     s = Session()
     sequences = random_sequences(4, [50, 700, 200_000, 0, 30, 100_000, 5])
     reads = with_qualities(sequences)
@@ -175,7 +175,7 @@ def test_filter():
 
 
 def renumbered(text):
-    """Without the names of records."""
+    """The lines without the names of records."""
     return [line for line in text.split(b"\n") if line[:1] not in (b"@", b">")]
 
 

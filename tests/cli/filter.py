@@ -281,7 +281,7 @@ def check_parts(s, wanted, call, rule):
 
 
 def test_parts():
-    """So many reads that a part of each is asked first, if that is enough for some of them."""
+    """There are so many reads that only a part of each is asked first, if that settles some."""
     s, counts, texts = scene(n=3000)
     for rule in (*RULES[:14:2], Rule("2%"), Rule("1", "2%"), Rule("20%", denominator="all")):
         check_parts(s, Reference(counts, 11, rule).single(texts["lines.fq"]),
@@ -409,7 +409,7 @@ def test_long_records():
 
 
 def test_pieces_after_parts():
-    """Half of a long sequence is in the database: all its pieces are asked as a whole."""
+    """Half of a long sequence is in the database, so all windows of its pieces are asked."""
     rng, s = random.Random(9), Session()
     known = genome(rng, 100_000)
     s.write("known.fa", b">k\n" + known + b"\n")

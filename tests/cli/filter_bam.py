@@ -178,7 +178,7 @@ def test_rules_and_orders():
 
 
 def test_parts():
-    """So many reads that a part of each is asked first, if that is enough for some of them."""
+    """There are so many reads that only a part of each is asked first, if that settles some."""
     s, counts, groups = scene(3000)
     for found, rule in ((sum(groups, []), Rule("40%")), (shuffled(groups), Rule(drop=True))):
         s.write("in.sam", text_of(found))

@@ -38,7 +38,7 @@ static made_reads make_reads(uint64_t seed)
         return reads;
 }
 
-/* Put reads from memory that has others right after. */
+/* Put all reads from the same memory, which is overwritten each time. */
 static enum kc_status put_all(struct passing *p, struct kc_error *err)
 {
         enum kc_status status;
@@ -136,14 +136,14 @@ static void check(size_t limit_nbytes, bool slowly)
         assert_int_equal(p.ntaken, NREADS);
 }
 
-/* All that may wait at a time do. */
+/* As many reads wait as may at a time. */
 static void test_many(void **)
 {
         check(64 << 20, false);
         check(64 << 20, true);
 }
 
-/* Beside what the test itself takes, there is memory for three. */
+/* Beside what the test itself takes, there is memory for three copies of reads. */
 static void test_little_memory(void **)
 {
         check(4 * MAX_NWORDS * sizeof(uint64_t) + (8 << 10), true);

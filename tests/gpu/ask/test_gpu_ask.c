@@ -30,7 +30,7 @@ struct asking {
         bool full;
         size_t nrounds;
         size_t nreads, nopened; /* how often the table was read, and of these, to open the asker */
-        size_t nscarce; /* how often, once it is open, memory is too short when all is read */
+        size_t nscarce; /* how often reading the table fails, once it is open, for want of memory */
 };
 
 static enum kc_status join(void *ctx, const struct kc_join_source *source,
@@ -533,8 +533,8 @@ static void test_long(void **state)
         free(genome);
 }
 
-/* A table that does not fit on each device: it is spread if its parts fit, or else it passes
- * through the first device, and is then read for each round. Each attempt to load it reads it. */
+/* A table that does not fit on each device: it is spread if its parts fit; otherwise it passes
+ * through the first device, and is read in each round. Each attempt to load it reads it. */
 static void test_spread_turns(void **state)
 {
         (void)state;

@@ -33,7 +33,8 @@ static int compare_cells(const void *a, const void *b)
                       sizeof((const struct kc_joint_cell *)a)->counts);
 }
 
-/* All cells, in the order of bytes: each is the sum over neighbours in a sorted list. */
+/* All cells, in the order of the bytes of their counts: each is the sum over neighbours in a sorted
+ * list. */
 static struct kc_joint_cell *model_cells(const struct pair_set *sets, size_t n,
                                          const uint32_t *most, size_t *ncells)
 {
@@ -119,7 +120,7 @@ static void test_joint(void **state)
         }
 }
 
-/* Many parts; a thread has more large cells than it keeps for itself. */
+/* Many parts; each thread finds more large cells than it keeps for itself. */
 static void test_many(void **state)
 {
         (void)state;
@@ -220,7 +221,7 @@ static uint32_t gc_of(const uint64_t *kmer, int k)
         return gc;
 }
 
-/* Every cell is what a walk over all k-mers finds of it, and no k-mer is outside. */
+/* Every cell has what a walk over all k-mers finds, and every k-mer is in a cell. */
 static void check_gc(struct kc_store *store, const struct pair_set *s, uint32_t most, int nthreads)
 {
         struct kc_error err = { 0 };
@@ -262,7 +263,7 @@ static void test_gc(void **state)
         }
 }
 
-/* k-mers of G and C only, and of none. */
+/* k-mers of only G and C, and k-mers that have neither. */
 static void test_gc_extremes(void **state)
 {
         (void)state;
