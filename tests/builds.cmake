@@ -12,8 +12,8 @@
 # A test that none of these lists names runs in all three; a unit test, in the first two.
 
 # One thread, or only the threads of store_check and store_set, which other tests start too.
-set(one_thread test_app_advice test_app_device_total test_app_early test_app_filter
-  test_app_memory test_app_model test_app_plot test_app_progress test_app_tally test_app_text
+set(one_thread test_app_advice test_app_device_total test_app_early test_app_filter test_app_memory
+  test_app_model test_app_order test_app_plot test_app_progress test_app_tally test_app_text
   test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk test_cut test_deflate
   test_gunzip test_import_damage test_new_file test_pack test_pieces test_run test_store_damage
   test_store_guests test_store_misplaced test_store_rescue test_temp_file)

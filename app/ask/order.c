@@ -60,6 +60,8 @@ static enum kc_status write_in_order(struct asking_order *order, struct kc_error
                 pthread_mutex_lock(&order->lock);
                 if (status == KC_OK)
                         end_turn(order, place);
+                else
+                        order->stopped = true; /* or another thread would write it again */
         }
         order->is_writing = false;
         return status;

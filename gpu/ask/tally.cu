@@ -336,7 +336,7 @@ out:
         return status;
 }
 
-/* Whether reads may still come to the device, which is open. */
+/* Whether reads are likely to come to the device, which is open. */
 template <class Key> static bool needs_table(struct tallier<Key> *d)
 {
         struct tallying<Key> *t = d->all;
@@ -359,6 +359,7 @@ template <class Key> static enum kc_status take_files(struct tallier<Key> *d, st
                 KC_TRY(kc_ask_backlog_take(&d->backlog, d->gpu.stream, &reads, err));
                 if (reads.nkmers == 0)
                         break;
+                KC_TRY(load(d, err)); /* the last parts may have come to it after all */
                 KC_TRY(add_reads(d, &reads, err));
                 kc_ask_backlog_done(&d->backlog);
         }
@@ -390,6 +391,7 @@ template <class Key> static enum kc_status drop_files(struct tallying<Key> *t, s
                 nbytes += source->files[i].nbytes;
         kc_job_expect(t->reads->job, nbytes);
         t->callers->clear(t->callers->ctx);
+        t->nloaded = 0; /* a device to which no reads came has not loaded the table */
         for (int i = 0; i < t->options->ndevices; i++) {
                 struct tallier<Key> *d = &t->devices[i];
                 d->nwindows = 0;

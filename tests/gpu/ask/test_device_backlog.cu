@@ -42,8 +42,8 @@ static made_reads make_reads(uint64_t seed)
 static enum kc_status put_all(struct passing *p, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t *words;
-        struct kc_span *spans;
+        uint64_t *words = NULL;
+        struct kc_span *spans = NULL;
         KC_TRY(kc_gpu_new(&p->gpu, &words, MAX_NWORDS, err));
         KC_TRY(kc_gpu_new(&p->gpu, &spans, 100, err));
         for (const made_reads &reads : p->all) {
@@ -58,9 +58,9 @@ static enum kc_status put_all(struct passing *p, struct kc_error *err)
                 KC_TRY(kc_ask_backlog_put(&p->backlog, &put, err));
         }
         kc_ask_backlog_end(&p->backlog);
+out:
         kc_gpu_delete(&p->gpu, words, MAX_NWORDS);
         kc_gpu_delete(&p->gpu, spans, 100);
-out:
         return status;
 }
 
