@@ -31,8 +31,9 @@ struct kc_gc_cell {
  *   stores    [nstores], 1 to KC_JOINT_MAX_FILES that kc_set_check allows, also repeated
  *   most      [nstores] counts above most[i] in file i are taken for most[i] + 1, but are added to
  *             the sums as they are; 0: all counts are told apart
- *   nthreads  each takes 0.5 MiB and what a merge takes; each cell with a large count takes 48
- *             bytes, and there may be as many cells as k-mers unless `most` bounds them
+ *   nthreads  each takes 0.5 MiB and what a merge takes; each cell with a large count takes up to
+ *             192 bytes, 288 while the table grows, and there may be as many cells as k-mers unless
+ *             `most` bounds them
  *   job       may be NULL; cancel is honoured, done and total count parts
  *   cells     out, [*ncells], ascending by counts[0], then counts[1], then counts[2]; freed by the
  *             caller. The same for any nthreads.

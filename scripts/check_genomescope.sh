@@ -10,8 +10,8 @@
 # genomescope.json in that folder; the test cli_model compares kcount with it. GenomeScope's own
 # example histograms are compared only here. Takes a few minutes.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 genomescope=$(realpath "$1")
+cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 R CMD INSTALL --no-docs --library="$work" "$genomescope" > "$work/install.log" 2>&1 ||
