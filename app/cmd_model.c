@@ -13,6 +13,7 @@
 #include "kmer/kmer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct model_settings {
@@ -51,7 +52,11 @@ static enum kc_status read_store(struct model_input *in, const struct model_sett
         in->origin = (struct model_origin){ .stranded = info.stranded,
                                             .compressed = info.hpc,
                                             .selected = info.only_checksum != 0,
-                                            .min_count = info.min_count };
+                                            .mixed = info.mixed != 0,
+                                            .min_count = info.min_count,
+                                            .max_count = info.max_count_kept < UINT32_MAX
+                                                                 ? info.max_count_kept
+                                                                 : 0 };
 out:
         kc_store_close(store);
         return status;
@@ -62,15 +67,19 @@ static enum kc_status read_table(const struct invocation *call, struct model_inp
 {
         const struct model_settings *s = call->settings;
         char example[EXAMPLE_NBYTES];
+        const enum kc_status status = table_read(in->path, &in->rows, &in->nrows, err);
+        if (status != KC_OK)
+                return status;
         if (s->k == 0)
                 return kc_fail(err, KC_EUSAGE,
                                "which k? A histogram does not say with which k it was counted%s",
                                command_example(call->command, example));
         in->k = (int)s->k;
-        const enum kc_status status = table_read(in->path, &in->rows, &in->nrows, err);
-        if (status == KC_OK)
-                in->origin.min_count = in->rows[0].count;
-        return status;
+        size_t first = 0;
+        while (first + 1 < in->nrows && in->rows[first].ndistinct == 0)
+                first++;
+        in->origin.min_count = in->rows[first].count;
+        return KC_OK;
 }
 
 static enum kc_status read_input(const struct invocation *call, struct model_input *in,
@@ -78,7 +87,7 @@ static enum kc_status read_input(const struct invocation *call, struct model_inp
 {
         const struct model_settings *s = call->settings;
         in->path = call->operands[0];
-        if (!kc_store_recognizes(in->path))
+        if (strcmp(in->path, "-") == 0 || !kc_store_recognizes(in->path))
                 return read_table(call, in, err);
         in->is_store = true;
         enum kc_status status = read_store(in, s, err);
@@ -100,10 +109,11 @@ static enum kc_status run_genomescope(const struct invocation *call, struct mode
         if (in->is_store)
                 in->nrows = tail_fold(in->rows, in->nrows, TAIL_USUAL_COUNT, true);
         const struct histogram histogram = { in->rows, in->nrows, in->k };
+        struct kc_error failure = { 0 };
         struct genomescope result;
-        enum kc_status status = genomescope_fit(&histogram, ploidy, &result, err);
+        const enum kc_status status = genomescope_fit(&histogram, ploidy, &result, &failure);
         if (status != KC_OK)
-                return status;
+                return kc_fail_reworded(err, &failure, "%s: %s", in->path, failure.message);
         if (!result.converged)
                 return kc_fail(err, KC_EINPUT,
                                "%s: GenomeScope's model of ploidy %d does not converge", in->path,
@@ -186,15 +196,16 @@ const struct command command_model = {
                 "(Ranallo-Benavidez et al., 2020) for ploidy 1, 2 and 4, or for the ploidies of "
                 "-p. If two ploidies explain the counts about equally well, it takes the one with "
                 "the lower heterozygosity, or if that is about equal, the lower ploidy, and names "
-                "the other. If none explains 90 % of the k-mers, it chooses none. In a .kc file, "
-                "it also finds groups of frequent k-mers whose GC content differs from the "
+                "the other. A fit with over 10 % heterozygosity is taken only if no other one "
+                "explains 90 % of the k-mers. If none does, it chooses none. In a .kc file, it "
+                "also finds groups of frequent k-mers whose GC content differs from the "
                 "genome's, such as those of organelles and contaminants, and leaves them out of "
                 "the size.\n\n"
                 "The input is a .kc file, or a histogram as text: each line has a count and the "
                 "number of distinct k-mers with that count, as hist, 'jellyfish histo' and "
                 "'kmc_tools transform DB histogram' print them; '-' is standard input. k should "
-                "be about 21, k-mers with small counts should not be left out, and the reads "
-                "should cover each haplotype 10 times or more.\n\n"
+                "be about 21, no k-mers should be left out because of their counts, and the "
+                "reads should cover each haplotype 10 times or more.\n\n"
                 "--genomescope fits with the starting values, rounds and rules of GenomeScope's R "
                 "code and finds the same numbers, in a fraction of a second; it draws no plots. "
                 "Low and high are then two standard errors below and above a value, as in "

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double tie = 0.01, more_duplication = 0.1, most_heterozygosity = 0.1;
+static const double good = 0.9, tie = 0.01, more_duplication = 0.1, most_heterozygosity = 0.1;
 /* how far heterozygosities that are about the same may differ: a share of the larger, and a rate */
 static const double same_share = 0.1, same_rate = 0.0002;
 
@@ -14,13 +14,43 @@ static int compare_explained(const void *a, const void *b)
         return (x < y) - (x > y);
 }
 
-/* The largest share of positions that occur twice with which a fit is plausible. */
-static double find_limit(const struct model_fit *fits, int ntied)
+bool choice_is_good(const struct model_fit *fit)
 {
-        double least = 1;
-        for (int i = 0; i < ntied; i++)
-                least = fmin(least, fits[i].parameters[MIXTURE_REPEATS]);
-        return least + more_duplication;
+        return fit->explained >= good;
+}
+
+bool choice_is_plausible(const struct model_fit *fit)
+{
+        return fit->heterozygosity.value <= most_heterozygosity;
+}
+
+/* What a fit must have to be chosen. */
+struct needs {
+        double explained, most_repeats, most_heterozygosity;
+};
+
+static bool has(const struct model_fit *fit, const struct needs *needs)
+{
+        return !(fit->explained < needs->explained) &&
+               fit->parameters[MIXTURE_REPEATS] <= needs->most_repeats &&
+               fit->heterozygosity.value <= needs->most_heterozygosity;
+}
+
+/* fits: by explained */
+static struct needs find_needs(const struct model_fit *fits, int nfits)
+{
+        struct needs needs = { fits[0].explained - tie, INFINITY, INFINITY };
+        double least = INFINITY;
+        for (int i = nfits - 1; i >= 0; i--)
+                if (choice_is_plausible(&fits[i]) && choice_is_good(&fits[i])) {
+                        needs.explained = fits[i].explained - tie;
+                        needs.most_heterozygosity = most_heterozygosity;
+                }
+        for (int i = 0; i < nfits; i++)
+                if (has(&fits[i], &needs))
+                        least = fmin(least, fits[i].parameters[MIXTURE_REPEATS]);
+        needs.most_repeats = least + more_duplication;
+        return needs;
 }
 
 static bool is_better(const struct model_fit *fit, const struct model_fit *other)
@@ -31,36 +61,31 @@ static bool is_better(const struct model_fit *fit, const struct model_fit *other
         return fit->ploidy < other->ploidy; /* equal pairs of haplotypes: the same model */
 }
 
-static int choose(const struct model_fit *fits, int ntied, double limit)
+static int choose(const struct model_fit *fits, int nfits, const struct needs *needs)
 {
         int chosen = -1;
-        for (int i = 0; i < ntied; i++)
-                if (fits[i].parameters[MIXTURE_REPEATS] <= limit &&
-                    (chosen < 0 || is_better(&fits[i], &fits[chosen])))
+        for (int i = 0; i < nfits; i++)
+                if (has(&fits[i], needs) && (chosen < 0 || is_better(&fits[i], &fits[chosen])))
                         chosen = i;
-        return chosen;
+        return chosen < 0 ? 0 : chosen;
 }
 
-static int find_runner_up(const struct model_fit *fits, int ntied, double limit)
+static int find_runner_up(const struct model_fit *fits, int nfits, const struct needs *needs)
 {
-        for (int i = 1; i < ntied; i++)
-                if (fits[i].parameters[MIXTURE_REPEATS] <= limit &&
-                    fits[i].heterozygosity.value <= most_heterozygosity)
+        for (int i = 1; i < nfits; i++)
+                if (has(&fits[i], needs) && choice_is_plausible(&fits[i]))
                         return i;
         return 0;
 }
 
 int choice_rank(struct model_fit *fits, int nfits)
 {
-        int ntied = 0;
         qsort(fits, (size_t)nfits, sizeof *fits, compare_explained);
-        while (ntied < nfits && !(fits[0].explained - fits[ntied].explained > tie))
-                ntied++;
-        const double limit = find_limit(fits, ntied);
-        const int chosen = choose(fits, ntied, limit);
+        const struct needs needs = find_needs(fits, nfits);
+        const int chosen = choose(fits, nfits, &needs);
         const struct model_fit first = fits[chosen];
         for (int i = chosen; i > 0; i--)
                 fits[i] = fits[i - 1];
         fits[0] = first;
-        return find_runner_up(fits, ntied, limit);
+        return find_runner_up(fits, nfits, &needs);
 }

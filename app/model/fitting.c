@@ -60,19 +60,34 @@ struct bounds {
         double lower[MOST], upper[MOST];
 };
 
-static struct bounds choose_bounds(const struct mixture *m, double coverage, double length)
+/* The upper bound of the parameter; not for coverage and length. Where coverage varies by half from
+ * place to place, the bias is a quarter of the count. */
+static double find_upper(const struct mixture *m, int parameter, uint64_t peak)
+{
+        return parameter == MIXTURE_REPEATS ? 1
+               : parameter < m->coverage    ? 0.25
+                                            : fmax(20, (double)peak / 4);
+}
+
+static struct bounds choose_bounds(const struct mixture *m, double coverage, double length,
+                                   uint64_t peak)
 {
         struct bounds b = { .lower = { 0 } };
-        b.upper[MIXTURE_REPEATS] = 1;
-        for (int i = MIXTURE_RATES; i < m->coverage; i++)
-                b.upper[i] = 0.25;
+        for (int i = 0; i <= m->bias; i++)
+                b.upper[i] = find_upper(m, i, peak);
         b.lower[m->coverage] = 0.6 * coverage;
         b.upper[m->coverage] = 1.6 * coverage;
         b.lower[m->bias] = 1e-3;
-        b.upper[m->bias] = 20;
         b.lower[m->length] = 0.01 * length;
         b.upper[m->length] = 100 * length;
         return b;
+}
+
+/* The k-mers of one haplotype that the model describes, whatever their counts. */
+static double find_described(const struct model_fit *fit)
+{
+        const double *p = fit->parameters;
+        return p[fit->mixture.length] * (1 + p[MIXTURE_REPEATS]);
 }
 
 /* Compute how well the fit explains its rows. */
@@ -118,6 +133,15 @@ static void derive(const struct spectrum *s, struct model_fit *fit)
         fit->error_rate.value = 1 - pow(1 - fit->error_nkmers / s->nkmers, 1.0 / s->k);
 }
 
+/* The k-mers that the model has and the reads do not, as a share of those of the genome. If they
+ * were free, a fit could have any k-mers with counts beyond the fitted rows. A twentieth may be due
+ * to the shape of the peak. */
+static double find_surplus(const struct model_fit *fit)
+{
+        const double inaccurate = 0.05;
+        return fmax(0, find_described(fit) / fit->size.value - 1 - inaccurate);
+}
+
 enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t first,
                                  double coverage, struct model_fit *fit, struct kc_error *err)
 {
@@ -128,7 +152,8 @@ enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t 
         double nkmers = 0;
         for (size_t i = 0; i < rows.n; i++)
                 nkmers += rows.x[i] * rows.y[i];
-        const struct bounds bounds = choose_bounds(m, coverage, nkmers / (ploidy * coverage));
+        const struct bounds bounds =
+                choose_bounds(m, coverage, nkmers / (ploidy * coverage), s->peak);
         const struct least_squares problem = {
                 .nrows = rows.n,
                 .nparameters = (size_t)m->nparameters,
@@ -152,6 +177,7 @@ enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t 
                 return status;
         judge(&rows, fit);
         derive(s, fit);
+        fit->explained = fmax(0, fit->explained - find_surplus(fit));
         return KC_OK;
 }
 
@@ -188,13 +214,19 @@ static struct model_range *number_of(struct model_fit *fit, int number)
                                           : &fit->error_rate;
 }
 
-/* Find the places of the parameters that are not at a lower bound of 0. Returns their number. */
-static size_t find_free(const struct model_fit *fit, int *places)
+static bool is_inside(const struct spectrum *s, const struct model_fit *fit, int parameter)
+{
+        const double value = fit->parameters[parameter];
+        return value > 1e-9 && value < find_upper(&fit->mixture, parameter, s->peak) - 1e-9;
+}
+
+/* Find the places of the parameters that are not at a bound. Returns their number. */
+static size_t find_free(const struct spectrum *s, const struct model_fit *fit, int *places)
 {
         const struct mixture *m = &fit->mixture;
         size_t n = 0;
         for (int i = 0; i < m->nparameters; i++)
-                if (i >= m->coverage || fit->parameters[i] > 1e-9)
+                if (i == m->coverage || i == m->length || is_inside(s, fit, i))
                         places[n++] = i;
         return n;
 }
@@ -216,25 +248,37 @@ static bool find_covariance(const struct spectrum *s, const struct model_fit *fi
         return true;
 }
 
+/* A tenth of a standard error, downwards if the parameter would be beyond its bound. */
+static double find_step(const struct spectrum *s, const struct model_fit *fit, int parameter,
+                        double variance)
+{
+        const struct mixture *m = &fit->mixture;
+        const double step = 0.1 * sqrt(variance), value = fit->parameters[parameter];
+        if (parameter < m->coverage && value + step > find_upper(m, parameter, s->peak))
+                return -fmin(step, value);
+        return step;
+}
+
 /* The variances of the numbers, by the delta method; all 0 if there is no covariance. */
-static void find_variances(const struct spectrum *s, const struct model_fit *fit,
+static void find_variances(const struct spectrum *s, struct model_fit *fit,
                            double variances[NNUMBERS])
 {
         double covariance[MOST * MOST], gradient[NNUMBERS][MOST];
         int places[MOST];
-        const size_t n = find_free(fit, places);
+        const size_t n = find_free(s, fit, places);
         struct model_fit at = *fit;
         memset(variances, 0, NNUMBERS * sizeof *variances);
-        if (!find_covariance(s, fit, places, n, covariance))
+        fit->has_covariance = find_covariance(s, fit, places, n, covariance);
+        if (!fit->has_covariance)
                 return;
         for (size_t j = 0; j < n; j++) {
-                const double step = 0.1 * sqrt(covariance[j * n + j]);
+                const double step = find_step(s, fit, places[j], covariance[j * n + j]);
                 struct model_fit moved = *fit;
                 moved.parameters[places[j]] += step;
                 derive(s, &moved);
                 for (int i = 0; i < NNUMBERS; i++)
                         gradient[i][j] = (number_of(&moved, i)->value - number_of(&at, i)->value) /
-                                         (step > 0 ? step : 1);
+                                         (step != 0 ? step : 1);
         }
         for (int i = 0; i < NNUMBERS; i++)
                 for (size_t j = 0; j < n; j++)
@@ -265,9 +309,7 @@ out:
  * count as if they were in the part that it describes. */
 static double share_without_model(const struct model_fit *fit)
 {
-        const double *p = fit->parameters;
-        const double length = p[fit->mixture.length] * (1 + p[MIXTURE_REPEATS]);
-        return fmax(0, 1 - length / fit->size.value);
+        return fmax(0, 1 - find_described(fit) / fit->size.value);
 }
 
 /* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them.
@@ -302,6 +344,8 @@ enum kc_status fitting_find_intervals(const struct spectrum *s, struct model_fit
                 const double half = 1.96 * sqrt(variances[i] + pow(shifts[i] / 2, 2) + off * off);
                 r->low = fmax(0, r->value - half);
                 r->high = r->value + half;
+                if (i == HETEROZYGOSITY || i == ERROR_RATE)
+                        r->high = fmin(1, r->high);
         }
 out:
         return status;

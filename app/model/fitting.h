@@ -15,6 +15,7 @@ struct spectrum {
         double nkmers;               /* counts of all k-mers, summed */
         uint64_t valley, peak, last; /* counts: first fitted row, peak, last fitted row */
         uint64_t min_count;          /* k-mers with a smaller count are missing */
+        uint64_t rest;               /* the last row stands for this count and all greater; 0: no */
 };
 
 /* KC_EINPUT if there is no peak, or if its count is too large; KC_ENOMEM. Free the spectrum with

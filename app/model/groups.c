@@ -159,9 +159,10 @@ static void collect(struct landscape_of_gc *g, double depth, double nsolid, stru
                 double largest;
                 const size_t to = find_end(g, c);
                 const struct group group = describe(g, c, to, depth, &largest);
-                if (group.nkmers > least && largest > least_peak && out->n < GROUPS_MAX) {
-                        out->groups[out->n++] = group;
+                if (group.nkmers > least && largest > least_peak) {
                         out->instances += group.instances;
+                        if (out->n < GROUPS_MAX)
+                                out->groups[out->n++] = group;
                 }
                 c = to;
         }

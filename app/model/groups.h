@@ -20,8 +20,8 @@ struct group {
 struct groups {
         double main_gc; /* GC content of the genome's k-mers, as a share */
         int n;
-        struct group groups[GROUPS_MAX]; /* by depth */
-        double instances;                /* of all groups */
+        struct group groups[GROUPS_MAX]; /* by depth; the first eight */
+        double instances;                /* of all groups, also of those after the eighth */
 };
 
 /*

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const double least_explained = 0.9, least_coverage = 8, good_coverage = 15,
-                    many_errors = 0.01, chance_share = 0.001;
+static const double least_coverage = 8, good_coverage = 15, many_errors = 0.01,
+                    chance_share = 0.001, small_rate = 0.001;
 
 enum { MOST_MISSING = 4 }; /* k-mers with counts under this may be missing */
 
@@ -22,6 +22,10 @@ static enum kc_status check_origin(const struct model_origin *origin, struct kc_
                 return kc_fail(err, KC_EINPUT,
                                "the k-mers of both strands were counted separately (--stranded): "
                                "for a model, count the reads without it");
+        if (origin->mixed)
+                return kc_fail(err, KC_EINPUT,
+                               "only some of the reads were counted with --min or --max: for a "
+                               "model, count all of them without");
         if (origin->min_count > MOST_MISSING)
                 return kc_fail(err, KC_EINPUT,
                                "k-mers with counts under %" PRIu64
@@ -29,6 +33,17 @@ static enum kc_status check_origin(const struct model_origin *origin, struct kc_
                                "so count the reads with --min 1",
                                origin->min_count);
         return KC_OK;
+}
+
+static enum kc_status check_rows(const struct model_origin *origin, const struct spectrum *spectrum,
+                                 struct kc_error *err)
+{
+        if (origin->max_count == 0 || origin->max_count >= spectrum->last)
+                return KC_OK;
+        return kc_fail(err, KC_EINPUT,
+                       "k-mers with counts over %" PRIu64 " are missing: a model needs those up to "
+                       "%" PRIu64 ", so count the reads without --max",
+                       origin->max_count, spectrum->last);
 }
 
 static enum kc_status check_coverage(const struct model_fit *fit, struct kc_error *err)
@@ -49,14 +64,37 @@ static bool is_small(int k, double size)
         return k < log(size * (1 - chance_share) / chance_share) / log(4);
 }
 
+static bool is_wide(struct model_range r)
+{
+        return r.high - r.low > r.value;
+}
+
+/* Whether size, coverage or heterozygosity are hardly known. For a rate near 0, that is usual. */
+static bool is_uncertain(const struct model_fit *fit)
+{
+        return is_wide(fit->size) || is_wide(fit->coverage) ||
+               (fit->heterozygosity.value >= small_rate && is_wide(fit->heterozygosity));
+}
+
+/* Without a verdict, there are no caveats about it. */
 static unsigned find_caveats(const struct model *model, int k)
 {
         const struct model_fit *fit = &model->fits[0];
         const bool filtered = model->origin.min_count > 1;
         unsigned caveats = 0;
-        caveats |= fit->explained < least_explained ? MODEL_BAD_FIT : 0;
+        bool any_good = false;
+        for (int i = 0; i < model->nfits; i++)
+                any_good |= choice_is_good(&model->fits[i]);
+        if (!any_good) {
+                caveats = MODEL_BAD_FIT;
+        } else {
+                caveats |= model->runner_up > 0 ? MODEL_TIE : 0;
+                caveats |= choice_is_plausible(fit) ? 0 : MODEL_HETEROZYGOUS;
+                caveats |= is_uncertain(fit) ? MODEL_UNCERTAIN : 0;
+                caveats |= fit->has_covariance ? 0 : MODEL_UNDETERMINED;
+        }
+        caveats |= model->rest > 0 || model->origin.max_count > 0 ? MODEL_CUT : 0;
         caveats |= fit->coverage.value < good_coverage ? MODEL_LOW_COVERAGE : 0;
-        caveats |= model->runner_up > 0 ? MODEL_TIE : 0;
         caveats |= fit->error_rate.value >= many_errors && !filtered ? MODEL_MANY_ERRORS : 0;
         caveats |= is_small(k, fit->size.value) ? MODEL_SMALL_K : 0;
         caveats |= filtered ? MODEL_FILTERED : 0;
@@ -102,7 +140,8 @@ static enum kc_status leave_groups_out(struct model *model, const struct model_g
         model->size.value -= off;
         model->size.low = fmax(0, model->size.value - half);
         model->size.high = model->size.value + half;
-        model->caveats |= model->groups.n > 0 ? MODEL_GROUPS : 0;
+        if (model->groups.n > 0 && !(model->caveats & MODEL_BAD_FIT))
+                model->caveats |= MODEL_GROUPS;
         return KC_OK;
 }
 
@@ -115,9 +154,11 @@ enum kc_status model_find(const struct histogram *histogram, const struct model_
         *model = (struct model){ .origin = *origin };
         KC_TRY(check_origin(origin, err));
         KC_TRY(spectrum_open(&spectrum, histogram, origin->min_count, err));
+        KC_TRY(check_rows(origin, &spectrum, err));
         model->first = spectrum.valley;
         model->last = spectrum.last;
         model->peak = spectrum.peak;
+        model->rest = spectrum.rest;
         model->nkmers = spectrum.nkmers;
         KC_TRY(find_fits(&spectrum, ploidies, nploidies, model, err));
         model->size = model->fits[0].size;

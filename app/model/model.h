@@ -27,6 +27,7 @@ struct model_fit {
         double explained;    /* share of the k-mers in the fitted rows */
         double bic;          /* Bayesian information criterion, for display */
         double error_nkmers; /* counts of k-mers with errors, summed */
+        bool has_covariance; /* false: the intervals leave out the errors of the parameters */
         uint64_t threshold;  /* the smallest count at which half or more are the genome's k-mers */
         struct model_range size, heterozygosity; /* size: of one haplotype, in bases */
         struct model_range coverage, error_rate; /* coverage: of one haplotype, by k-mers */
@@ -34,20 +35,26 @@ struct model_fit {
 
 /* What the user should know about a result: bits of model.caveats. */
 enum model_caveat {
-        MODEL_LOW_COVERAGE = 1 << 0, /* under 15, of one haplotype */
-        MODEL_BAD_FIT = 1 << 1,      /* under 0.9 explained: no ploidy is chosen */
-        MODEL_TIE = 1 << 2,          /* another ploidy explains about as much */
-        MODEL_MANY_ERRORS = 1 << 3,  /* in 1 % of the bases or more */
-        MODEL_SMALL_K = 1 << 4,      /* too many k-mers of the genome occur twice by chance */
-        MODEL_FILTERED = 1 << 5,     /* k-mers with small counts are missing: no error rate */
-        MODEL_GROUPS = 1 << 7,       /* k-mers of something else are left out of the size */
-        MODEL_COMPRESSED = 1 << 6,   /* homopolymers were compressed: lengths are shorter */
+        MODEL_LOW_COVERAGE = 1 << 0,  /* under 15, of one haplotype */
+        MODEL_BAD_FIT = 1 << 1,       /* under 0.9 explained: no ploidy is chosen */
+        MODEL_TIE = 1 << 2,           /* another ploidy explains about as much */
+        MODEL_MANY_ERRORS = 1 << 3,   /* in 1 % of the bases or more */
+        MODEL_SMALL_K = 1 << 4,       /* too many k-mers of the genome occur twice by chance */
+        MODEL_FILTERED = 1 << 5,      /* k-mers with small counts are missing: no error rate */
+        MODEL_GROUPS = 1 << 7,        /* k-mers of something else are left out of the size */
+        MODEL_COMPRESSED = 1 << 6,    /* homopolymers were compressed: lengths are shorter */
+        MODEL_HETEROZYGOUS = 1 << 8,  /* more than known genomes are */
+        MODEL_CUT = 1 << 9,           /* k-mers with great counts are missing, or in one row */
+        MODEL_UNCERTAIN = 1 << 10,    /* an interval is wider than its value */
+        MODEL_UNDETERMINED = 1 << 11, /* the intervals leave out the errors of the parameters */
 };
 
 /* What is known of the reads besides their histogram. */
 struct model_origin {
         bool stranded, compressed, selected; /* see --stranded, --hpc and --only */
+        bool mixed;                          /* only some reads were counted with --min or --max */
         uint64_t min_count;                  /* k-mers with a smaller count are missing */
+        uint64_t max_count; /* k-mers with a greater count are missing; 0: none are */
 };
 
 /* The k-mers of the histogram, by GC content and count. */
@@ -60,7 +67,8 @@ struct model {
         unsigned caveats;
         struct model_origin origin;
         uint64_t first, last, peak; /* counts: of the fitted rows, and where x * y is largest */
-        double nkmers;              /* counts of all k-mers, summed */
+        uint64_t rest; /* the count of a last row that stands for all greater counts; 0: none */
+        double nkmers; /* counts of all k-mers, summed */
         int nfits;
         struct model_fit fits[MODEL_MAX_PLOIDIES]; /* the first is the chosen one */
         int runner_up; /* a fit that explains about as much and is also plausible; 0: none */

@@ -22,8 +22,11 @@ static bool has_error_rate(const struct model *model)
 static const char *write_bases(double length, char text[VALUE_NBYTES])
 {
         char number[FORMATTED_NBYTES];
-        snprintf(text, VALUE_NBYTES, "%s bp",
-                 format_number(length < 1e18 ? (uint64_t)(length + 0.5) : 0, number));
+        if (length < 1e18)
+                snprintf(text, VALUE_NBYTES, "%s bp",
+                         format_number((uint64_t)(length + 0.5), number));
+        else
+                snprintf(text, VALUE_NBYTES, "%.3g bp", length);
         return text;
 }
 

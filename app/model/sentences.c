@@ -26,6 +26,38 @@ static void say_tie(const struct model *model, char *to)
                  100 * a->explained);
 }
 
+/* The name of the first number whose interval is wider than its value. */
+static const char *name_wide(const struct model_fit *fit)
+{
+        return fit->size.high - fit->size.low > fit->size.value               ? "size"
+               : fit->coverage.high - fit->coverage.low > fit->coverage.value ? "coverage"
+                                                                              : "heterozygosity";
+}
+
+static void say_cut(const struct model *model, char *to)
+{
+        if (model->rest > 0)
+                snprintf(to, MODEL_SENTENCE_NBYTES,
+                         "The last row seems to stand for all counts from %" PRIu64
+                         " on, so the size lacks repeats: make a histogram of all counts, for "
+                         "example with 'jellyfish histo -h' or KMC's -cs.",
+                         model->rest);
+        else
+                snprintf(to, MODEL_SENTENCE_NBYTES,
+                         "K-mers with counts over %" PRIu64
+                         " are missing, so the size may lack repeats.",
+                         model->origin.max_count);
+}
+
+/* How much the best fit leaves unexplained, as a share. */
+static double find_unexplained(const struct model *model)
+{
+        double most = 0;
+        for (int i = 0; i < model->nfits; i++)
+                most = fmax(most, model->fits[i].explained);
+        return 1 - most;
+}
+
 static void say(const struct model *model, int k, enum model_caveat caveat, char *to)
 {
         const struct model_fit *fit = &model->fits[0];
@@ -44,7 +76,7 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                          "No ploidy explains the counts: the best one leaves %.0f%% of the k-mers "
                          "unexplained. The reads may come from several genomes, or cover the "
                          "genome unevenly; look at 'kcount hist --plot'.",
-                         100 * (1 - fmax(fit->explained, model->fits[model->nfits > 1].explained)));
+                         100 * find_unexplained(model));
                 break;
         case MODEL_TIE:
                 say_tie(model, to);
@@ -80,6 +112,24 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                          "size is that of the compressed genome, which is a quarter to a third "
                          "shorter.");
                 break;
+        case MODEL_HETEROZYGOUS:
+                snprintf(to, room,
+                         "A heterozygosity of %.0f%% is more than genomes have, and no other fit "
+                         "explains the counts: the reads may come from several genomes.",
+                         100 * fit->heterozygosity.value);
+                break;
+        case MODEL_CUT:
+                say_cut(model, to);
+                break;
+        case MODEL_UNCERTAIN:
+                snprintf(to, room, "The %s is hardly known: its interval is wider than its value.",
+                         name_wide(fit));
+                break;
+        case MODEL_UNDETERMINED:
+                snprintf(to, room,
+                         "The counts do not determine all parameters of the model, so the true "
+                         "values may lie outside the intervals.");
+                break;
         }
 }
 
@@ -87,7 +137,7 @@ int model_sentences(const struct model *model, int k,
                     char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES])
 {
         int n = 0;
-        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_GROUPS; caveat <<= 1)
+        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_UNDETERMINED; caveat <<= 1)
                 if (model->caveats & caveat)
                         say(model, k, caveat, sentences[n++]);
         return n;

@@ -84,6 +84,11 @@ static enum kc_status take_line(struct cursor c, const char *name, uint64_t line
                                "%s, line %" PRIu64 ": count %" PRIu64 " comes after count %" PRIu64
                                ": the counts of a histogram ascend",
                                name, line, row.count, rows[*nrows - 1].count);
+        if (row.count > (uint64_t)1 << 53)
+                return kc_fail(err, KC_EINPUT,
+                               "%s, line %" PRIu64 ": the count %" PRIu64 " is too large: no reads "
+                               "have more than 2^53 of a k-mer",
+                               name, line, row.count);
         if (row.count > 0)
                 rows[(*nrows)++] = row;
         return KC_OK;

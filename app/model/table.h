@@ -10,7 +10,8 @@
 /*
  * Spaces, tabs or a comma separate the columns. Empty lines, lines that start with # and a row for
  * count 0 are left out. KC_EINPUT, naming the line if there is one, if a line is anything else, the
- * counts do not ascend, or there are no rows; KC_ENOMEM.
+ * counts do not ascend, a count is over
+ * 2^53, which is the last that fits use exactly, or there are no rows; KC_ENOMEM.
  *   name  of the file, for messages
  *   rows  out, [*nrows], freed by the caller; rows without k-mers are kept
  */

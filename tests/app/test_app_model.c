@@ -2,8 +2,11 @@
 #include "app/model/alleles.h"
 #include "app/model/binomial.h"
 #include "app/model/choice.h"
+#include "app/model/fitting.h"
+#include "app/model/groups.h"
 #include "app/model/least_squares.h"
 #include "app/model/mixture.h"
+#include "app/model/model_report.h"
 #include "app/model/table.h"
 
 #include <math.h>
@@ -292,6 +295,106 @@ static void the_plausible_fit_is_chosen(void **state)
         assert_int_equal(pairs[0].ploidy, 2);
 }
 
+static void an_implausible_fit_needs_no_other_good_one(void **state)
+{
+        (void)state;
+        /* over 10 % heterozygosity, it neither is chosen nor sets the tie */
+        struct model_fit good[] = { fit_of(4, 0.98, 0.15, 0), fit_of(1, 0.89, 0, 0.1),
+                                    fit_of(2, 0.92, 0.03, 0.1) };
+        assert_int_equal(choice_rank(good, 3), 0);
+        assert_int_equal(good[0].ploidy, 2);
+        assert_int_equal(good[1].ploidy, 4);
+        /* nor does its lack of repeats rule another one out */
+        struct model_fit repeated[] = { fit_of(4, 0.98, 0.15, 0), fit_of(2, 0.979, 0.03, 0.3) };
+        assert_int_equal(choice_rank(repeated, 2), 0);
+        assert_int_equal(repeated[0].ploidy, 2);
+        struct model_fit alone[] = { fit_of(2, 0.89, 0.03, 0), fit_of(4, 0.98, 0.15, 0) };
+        assert_int_equal(choice_rank(alone, 2), 0);
+        assert_int_equal(alone[0].ploidy, 4);
+}
+
+/* ---- fits of computed histograms ---- */
+
+enum { NCOUNTS = 480 };
+
+/* A haploid genome of 100 million positions, 30 % of it in 2 to 20 copies, and errors. */
+static void fill_families(struct kc_histogram_row *rows)
+{
+        static const int copies[] = { 1, 2, 3, 4, 6, 10, 20 };
+        for (int x = 1; x <= NCOUNTS; x++) {
+                double number = 2e8 * exp(1.5 * (1 - x));
+                for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+                        number += (i == 0 ? 7e7 : 5e6) / copies[i] *
+                                  binomial_probability(x, 40.0 * copies[i], 0.6);
+                rows[x - 1] = (struct kc_histogram_row){ (uint64_t)x, (uint64_t)(number + 0.5) };
+        }
+}
+
+/* A fit that takes the peak for that of one of three haplotypes predicts three times as many k-mers
+ * as there are, and its repeats are at their bound. */
+static void a_fit_at_a_bound_has_an_interval(void **state)
+{
+        struct kc_histogram_row rows[NCOUNTS];
+        const struct histogram histogram = { rows, NCOUNTS, 21 };
+        struct spectrum spectrum = { 0 };
+        struct model_fit fit;
+        struct kc_error err;
+        (void)state;
+        if (!least_squares_exist())
+                skip();
+        fill_families(rows);
+        assert_int_equal(spectrum_open(&spectrum, &histogram, 1, &err), KC_OK);
+        assert_int_equal(
+                fitting_find_from(&spectrum, 3, spectrum.valley, (double)spectrum.peak, &fit, &err),
+                KC_OK);
+        assert_near(fit.coverage.value, 40, 0.02);
+        assert_true(fit.parameters[MIXTURE_REPEATS] > 0.99);
+        assert_true(fit.explained < 0.5);
+        assert_int_equal(fitting_find_intervals(&spectrum, &fit, &err), KC_OK);
+        assert_true(fit.size.high < 1.5 * fit.size.value);
+        assert_true(fit.size.low > 0.5 * fit.size.value);
+        assert_true(fit.heterozygosity.high <= 1 && fit.error_rate.high <= 1);
+        spectrum_free(&spectrum);
+}
+
+static void each_caveat_has_a_sentence(void **state)
+{
+        enum { NCAVEATS = 12 };
+        char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES];
+        struct model model = { .caveats = (1u << NCAVEATS) - 1, .nfits = 2, .runner_up = 1 };
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                model.fits[i] = fit_of(6, 0.9, 0.1, 1);
+                model.fits[i].size = (struct model_range){ 1e17, 0, 1e18 };
+        }
+        model.rest = model.origin.max_count = model.origin.min_count = UINT32_MAX;
+        assert_int_equal(model_sentences(&model, 21, sentences), NCAVEATS);
+        for (int i = 0; i < NCAVEATS; i++)
+                assert_int_equal(sentences[i][strlen(sentences[i]) - 1], '.');
+}
+
+/* ---- groups ---- */
+
+/* A genome with a count of 40, and groups of 5,000 k-mers with 100, 150, ... and less GC. */
+static void all_groups_are_subtracted(void **state)
+{
+        enum { NMAIN = 7, NGROUPS = GROUPS_MAX + 3 };
+        struct kc_gc_cell cells[NGROUPS + NMAIN];
+        struct groups groups;
+        struct kc_error err;
+        double count = 100, sum = 0;
+        (void)state;
+        for (uint32_t i = 0; i < NGROUPS; i++, count *= 1.5) {
+                cells[i] = (struct kc_gc_cell){ 2, (uint32_t)count, 5000, 5000 * (uint64_t)count };
+                sum += (double)cells[i].sum;
+        }
+        for (uint32_t i = 0; i < NMAIN; i++)
+                cells[NGROUPS + i] = (struct kc_gc_cell){ 7 + i, 40, 100000, 4000000 };
+        assert_int_equal(groups_find(cells, NGROUPS + NMAIN, 21, 40, 10, &groups, &err), KC_OK);
+        assert_int_equal(groups.n, GROUPS_MAX);
+        assert_near(groups.instances, sum, 1e-12);
+}
+
 /* ---- tables ---- */
 
 static void assert_table(const char *text, size_t nrows, uint64_t last_count, uint64_t last_number)
@@ -322,7 +425,7 @@ static void tables_of_all_programs_are_read(void **state)
         assert_table("1\t10\n2\t20\n", 2, 2, 20);
         assert_table("1 10\n2 20", 2, 2, 20);
         assert_table("# Title\n\n  1   10  \r\n9\t0\r\n", 2, 9, 0);
-        assert_table("0,7\n1,10\n18446744073709551615 , 1\n", 2, UINT64_MAX, 1);
+        assert_table("0,7\n1,10\n9007199254740992 , 1\n", 2, 1ull << 53, 1);
 }
 
 static void other_text_is_refused(void **state)
@@ -336,6 +439,8 @@ static void other_text_is_refused(void **state)
         assert_refused("1 18446744073709551616\n", "line 1");
         assert_refused("2 5\n2 6\n", "count 2 comes after count 2");
         assert_refused("ACGT 5\n", "'ACGT 5' is not a row");
+        assert_refused("1 5\n9007199254740993 6\n", "line 2: the count 9007199254740993 is too");
+        assert_refused("18446744073709551615 1\n", "line 1: the count 18446744073709551615 is");
 }
 
 int main(void)
@@ -351,6 +456,10 @@ int main(void)
                 cmocka_unit_test(an_inverse_is_one),
                 cmocka_unit_test(slopes_of_a_prediction_are_derivatives),
                 cmocka_unit_test(the_plausible_fit_is_chosen),
+                cmocka_unit_test(an_implausible_fit_needs_no_other_good_one),
+                cmocka_unit_test(a_fit_at_a_bound_has_an_interval),
+                cmocka_unit_test(each_caveat_has_a_sentence),
+                cmocka_unit_test(all_groups_are_subtracted),
                 cmocka_unit_test(tables_of_all_programs_are_read),
                 cmocka_unit_test(other_text_is_refused),
         };

@@ -8,6 +8,7 @@ refused.
 The genomes are simulated, by bench/model/simulate.py; data/phage.fq.gz is real.
 """
 import json
+import math
 import random
 
 from lib.session import SOURCE, Session, expect
@@ -215,6 +216,7 @@ def test_no_verdict():
     expect("No ploidy explains the counts" in found["caveats"][0], True, found["caveats"])
     text = s.kcount("model", "mixed.hist", "-k", 21)
     expect("genome size" in text, False, "a size without a verdict")
+    expect("about as well as" in text, False, "a runner-up without a verdict")
 
 
 def test_store():
@@ -238,14 +240,21 @@ def test_bad_inputs():
     for text, message in (("", "bad.hist holds no histogram"),
                           ("ACGT\t5\n", "bad.hist, line 1: 'ACGT\t5' is not a row"),
                           ("1 5\n1 6\n", "line 2: count 1 comes after count 1"),
-                          ("".join(rows[:16]), "has 16 rows")):
+                          ("".join(rows[:16]), "bad.hist: the histogram has 16 rows"),
+                          ("1 5\n9007199254740994 6\n", "is too large")):
         s.write("bad.hist", text)
         s.kcount("model", "bad.hist", *genomescope, code=1, message=message)
     s.kcount("model", "missing.hist", *genomescope, code=1, message="cannot open missing.hist")
+    s.kcount("model", "missing.hist", code=1, message="cannot open missing.hist")
     s.kcount("model", KEPT / "phage.hist", "--genomescope", code=2, message="which k?")
+    model_rows(s, table({20: 3e18}, 0.6, 60))
+    expect(" 3e+18 bp" in s.kcount("model", "rows.hist", "-k", 21, "-p", 1), True, "a vast size")
     s.write("piped.hist", "".join(rows))
     expect(model(s, "-", *genomescope, text="".join(rows))["coverage"],
            model(s, "piped.hist", *genomescope)["coverage"], "of standard input")
+    s.kcount("count", SOURCE / "data/phage.fq.gz", "-k", 31, "-o", "./-.kc")
+    s.path.joinpath("-.kc").rename(s.path / "-")
+    expect(model(s, "-", *genomescope, text="".join(rows))["k"], 21, "k of standard input")
 
 
 def test_hostile_inputs():
@@ -274,7 +283,8 @@ def test_peaks_beyond_all_limits():
         s.write("far.hist", "1\t1000\n2\t50\n" +
                 "".join(f"{at + x}\t{10**6 - 100 * (x - 40)**2}\n" for x in range(90)))
         s.kcount("model", "far.hist", "-k", 21, code=1)
-        expect("its peak at a count of" in s.said or "no peak" in s.said, True, s.said)
+        expect(any(why in s.said for why in ("its peak at a count of", "no peak", "is too large")),
+               True, s.said)
 
 
 def test_coverage_of_two_thousand():
@@ -288,6 +298,100 @@ def test_coverage_of_two_thousand():
     near(found["verdict"]["coverage"]["value"] * found["verdict"]["ploidy"], 2000, 0.02, "coverage")
 
 
+def peak(x, mean, bias):
+    """The negative binomial distribution of model.md."""
+    size = mean / bias
+    return math.exp(math.lgamma(x + size) - math.lgamma(x + 1) - math.lgamma(size) +
+                    x * math.log(bias / (1 + bias)) - size * math.log1p(bias))
+
+
+def table(peaks, bias, last, errors=2e8):
+    """A histogram, computed: peaks of k-mers, {mean: number}, and errors with small counts."""
+    rows = {x: round(sum(number * peak(x, mean, bias) for mean, number in peaks.items()) +
+                     errors * math.exp(1.5 * (1 - x))) for x in range(1, last + 1)}
+    return {x: y for x, y in rows.items() if y > 0}
+
+
+def model_rows(s, rows, *options):
+    s.write("rows.hist", "".join(f"{x}\t{y}\n" for x, y in sorted(rows.items())))
+    return model(s, "rows.hist", "-k", 21, *options)
+
+
+def is_haploid(found, size, coverage, what):
+    expect(found["verdict"]["ploidy"], 1, f"ploidy of {what}")
+    near(found["verdict"]["genome_size"]["value"], size, 0.01, f"size of {what}")
+    near(found["verdict"]["coverage"]["value"], coverage, 0.01, f"coverage of {what}")
+
+
+def test_kmers_that_are_not_there():
+    """A fit whose k-mers have counts beyond the fitted rows, where there are none, loses."""
+    s = Session()
+    peaks = {40: 91e6, 80: 4e6 / 2, 120: 5e6 / 3}
+    is_haploid(model_rows(s, table(peaks, 0.6, 480)), 1e8, 40, "a genome with three copies")
+
+
+def test_deep_and_uneven():
+    s = Session()
+    found = model_rows(s, table({300: 5e6}, 27, 1200, 3e7))
+    is_haploid(found, 5e6, 300, "a genome whose coverage varies by 30 %")
+    near(found["model"]["bias"], 27, 0.01, "bias")
+
+
+def test_single_rows():
+    """A last row that stands for all greater counts is not the peak, and is not fitted; nor is the
+    row of a k-mer that is very frequent the peak."""
+    s = Session()
+    rows = table({20: 36e6, 40: 82e6}, 0.6, 200)
+    whole = model_rows(s, rows)
+    expect(any("last row" in text for text in whole["caveats"]), False, whole["caveats"])
+    for count, number in ((10001, 400_000), (255, 10**7), (70, 10**7)):
+        cut = {x: y for x, y in rows.items() if x < count}
+        found = model_rows(s, {**cut, count: number})
+        expect(found["verdict"]["ploidy"], whole["verdict"]["ploidy"], f"ploidy with row {count}")
+        near(found["verdict"]["coverage"]["value"], whole["verdict"]["coverage"]["value"], 0.02,
+             f"coverage with row {count}")
+        expect(found["model"]["fit_last"], min(count - 1, whole["model"]["fit_last"]), "last row")
+        expect(any(f"all counts from {count} on" in text for text in found["caveats"]), True,
+               found["caveats"])
+    errors = "".join(f"{x}\t{2**(20 - x)}\n" for x in range(1, 20))
+    s.write("alone.hist", errors + "255\t1000000\n")
+    s.kcount("model", "alone.hist", "-k", 21, code=1, message="no peak beyond the errors")
+    rows = table({1000: 1e5}, 4, 2000, 1e6)
+    is_haploid(model_rows(s, {**rows, 10**7: 1}, "-p", 1), 1e5 + 1e4, 1000, "a frequent k-mer")
+
+
+def test_best_fit_decides():
+    """There is a verdict if the best fit explains 90 %, also if the one that is chosen does not."""
+    s = Session()
+    same = (1 - 0.001)**21
+    peaks = {30: 2e8 * (1 - same), 60: 1e8 * same}
+    rows, wide = table(peaks, 0.5, 400, 3e8), table({81: 14e6}, 3, 400, 0)
+    found = model_rows(s, {x: y + wide.get(x, 0) for x, y in rows.items()})
+    shares = [fit["explained"] for fit in found["ploidy"]]
+    expect((shares[0] < 0.9, max(shares) > 0.9), (True, True), f"explained shares {shares}")
+    expect("verdict" in found, True, found["caveats"])
+
+
+def test_filters():
+    """Counts that are missing are noticed: zeros, an upper bound, a bound for some of the reads."""
+    s = Session()
+    rows = (KEPT / "compared010.hist").read_text().splitlines(keepends=True)
+    s.write("zeros.hist", "1\t0\n2\t0\n" + "".join(rows[2:]))
+    found = model(s, "zeros.hist", "-k", 21)
+    expect("K-mers with counts under 3 are missing" in found["caveats"][-1], True, "zeros")
+    s.write("zeros.hist", "".join(f"{x}\t0\n" for x in range(1, 5)) + "".join(rows[4:]))
+    s.kcount("model", "zeros.hist", "-k", 21, code=1, message="counts under 5 are missing")
+    for name, *options in (("all",), ("low", "--max", 60), ("cut", "--max", 500),
+                           ("up", "--min", 2)):
+        s.kcount("count", SOURCE / "data/phage.fq.gz", "-k", 21, "-o", f"{name}.kc", *options)
+    s.kcount("model", "low.kc", code=1, message="counts over 60 are missing: a model needs those")
+    expect("counts over 500 are missing, so the size may" in s.kcount("model", "cut.kc", "-p", 1),
+           True, "caveat of --max")
+    for name in "cut", "up":
+        s.kcount("merge", "all.kc", f"{name}.kc", "-o", "m.kc", "--force")
+        s.kcount("model", "m.kc", code=1, message="only some of the reads were counted with --min")
+
+
 def skip_without_cminpack():
     s = Session()
     s.kcount("model", KEPT / "phage.hist", "-k", 21, "--genomescope", code=None)
@@ -299,4 +403,5 @@ def skip_without_cminpack():
 skip_without_cminpack()
 main([test_genomescope, test_known_genomes, test_ploidies, test_groups, test_refusals,
       test_no_verdict, test_store, test_bad_inputs, test_hostile_inputs,
-      test_peaks_beyond_all_limits, test_coverage_of_two_thousand])
+      test_peaks_beyond_all_limits, test_coverage_of_two_thousand, test_kmers_that_are_not_there,
+      test_deep_and_uneven, test_single_rows, test_best_fit_decides, test_filters])
