@@ -77,19 +77,25 @@ static bool find_valley(const struct histogram *h, uint64_t *valley)
         return false;
 }
 
-static uint64_t find_peak(const struct histogram *h, uint64_t valley)
+/* From the valley on, the count with the highest density of distinct k-mers, or of all k-mers. */
+static uint64_t find_highest(const struct histogram *h, uint64_t valley, bool of_all)
 {
         const uint64_t last = last_count(h);
         uint64_t peak = valley;
         double highest = 0;
         for (uint64_t count = valley; count <= last; count = next_count(count)) {
-                const double value = density_at(h, count).value;
+                const double value = density_at(h, count).value * (of_all ? (double)count : 1);
                 if (value > highest) {
                         highest = value;
                         peak = count;
                 }
         }
         return peak;
+}
+
+uint64_t landscape_mode(const struct histogram *h, uint64_t valley)
+{
+        return find_highest(h, valley, true);
 }
 
 /* The last count, up to three times the peak's, with a twentieth of the peak's density. */
@@ -113,7 +119,7 @@ struct landscape landscape_survey(const struct histogram *h)
                 return land;
         const double sum = sum_counts(h, land.valley);
         land.has_peak = sum >= least_share * sum_counts(h, 0);
-        land.peak = find_peak(h, land.valley);
+        land.peak = find_highest(h, land.valley, false);
         land.genome_nkmers = sum / (double)land.peak;
         land.tail = find_tail(h, land.peak);
         return land;

@@ -27,6 +27,10 @@ struct landscape {
 /* The histogram must have rows. */
 struct landscape landscape_survey(const struct histogram *h);
 
+/* About the count that most of all k-mers have, from `valley` on: where the number of distinct
+ * k-mers times the count is largest, as a mean over nearby counts. The histogram must have rows. */
+uint64_t landscape_mode(const struct histogram *h, uint64_t valley);
+
 /* Distinct k-mers with counts from `from` to `to`. */
 uint64_t landscape_sum(const struct histogram *h, uint64_t from, uint64_t to);
 

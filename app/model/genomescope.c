@@ -52,10 +52,11 @@ static double range_low(double value, double error)
         return fmax(0, value - 2 * error);
 }
 
-static struct genomescope_range range(double value, double error, double most)
+static struct model_range range(double value, double error, double most)
 {
-        return (struct genomescope_range){ range_low(value, error), value,
-                                           fmin(most, value + 2 * error) };
+        return (struct model_range){ .value = value,
+                                     .low = range_low(value, error),
+                                     .high = fmin(most, value + 2 * error) };
 }
 
 /* ---- fitting ---- */
@@ -273,12 +274,12 @@ static double fit_of(const struct setting *s, size_t first, size_t nrows)
 }
 
 /* The length of one haplotype that gives this many k-mers. */
-static struct genomescope_range length_of(double nkmers, const struct genomescope *r)
+static struct model_range length_of(double nkmers, const struct genomescope *r)
 {
         const int ploidy = r->alleles.ploidy;
-        return (struct genomescope_range){ nkmers / (ploidy * r->coverage.high),
-                                           nkmers / (ploidy * r->coverage.value),
-                                           nkmers / (ploidy * r->coverage.low) };
+        return (struct model_range){ .value = nkmers / (ploidy * r->coverage.value),
+                                     .low = nkmers / (ploidy * r->coverage.high),
+                                     .high = nkmers / (ploidy * r->coverage.low) };
 }
 
 static void find_lengths(struct setting *s, const struct scope_fit *fit, struct genomescope *r)

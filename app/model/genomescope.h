@@ -7,17 +7,13 @@
 
 #include "app/hist/landscape.h"
 #include "app/model/alleles.h"
-
-/* A number, and the range that GenomeScope prints for it: two standard errors below and above. */
-struct genomescope_range {
-        double low, value, high;
-};
+#include "app/model/range.h"
 
 struct genomescope {
         bool converged; /* if false, the other fields are undefined */
         struct alleles alleles;
-        struct genomescope_range rates[ALLELES_MAX_RATES], heterozygosity, repeats, coverage;
-        struct genomescope_range haploid, repeated, unique; /* lengths */
+        struct model_range rates[ALLELES_MAX_RATES], heterozygosity, repeats, coverage;
+        struct model_range haploid, repeated, unique; /* lengths */
         double bias, fit_all, fit_full, error_rate;
 };
 

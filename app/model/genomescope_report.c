@@ -48,7 +48,7 @@ static const char *write_depth(double depth, char text[VALUE_NBYTES])
         return text;
 }
 
-static void put_range(struct text_out *out, const char *name, struct genomescope_range r,
+static void put_range(struct text_out *out, const char *name, struct model_range r,
                       const char *(*write)(double, char[VALUE_NBYTES]))
 {
         char low[VALUE_NBYTES], value[VALUE_NBYTES], high[VALUE_NBYTES];
@@ -58,9 +58,10 @@ static void put_range(struct text_out *out, const char *name, struct genomescope
 static void put_rates(struct text_out *out, const struct genomescope *r)
 {
         char name[NAME_NBYTES], line[2 * NAME_NBYTES];
-        const struct genomescope_range h = r->heterozygosity;
-        const struct genomescope_range same = { fmax(0, 1 - h.high), fmax(0, 1 - h.value),
-                                                1 - h.low };
+        const struct model_range h = r->heterozygosity;
+        const struct model_range same = { .low = fmax(0, 1 - h.high),
+                                          .value = fmax(0, 1 - h.value),
+                                          .high = 1 - h.low };
         snprintf(line, sizeof line, "homozygous (%s)", name_pattern(r->alleles.patterns[0], name));
         put_range(out, line, same, write_percent);
         put_range(out, "heterozygous", h, write_percent);
@@ -90,25 +91,11 @@ void genomescope_put_text(struct text_out *out, const char *file, int k,
 
 /* ---- JSON ---- */
 
-static void put_json_values(struct json *json, struct genomescope_range r, int ndigits)
-{
-        json_decimal(json, "value", r.value, ndigits);
-        json_decimal(json, "low", r.low, ndigits);
-        json_decimal(json, "high", r.high, ndigits);
-}
-
-static void json_range(struct json *json, const char *key, struct genomescope_range r, int ndigits)
-{
-        json_begin(json, key, '{');
-        put_json_values(json, r, ndigits);
-        json_end(json, '}');
-}
-
-static void put_json_rate(struct json *json, const char *pattern, struct genomescope_range r)
+static void put_json_rate(struct json *json, const char *pattern, struct model_range r)
 {
         json_begin(json, NULL, '{');
         json_string(json, "pattern", pattern);
-        put_json_values(json, r, NDIGITS);
+        model_range_put_members(json, r, NDIGITS);
         json_end(json, '}');
 }
 
@@ -122,16 +109,16 @@ void genomescope_put_json(struct text_out *out, const char *file, int k,
         json_string(&json, "method", "genomescope");
         json_number(&json, "k", (uint64_t)k);
         json_number(&json, "ploidy", (uint64_t)r->alleles.ploidy);
-        json_range(&json, "heterozygosity", r->heterozygosity, NDIGITS);
+        model_range_put(&json, "heterozygosity", r->heterozygosity, NDIGITS);
         json_begin(&json, "rates", '[');
         for (int i = 0; i < r->alleles.nrates; i++)
                 put_json_rate(&json, name_pattern(r->alleles.patterns[i + 1], name), r->rates[i]);
         json_end(&json, ']');
-        json_range(&json, "coverage", r->coverage, NDIGITS);
-        json_range(&json, "genome_size", r->haploid, 0);
-        json_range(&json, "repeat_length", r->repeated, 0);
-        json_range(&json, "unique_length", r->unique, 0);
-        json_range(&json, "repetitiveness", r->repeats, NDIGITS);
+        model_range_put(&json, "coverage", r->coverage, NDIGITS);
+        model_range_put(&json, "genome_size", r->haploid, 0);
+        model_range_put(&json, "repeat_length", r->repeated, 0);
+        model_range_put(&json, "unique_length", r->unique, 0);
+        model_range_put(&json, "repetitiveness", r->repeats, NDIGITS);
         json_decimal(&json, "bias", r->bias, NDIGITS);
         json_decimal(&json, "fit_all", r->fit_all, NDIGITS);
         json_decimal(&json, "fit_full", r->fit_full, NDIGITS);

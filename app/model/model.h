@@ -10,13 +10,9 @@
 #include "app/hist/landscape.h"
 #include "app/model/groups.h"
 #include "app/model/mixture.h"
+#include "app/model/range.h"
 
 enum { MODEL_MAX_PLOIDIES = ALLELES_MAX_PLOIDY };
-
-/* A number with its 95 % interval. */
-struct model_range {
-        double value, low, high;
-};
 
 /* The fit for a ploidy. */
 struct model_fit {

@@ -121,26 +121,12 @@ void model_put_text(struct text_out *out, const char *file, int k, const struct 
 
 /* ---- JSON ---- */
 
-static void put_json_values(struct json *json, struct model_range r, int ndigits)
-{
-        json_decimal(json, "value", r.value, ndigits);
-        json_decimal(json, "low", r.low, ndigits);
-        json_decimal(json, "high", r.high, ndigits);
-}
-
-static void json_range(struct json *json, const char *key, struct model_range r, int ndigits)
-{
-        json_begin(json, key, '{');
-        put_json_values(json, r, ndigits);
-        json_end(json, '}');
-}
-
 static void put_json_verdict(struct json *json, const struct model *model)
 {
         const struct model_fit *fit = &model->fits[0];
         json_begin(json, "verdict", '{');
         json_begin(json, "genome_size", '{');
-        put_json_values(json, model->size, 0);
+        model_range_put_members(json, model->size, 0);
         json_decimal(json, "total", fit->ploidy * model->size.value, 0);
         json_decimal(json, "all_kmers", fit->size.value, 0);
         json_decimal(json, "off_profile", fit->size.value - model->size.value, 0);
@@ -148,10 +134,10 @@ static void put_json_verdict(struct json *json, const struct model *model)
         json_number(json, "ploidy", (uint64_t)fit->ploidy);
         if (model->caveats & MODEL_TIE)
                 json_number(json, "runner_up", (uint64_t)model->fits[model->runner_up].ploidy);
-        json_range(json, "heterozygosity", fit->heterozygosity, NDIGITS);
-        json_range(json, "coverage", fit->coverage, NDIGITS);
+        model_range_put(json, "heterozygosity", fit->heterozygosity, NDIGITS);
+        model_range_put(json, "coverage", fit->coverage, NDIGITS);
         if (has_error_rate(model))
-                json_range(json, "error_rate", fit->error_rate, NDIGITS);
+                model_range_put(json, "error_rate", fit->error_rate, NDIGITS);
         json_end(json, '}');
 }
 

@@ -43,28 +43,13 @@ static bool ends_with_rest(const struct histogram *h, uint64_t valley)
         return number > TIMES * before + SURE * sqrt(h->k * (number + 1));
 }
 
-/* How many k-mers have about this count, times the count. */
-static double weigh(const struct histogram *h, uint64_t count)
-{
-        const uint64_t radius = count / 32;
-        return (double)count * (double)landscape_sum(h, count - radius, count + radius) /
-               (double)(2 * radius + 1);
-}
-
 /* The count where x * y is largest, from the valley on: first over several rows, so that a single
  * row, such as that of one k-mer that is very frequent, is not the peak; then near that count. */
 static uint64_t find_mode(const struct histogram *h, uint64_t valley)
 {
-        uint64_t about = valley, mode = valley;
+        const uint64_t about = landscape_mode(h, valley);
+        uint64_t mode = valley;
         double most = -1;
-        for (uint64_t x = valley; x <= h->rows[h->nrows - 1].count; x += 1 + x / 128) {
-                const double value = weigh(h, x);
-                if (value > most) {
-                        most = value;
-                        about = x;
-                }
-        }
-        most = -1;
         for (size_t i = 0; i < h->nrows; i++) {
                 const uint64_t x = h->rows[i].count;
                 const double value = (double)x * (double)h->rows[i].ndistinct;
