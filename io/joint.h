@@ -29,8 +29,8 @@ struct kc_gc_cell {
  * Count the distinct k-mers of all files by their counts in each: a k-mer is in exactly one cell.
  * Runs are merged, and what tombstones remove is absent; a file's counts saturate at UINT32_MAX.
  *   stores    [nstores], 1 to KC_JOINT_MAX_FILES that kc_set_check allows, also repeated
- *   most      [nstores] counts above most[i] in file i are taken for most[i] + 1, but are added to
- *             the sums as they are; 0: all counts are told apart
+ *   most      [nstores] all counts above most[i] in file i share the cell of most[i] + 1, and the
+ *             sums still add up the real counts; 0: each count has cells of its own
  *   nthreads  each takes 0.5 MiB and what a merge takes; each cell with a large count takes up to
  *             192 bytes, 288 while the table grows, and there may be as many cells as k-mers unless
  *             `most` bounds them
@@ -46,7 +46,7 @@ enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, co
 
 /*
  * Count the distinct k-mers of a file by GC content and count. As kc_store_joint.
- *   most   counts above it are taken for most + 1; 0: all counts are told apart
+ *   most   all counts above it share the cell of most + 1; 0: each count has a cell of its own
  *   cells  out, [*ncells], ascending by gc, then by count; freed by the caller
  */
 enum kc_status kc_store_gc(struct kc_store *store, uint32_t most, int nthreads, struct kc_job *job,

@@ -100,10 +100,9 @@ uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows)
 }
 
 /*
- * The more of the windows that are left are in range, the more is found, also as a share of the
- * valid ones; the more of them are valid but out of range, the smaller that share is. So it is
- * enough to judge two extremes: all windows that are left are in range, or all are valid and out of
- * range.
+ * Each remaining window that turns out to be in range raises the number found and its share of the
+ * valid windows. Each one that is valid but out of range lowers the share. So it is enough to judge
+ * the two extremes: all remaining windows are in range, or all are valid but out of range.
  */
 static bool is_settled(const struct judge *judge, const struct kc_ask_summary *part, uint64_t nleft)
 {

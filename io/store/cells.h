@@ -19,7 +19,7 @@ struct kc_cells {
 };
 
 /* Free with kc_cells_free, even on failure. KC_ENOMEM.
- *   most  [naxes] the greatest value that is told apart; 0: there is no bound */
+ *   most  [naxes] the greatest value with cells of its own; 0: all values have them */
 enum kc_status kc_cells_init(struct kc_cells *cells, size_t naxes, const uint32_t *most,
                              struct kc_error *err);
 void kc_cells_free(struct kc_cells *cells);

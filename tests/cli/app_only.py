@@ -133,7 +133,7 @@ def test_change():
 
 
 def test_device():
-    """The CPU counts; the user is told if the device was asked for by name."""
+    """The CPU counts. If the user named a device, a notice says so."""
     s = Session()
     call = ("a.fq", "-k", 3, "--only", "a.fq", "-o", "x.kc", "--force", "--json")
     notice = "kcount: the CUDA engine does not support --only: counting on the CPU\n"
