@@ -123,12 +123,13 @@ static enum kc_status add_block(struct asking *a, int worker, const struct askin
         const size_t n = asking_block_nsequences(block);
         bool full = false;
         enum kc_status status;
-        KC_TRY(asking_sequences_set(&w->sequences, block, a->hpc, a->k, err));
         w->nrecords += count_records(block);
-        if (a->early != NULL)
-                KC_TRY(early_add(a->early, worker, block, w->sequences.items, &full, err));
-        else
+        if (a->early != NULL) {
+                KC_TRY(early_add(a->early, worker, block, &w->sequences, &full, err));
+        } else {
+                KC_TRY(asking_sequences_set(&w->sequences, block, a->hpc, a->k, err));
                 KC_TRY(a->asker.add(a->asker.ctx, worker, w->sequences.items, n, &full, err));
+        }
         if (full)
                 atomic_store(&a->full, true);
 out:

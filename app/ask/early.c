@@ -70,10 +70,8 @@ static enum kc_status reserve(struct early_worker *w, size_t n, struct kc_error 
 
 static uint32_t nwindows_of(const struct early *e, const struct kc_seq_record *record)
 {
-        const uint32_t k = (uint32_t)e->setup.k;
-        if (record->flags & KC_RECORD_REPEATED)
-                return 0;
-        return record->nbases >= k ? record->nbases - k + 1 : 0;
+        const uint32_t k = (uint32_t)e->setup.k, nbases = asking_nbases(record);
+        return nbases >= k ? nbases - k + 1 : 0;
 }
 
 /* Windows [first, first + n) of a record. */
@@ -159,12 +157,16 @@ out:
 }
 
 enum kc_status early_add(struct early *e, int worker, const struct asking_block *block,
-                         const struct kc_ask_sequence *sequences, bool *full, struct kc_error *err)
+                         struct asking_sequences *sequences, bool *full, struct kc_error *err)
 {
+        enum kc_status status;
         if (e->in_part)
                 return add_first(e, worker, block, full, err);
-        return e->asker.add(e->asker.ctx, worker, sequences, asking_block_nsequences(block), full,
-                            err);
+        KC_TRY(asking_sequences_set(sequences, block, false, e->setup.k, err));
+        KC_TRY(e->asker.add(e->asker.ctx, worker, sequences->items, asking_block_nsequences(block),
+                            full, err));
+out:
+        return status;
 }
 
 /* ---- settling ---- */

@@ -11,6 +11,7 @@
 
 #include "app/ask/asking.h"
 #include "app/ask/blocks.h"
+#include "app/ask/sequences.h"
 
 struct early;
 
@@ -36,10 +37,10 @@ enum kc_status early_open(struct early **early, const struct kc_asker *asker,
 /*
  * Like those of struct kc_asker, but the block must stay as it is until its answers are taken. If a
  * round settles too few records, those of all later rounds are passed to the asker as they are.
- *   sequences  all those of the block
+ *   sequences  the worker's, which are set to those of the block if it is passed as it is
  */
 enum kc_status early_add(struct early *early, int worker, const struct asking_block *block,
-                         const struct kc_ask_sequence *sequences, bool *full, struct kc_error *err);
+                         struct asking_sequences *sequences, bool *full, struct kc_error *err);
 enum kc_status early_answer(struct early *early, struct kc_error *err);
 enum kc_status early_take(struct early *early, int worker, struct kc_ask_answer *answers, size_t n,
                           struct kc_error *err);

@@ -154,13 +154,9 @@ static void check_answer(const struct scene *s, int b, int i, const struct kc_as
 
 static void add_block(struct early *early, struct asking_block *block, bool *full)
 {
-        struct kc_ask_sequence sequences[NREADS];
-        for (int i = 0; i < NREADS; i++) {
-                const struct kc_seq_record *record = &block->batch.records[i];
-                sequences[i] = (struct kc_ask_sequence){ block->batch.bytes + record->bases,
-                                                         record->nbases };
-        }
-        assert_int_equal(early_add(early, 0, block, sequences, full, NULL), KC_OK);
+        struct asking_sequences sequences = { 0 };
+        assert_int_equal(early_add(early, 0, block, &sequences, full, NULL), KC_OK);
+        asking_sequences_free(&sequences);
 }
 
 static void open_early(struct early **early, struct fake *fake, struct asking_consumer *consumer)
