@@ -23,7 +23,7 @@
 enum {
         HELD_MIB = 8,        /* memory for the text of a record in pieces */
         OUTPUTS_DIVISOR = 8, /* the share of memory for text that waits to be compressed */
-        THREAD_MIB = 16,     /* for a thread's batches, lists and outputs */
+        THREAD_MIB = 16,     /* for a thread's batches and lists */
 };
 
 struct filter_settings {
@@ -163,22 +163,41 @@ static bool may_be_alignments(const struct filter *f)
         return f->ninputs == 1 && !f->settings->interleaved && f->wanted.kind != OUTPUTS_TEXT;
 }
 
+/* What n threads need, without memory for text that waits. */
+static uint64_t least_nbytes(const struct filter *f, int n)
+{
+        struct outputs_settings least = f->wanted;
+        least.nthreads = n;
+        least.memory_nbytes = 0;
+        return (uint64_t)n * THREAD_MIB * MEMORY_MIB + outputs_nbytes(&least);
+}
+
+static enum kc_status limit_threads(struct filter *f, uint64_t nbytes, struct kc_error *err)
+{
+        int *n = &f->writing.nthreads;
+        enum kc_status status;
+        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "filtering", n, err));
+        while (*n > 1 && least_nbytes(f, *n) > nbytes - MEMORY_PROCESS_NBYTES)
+                --*n;
+        f->wanted.nthreads = *n;
+out:
+        return status;
+}
+
 /* Divide the memory among text that waits, names of alignments, and asking. */
 static enum kc_status divide_memory(struct filter *f, struct kc_error *err)
 {
         const uint64_t wanted = f->settings->memory_nbytes;
         const uint64_t nbytes = wanted > 0 ? wanted : memory_default_nbytes(1);
+        const uint64_t all = nbytes - MEMORY_PROCESS_NBYTES - HELD_MIB * MEMORY_MIB;
         const char *paths[NOUTPUTS];
         const size_t n = outputs_paths(&f->wanted, paths);
         enum kc_status status;
-        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "filtering",
-                                    &f->writing.nthreads, err));
-        const uint64_t all = nbytes - MEMORY_PROCESS_NBYTES - HELD_MIB * MEMORY_MIB;
-        const uint64_t waiting = n > 0 ? all / OUTPUTS_DIVISOR : 0;
-        f->names_nbytes = may_be_alignments(f) ? (all - waiting) / 2 : 0;
-        f->wanted.nthreads = f->writing.nthreads;
-        f->wanted.memory_nbytes = n > 0 ? waiting / n : 0;
-        f->asking_nbytes = all - waiting - f->names_nbytes;
+        KC_TRY(limit_threads(f, nbytes, err));
+        f->wanted.memory_nbytes = n > 0 ? all / OUTPUTS_DIVISOR / n : 0;
+        const uint64_t left = all - outputs_nbytes(&f->wanted);
+        f->names_nbytes = may_be_alignments(f) ? left / 2 : 0;
+        f->asking_nbytes = left - f->names_nbytes;
 out:
         return status;
 }

@@ -34,6 +34,10 @@ struct kc_compressor_options {
         enum kc_status (*write)(void *ctx, const void *data, size_t nbytes, struct kc_error *err);
 };
 
+/* The most memory that such a compressor takes. It is more than memory_nbytes if that is less than
+ * what the threads need. */
+uint64_t kc_compressor_nbytes(const struct kc_compressor_options *options);
+
 /* KC_ENOMEM. Free it with kc_compressor_close, for which NULL is fine. */
 enum kc_status kc_compressor_open(struct kc_compressor **compressor,
                                   const struct kc_compressor_options *options,

@@ -113,18 +113,36 @@ static enum kc_status open_file(struct output *output, const struct outputs_sett
         return text_out_open(output->own, output->path, settings->force, err);
 }
 
-static enum kc_status open_one(struct output *output, size_t number,
-                               const struct outputs_settings *settings, struct kc_error *err)
+/* How an output is compressed. */
+static struct kc_compressor_options options_of(const struct outputs_settings *settings,
+                                               size_t number)
 {
-        const char *path = settings->paths[number];
         struct kc_compressor_options options = { .nthreads = settings->nthreads,
                                                  .memory_nbytes = settings->memory_nbytes,
                                                  .write = write_file };
-        enum kc_status status;
-        outputs_compression(path, &options.compression);
+        outputs_compression(settings->paths[number], &options.compression);
         if (has_reads(number) && settings->kind == OUTPUTS_BAM)
                 options.compression = KC_COMPRESSION_BGZF;
-        output->path = path;
+        return options;
+}
+
+uint64_t outputs_nbytes(const struct outputs_settings *settings)
+{
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < NOUTPUTS; i++)
+                if (settings->paths[i] != NULL) {
+                        const struct kc_compressor_options options = options_of(settings, i);
+                        nbytes += kc_compressor_nbytes(&options);
+                }
+        return nbytes;
+}
+
+static enum kc_status open_one(struct output *output, size_t number,
+                               const struct outputs_settings *settings, struct kc_error *err)
+{
+        struct kc_compressor_options options = options_of(settings, number);
+        enum kc_status status;
+        output->path = settings->paths[number];
         KC_TRY(open_file(output, settings, err));
         options.ctx = output->file;
         KC_TRY(kc_compressor_open(&output->compressor, &options, err));

@@ -45,8 +45,12 @@ struct outputs_settings {
         struct text_out *standard;
         bool force;
         int nthreads;
-        uint64_t memory_nbytes; /* for text that waits to be compressed */
+        uint64_t memory_nbytes; /* of each output, for text that waits to be compressed */
 };
+
+/* The most memory that the outputs take: their threads may need more than memory_nbytes. After
+ * outputs_choose_kind. */
+uint64_t outputs_nbytes(const struct outputs_settings *settings);
 
 /* KC_EUSAGE if the reads that are kept and the rest would have different formats. */
 enum kc_status outputs_choose_kind(struct outputs_settings *settings, struct kc_error *err);

@@ -8,6 +8,9 @@
 /* A frame begins without knowledge of those before it: larger ones compress better. */
 enum { LEVEL = 1, FRAME_NBYTES = 512 << 10 };
 
+/* The libraries take 200 and 570 KiB now. */
+enum { BGZF_STATE_NBYTES = 256 << 10, ZSTD_STATE_NBYTES = 768 << 10 };
+
 /* ---- BGZF ---- */
 
 static void *bgzf_open(void)
@@ -65,11 +68,14 @@ static size_t zstd_end(bool empty, void *to)
 
 const struct kc_codec *kc_codec_of(enum kc_compression compression)
 {
-        static const struct kc_codec bgzf = { KC_BGZF_TEXT_NBYTES, KC_BGZF_MAX_NBYTES, bgzf_open,
-                                              bgzf_compress,       bgzf_close,         bgzf_end };
-        static const struct kc_codec zstd = { FRAME_NBYTES, ZSTD_COMPRESSBOUND(FRAME_NBYTES),
-                                              zstd_open,    zstd_compress,
-                                              zstd_close,   zstd_end };
+        static const struct kc_codec bgzf = {
+                KC_BGZF_TEXT_NBYTES, KC_BGZF_MAX_NBYTES, BGZF_STATE_NBYTES, bgzf_open,
+                bgzf_compress,       bgzf_close,         bgzf_end
+        };
+        static const struct kc_codec zstd = { FRAME_NBYTES,      ZSTD_COMPRESSBOUND(FRAME_NBYTES),
+                                              ZSTD_STATE_NBYTES, zstd_open,
+                                              zstd_compress,     zstd_close,
+                                              zstd_end };
         switch (compression) {
         case KC_COMPRESSION_BGZF:
                 return &bgzf;

@@ -10,6 +10,7 @@
 
 struct kc_codec {
         size_t text_nbytes, block_nbytes; /* most text in a block, and the room that it needs */
+        size_t state_nbytes;              /* what open takes, at most */
         void *(*open)(void);              /* for one thread; NULL: out of memory */
         /* Returns the block's length; 0: out of memory. */
         size_t (*compress)(void *state, const void *text, size_t n, void *block);

@@ -210,6 +210,15 @@ static size_t count_places(const struct kc_compressor_options *o, const struct k
         return (size_t)(fits < least ? least : fits > most ? most : fits);
 }
 
+uint64_t kc_compressor_nbytes(const struct kc_compressor_options *options)
+{
+        const struct kc_codec *codec = kc_codec_of(options->compression);
+        if (codec == NULL)
+                return 0;
+        return count_places(options, codec) * (codec->text_nbytes + codec->block_nbytes) +
+               ((uint64_t)options->nthreads + 1) * codec->state_nbytes;
+}
+
 enum kc_status kc_compressor_open(struct kc_compressor **compressor,
                                   const struct kc_compressor_options *options, struct kc_error *err)
 {

@@ -234,6 +234,19 @@ def test_limit():
     raise Failure("more was allocated than the limit, and the program went on")
 
 
+def test_many_outputs(folder):
+    """All outputs that filter has, each with the larger compressor for every thread."""
+    reads = simulate(folder, "reads.fq", 40)
+    (folder / "mates.fq").symlink_to(reads)
+    with open(reads, "rb") as file:
+        (folder / "few.fq").write_bytes(b"".join(file.readlines()[:80000]))
+    few = count(folder, "256M", 2, folder / "few.fq", "few.kc")
+    options = (("-o", "a"), ("-o", "b"), ("--rest", "c"), ("--rest", "d"), ("--names", "e"),
+               ("--table", "f"))
+    outputs = [part for option, name in options for part in (option, folder / f"{name}.zst")]
+    bounded("256M", "filter", few, reads, folder / "mates.fq", *outputs, "-m", "256M", "-t", "16")
+
+
 def in_a_folder(test):
     def within():
         with tempfile.TemporaryDirectory(prefix="kcount-memory-") as folder:
@@ -245,4 +258,4 @@ def in_a_folder(test):
 if __name__ == "__main__":
     main([test_limit, *(in_a_folder(test) for test in (
         test_count, test_address_space, test_one_record, test_one_bam_record,
-        test_other_commands))])
+        test_other_commands, test_many_outputs))])
