@@ -52,6 +52,7 @@ struct asking_slot {
         const struct asking_block *block;
         struct kc_ask_answer *answers; /* [cap] */
         size_t cap;
+        uint64_t nbytes; /* memory: its answers, and what the consumer holds for it */
 };
 
 struct asking_worker {
@@ -241,6 +242,18 @@ static const struct asking_block *first_added(const struct asking_worker *w)
         return block;
 }
 
+/* The slot's memory counts with the blocks'. */
+static void measure_slot(struct asking *a, int number)
+{
+        const struct asking_consumer *consumer = a->consumer;
+        struct asking_slot *slot = &a->slots[number];
+        const uint64_t before = slot->nbytes;
+        slot->nbytes = slot->cap * sizeof *slot->answers;
+        if (consumer->slot_nbytes != NULL)
+                slot->nbytes += consumer->slot_nbytes(consumer->ctx, number);
+        asking_blocks_resize_slot(&a->blocks, before, slot->nbytes);
+}
+
 /* Take the answers to the first block that is added, format it, and hand it in. A slot must be
  * free. */
 static enum kc_status consume_next(struct asking *a, int worker, struct kc_error *err)
@@ -260,6 +273,7 @@ static enum kc_status consume_next(struct asking *a, int worker, struct kc_error
         else
                 KC_TRY(a->asker.take(a->asker.ctx, worker, slot->answers, n, err));
         KC_TRY(consumer->format(consumer->ctx, worker, &asked, err));
+        measure_slot(a, number);
         w->nadded--;
         w->nformatted++;
         KC_TRY(asking_order_hand_in(&a->order, number, asked.number, err));

@@ -82,6 +82,9 @@ struct asking_consumer {
          * it at once, for different blocks. */
         enum kc_status (*format)(void *ctx, int worker, const struct asked *block,
                                  struct kc_error *err);
+        /* Memory that a slot holds, whether or not a block is in it; called after format, by the
+         * same worker. NULL: the caller has left it out of memory_nbytes. */
+        uint64_t (*slot_nbytes)(const void *ctx, int slot);
         /* Write it; then the slot is free for another block. Called for one block after the other,
          * in their order, by any of the workers. */
         enum kc_status (*write)(void *ctx, const struct asked *block, struct kc_error *err);

@@ -98,6 +98,23 @@ void asking_blocks_close(struct asking_blocks *b)
         pthread_mutex_destroy(&b->lock);
 }
 
+/* ---- memory ---- */
+
+void asking_blocks_resize_slot(struct asking_blocks *b, uint64_t from_nbytes, uint64_t to_nbytes)
+{
+        pthread_mutex_lock(&b->lock);
+        b->slots_nbytes += to_nbytes - from_nbytes;
+        pthread_mutex_unlock(&b->lock);
+}
+
+/* Under the lock: the memory that blocks may take. Slots keep their memory until the end, so they
+ * leave at least half to the blocks: rounds of a block or two would take forever. */
+static uint64_t most_nbytes(const struct asking_blocks *b)
+{
+        const uint64_t half = b->bound_nbytes / 2;
+        return b->bound_nbytes - (b->slots_nbytes < half ? b->slots_nbytes : half);
+}
+
 /* ---- next ---- */
 
 /* Take a block from the pool, or make one if there is room; until it is filled, it counts as a
@@ -107,7 +124,7 @@ static enum kc_status take_block(struct asking_blocks *b, struct asking_block **
 {
         enum kc_status status = KC_OK;
         pthread_mutex_lock(&b->lock);
-        const bool has_room = b->nheld == 0 || (b->nbytes < b->bound_nbytes &&
+        const bool has_room = b->nheld == 0 || (b->nbytes < most_nbytes(b) &&
                                                 (b->mates == NULL || b->nheld < b->most_held));
         *block = b->mates == NULL || has_room ? b->pool : NULL;
         if (*block != NULL) {
@@ -174,7 +191,7 @@ out:
         return status;
 }
 
-/* A block that has grown beyond the bound is freed. */
+/* A block beyond the bound is freed. */
 void asking_blocks_release(struct asking_blocks *b, struct asking_block *block)
 {
         if (block->pairs.n > 0)
@@ -182,7 +199,7 @@ void asking_blocks_release(struct asking_blocks *b, struct asking_block *block)
         block->pairs.n = 0;
         pthread_mutex_lock(&b->lock);
         b->nheld--;
-        const bool is_kept = b->mates == NULL && b->nbytes <= b->bound_nbytes;
+        const bool is_kept = b->mates == NULL && b->nbytes <= most_nbytes(b);
         if (!is_kept)
                 b->nbytes -= block->nbytes;
         if (is_kept) {

@@ -26,6 +26,7 @@ struct asking_blocks {
         pthread_mutex_t lock;      /* for all below */
         struct asking_block *pool; /* unused */
         uint64_t nbytes;           /* memory of all blocks, also of those in the pool */
+        uint64_t slots_nbytes;     /* memory of what is formatted */
         size_t nheld;              /* blocks that are not in the pool */
 };
 
@@ -33,8 +34,8 @@ struct asking_blocks {
  * Open the input for nthreads threads. Fails like kc_records_open and kc_mates_open. Close the
  * blocks in any case.
  *   overlap  bases that pieces of a sequence share
- *   nbytes   bound on the memory of all blocks, which is exceeded only if it is less than what
- *            the threads need to read one batch each
+ *   nbytes   bound on the memory of all blocks and slots, which is exceeded only if it is less
+ *            than what the threads need to read one batch each, or if the slots take more than half
  */
 enum kc_status asking_blocks_open(struct asking_blocks *blocks, const struct asking_input *input,
                                   int overlap, int nthreads, uint64_t nbytes, struct kc_error *err);
@@ -49,6 +50,10 @@ enum kc_status asking_blocks_next(struct asking_blocks *blocks, struct asking_bl
 
 /* The block is no longer used. From any thread. */
 void asking_blocks_release(struct asking_blocks *blocks, struct asking_block *block);
+
+/* The memory of a slot, where a block is formatted, has changed. From any thread. */
+void asking_blocks_resize_slot(struct asking_blocks *blocks, uint64_t from_nbytes,
+                               uint64_t to_nbytes);
 
 /* All blocks must have been released. */
 void asking_blocks_close(struct asking_blocks *blocks);

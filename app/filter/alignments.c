@@ -362,6 +362,11 @@ out:
         return status;
 }
 
+uint64_t alignments_slot_nbytes(const struct alignments *a, int slot)
+{
+        return written_nbytes(&a->slots[slot].written) + notes_nbytes(&a->slots[slot].notes);
+}
+
 void alignments_restart(struct alignments *a)
 {
         a->name_nbytes = 0;

@@ -66,6 +66,9 @@ enum kc_status alignments_write(struct alignments *alignments, const struct aske
                                 struct kc_error *err);
 enum kc_status alignments_finish(struct alignments *alignments, struct kc_error *err);
 
+/* The memory that a slot takes. */
+uint64_t alignments_slot_nbytes(const struct alignments *alignments, int slot);
+
 /* After a run that wanted two passes: forget it. */
 void alignments_restart(struct alignments *alignments);
 

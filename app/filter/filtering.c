@@ -310,6 +310,12 @@ out:
 
 /* ---- opening and closing ---- */
 
+uint64_t filtering_slot_nbytes(const struct filtering *f, int slot)
+{
+        const struct filtering_slot *w = &f->slots[slot];
+        return w->room * sizeof *w->segments + notes_nbytes(&w->notes);
+}
+
 enum kc_status filtering_open(struct filtering *f, struct kc_error *err)
 {
         f->slots = calloc((size_t)f->nslots, sizeof *f->slots);

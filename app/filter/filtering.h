@@ -43,6 +43,9 @@ enum kc_status filtering_format(struct filtering *filtering, int worker, const s
 enum kc_status filtering_write(struct filtering *filtering, const struct asked *block,
                                struct kc_error *err);
 
+/* The memory that a slot takes. */
+uint64_t filtering_slot_nbytes(const struct filtering *filtering, int slot);
+
 /* Forget what was read so far. */
 void filtering_restart(struct filtering *filtering);
 

@@ -38,6 +38,11 @@ out:
         return status;
 }
 
+uint64_t notes_nbytes(const struct notes *notes)
+{
+        return notes->names.room + notes->table.room;
+}
+
 void notes_clear(struct notes *notes)
 {
         notes->names.n = notes->table.n = 0;

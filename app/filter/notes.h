@@ -29,6 +29,7 @@ void notes_row(struct notes *notes, const char *name, size_t nbytes,
 /* Write the lines, add up the totals, and begin again. */
 enum kc_status notes_put(struct notes *notes, struct outputs *outputs, struct notes_totals *totals,
                          struct kc_error *err);
+uint64_t notes_nbytes(const struct notes *notes); /* memory */
 void notes_clear(struct notes *notes);
 void notes_free(struct notes *notes);
 

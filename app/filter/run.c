@@ -33,6 +33,13 @@ static enum kc_status format(void *ctx, int worker, const struct asked *block, s
                        : filtering_format(&run->filtering, worker, block, err);
 }
 
+static uint64_t slot_nbytes(const void *ctx, int slot)
+{
+        const struct filter_run *run = ctx;
+        return run->alignments.has_alignments ? alignments_slot_nbytes(&run->alignments, slot)
+                                              : filtering_slot_nbytes(&run->filtering, slot);
+}
+
 static enum kc_status write(void *ctx, const struct asked *block, struct kc_error *err)
 {
         struct filter_run *run = ctx;
@@ -48,6 +55,7 @@ static enum kc_status pass(struct filter_run *run, struct kc_error *err)
                                                   .nfirst = is_partial ? nfirst : NULL,
                                                   .settle = settle,
                                                   .format = format,
+                                                  .slot_nbytes = slot_nbytes,
                                                   .write = write };
         enum kc_status status;
         KC_TRY(notes_begin_table(&run->outputs, err));

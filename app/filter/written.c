@@ -36,6 +36,11 @@ const char *written_text(const struct written *written, size_t first, size_t end
         return written->bytes.data + from;
 }
 
+uint64_t written_nbytes(const struct written *written)
+{
+        return written->bytes.room + written->room * sizeof *written->ends;
+}
+
 void written_free(struct written *written)
 {
         free(written->bytes.data);

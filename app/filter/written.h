@@ -24,6 +24,9 @@ enum kc_status written_make(struct written *written, enum kc_alignment_format fo
 /* The bytes of records [first, end). */
 const char *written_text(const struct written *written, size_t first, size_t end, size_t *nbytes);
 
+/* The memory that it takes. */
+uint64_t written_nbytes(const struct written *written);
+
 void written_free(struct written *written);
 
 #endif

@@ -150,7 +150,7 @@ static struct {
         bool fails;
         atomic_uint nreads; /* blocks that were read while it opened */
         atomic_bool is_open;
-        atomic_uint_fast64_t most_nbytes; /* by which the blocks exceeded their bound */
+        atomic_uint_fast64_t most_nbytes; /* by which blocks and slots exceeded their bound */
 } start;
 
 enum kc_status __real_asking_blocks_next(struct asking_blocks *blocks, struct asking_block **block,
@@ -165,8 +165,8 @@ enum kc_status __wrap_asking_blocks_next(struct asking_blocks *blocks, struct as
         if (status != KC_OK || *block == NULL)
                 return status;
         pthread_mutex_lock(&blocks->lock);
-        const uint64_t nbytes =
-                blocks->nbytes > blocks->bound_nbytes ? blocks->nbytes - blocks->bound_nbytes : 0;
+        const uint64_t all = blocks->nbytes + blocks->slots_nbytes;
+        const uint64_t nbytes = all > blocks->bound_nbytes ? all - blocks->bound_nbytes : 0;
         if (nbytes > atomic_load(&start.most_nbytes))
                 atomic_store(&start.most_nbytes, nbytes);
         pthread_mutex_unlock(&blocks->lock);
@@ -216,6 +216,7 @@ struct taker {
         struct kc_job job;
         struct kc_store *store;
         struct kc_asker *shared; /* as in the options */
+        uint64_t slot_nbytes;    /* memory that each slot is said to hold */
 };
 
 /* One record, or a piece; a number comes only where the record begins. */
@@ -275,6 +276,13 @@ static enum kc_status write_block(void *ctx, const struct asked *block, struct k
         return KC_OK;
 }
 
+static uint64_t say_nbytes(const void *ctx, int slot)
+{
+        const struct taker *taker = ctx;
+        (void)slot;
+        return taker->slot_nbytes;
+}
+
 /* depth: of a prompt asker; 0: in rounds. If it is odd, counts are not wanted, so each worker has
  * several slots; but this asker gives counts nevertheless. */
 static enum kc_status take_all(struct taker *taker, const struct asking_input *input, int nthreads,
@@ -290,9 +298,11 @@ static enum kc_status take_all(struct taker *taker, const struct asking_input *i
                                                 .device = &device,
                                                 .shared = taker->shared,
                                                 .job = &taker->job };
-        const struct asking_consumer consumer = {
-                .ctx = taker, .begin = count_streams, .format = format_block, .write = write_block
-        };
+        const struct asking_consumer consumer = { .ctx = taker,
+                                                  .begin = count_streams,
+                                                  .format = format_block,
+                                                  .slot_nbytes = say_nbytes,
+                                                  .write = write_block };
         const enum kc_status status =
                 asking_run(taker->store, input, &options, &consumer, nrecords, err);
         for (int i = 0; i < MOST_SLOTS; i++)
@@ -559,6 +569,27 @@ static void test_slow_start(void **state)
         free(wanted.data);
 }
 
+/* What is formatted leaves less memory to the blocks of the next rounds. */
+static void test_large_slots(void **state)
+{
+        enum { NTHREADS = 2, NBYTES = 4 << 20 };
+        const struct asking_input input = { .paths = { paths[0] } };
+        const struct text wanted = make_many_blocks("");
+        struct kc_store *store = open_store();
+        struct taker taker = taker_of(store, NULL);
+        (void)state;
+        taker.slot_nbytes = NBYTES / 16;
+        start.most_nbytes = 0;
+        assert_int_equal(take_all(&taker, &input, NTHREADS, 0, NBYTES, NULL, NULL), KC_OK);
+        assert_int_equal(taker.log.n, wanted.n);
+        assert_memory_equal(taker.log.data, wanted.data, wanted.n);
+        /* a batch of each thread may exceed the bound */
+        assert_true(start.most_nbytes < NBYTES / 16);
+        free(taker.log.data);
+        free(wanted.data);
+        kc_store_close(store);
+}
+
 /* If something fails while the device starts, the run ends with that failure. */
 static void test_failing_start(void **state)
 {
@@ -623,15 +654,11 @@ static void test_choice(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_few_records),
-                cmocka_unit_test(test_many_records),
-                cmocka_unit_test(test_pieces),
-                cmocka_unit_test(test_pairs),
-                cmocka_unit_test(test_slow_start),
-                cmocka_unit_test(test_failing_start),
-                cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_choice),
-                cmocka_unit_test(test_repeated_alignments),
+                cmocka_unit_test(test_few_records),   cmocka_unit_test(test_many_records),
+                cmocka_unit_test(test_pieces),        cmocka_unit_test(test_pairs),
+                cmocka_unit_test(test_slow_start),    cmocka_unit_test(test_large_slots),
+                cmocka_unit_test(test_failing_start), cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_choice),        cmocka_unit_test(test_repeated_alignments),
         };
         return cmocka_run_group_tests(tests, make_store, drop_store);
 }
