@@ -70,6 +70,13 @@ struct kc_gpu_ask_table {
                                struct kc_error *err);
 };
 
+/* How devices hold a table. */
+enum kc_gpu_ask_way {
+        KC_GPU_ASK_WHOLE,  /* each of them all k-mers */
+        KC_GPU_ASK_SPREAD, /* each of them a part */
+        KC_GPU_ASK_TURNS,  /* the first one a part, then the next part, and so on */
+};
+
 /*
  * Open a device, load the k-mers of a table, and make an asker for them. The threads that call
  * the asker do the work: each packs bases into pinned memory, and when a batch is full, looks it up
@@ -78,12 +85,14 @@ struct kc_gpu_ask_table {
  * k-mers that do fit.
  *   asker   out: to be closed, unless this fails
  *   table   copied; it is read by setup->nthreads threads and the calling one
+ *   way     out: how the devices hold it
  * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if not even a range of
  * the table fits on the device; KC_ENODEVICE; KC_EDEVICE; or what reading the table returns.
  */
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_error *err);
+                               const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                               struct kc_error *err);
 
 /* ---- all windows of many files, without their order ---- */
 

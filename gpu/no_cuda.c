@@ -58,9 +58,10 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
 
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_error *err)
+                               const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                               struct kc_error *err)
 {
-        (void)table, (void)options, (void)setup;
+        (void)table, (void)options, (void)setup, (void)way;
         *asker = (struct kc_asker){ 0 };
         return no_cuda(err);
 }

@@ -441,8 +441,8 @@ static enum kc_status open_engine(const struct asking *a, struct kc_asker *asker
         const struct kc_ask_table table = kc_store_ask_table(store);
         if (prefers_device(a, store)) {
                 struct kc_error reason = { 0 };
-                const enum kc_status status =
-                        device_asker_open(asker, store, &device->options, setup, &reason);
+                const enum kc_status status = device_asker_open(asker, store, &device->options,
+                                                                setup, &device->way, &reason);
                 device->used |= status == KC_OK;
                 if (status == KC_OK)
                         return KC_OK;

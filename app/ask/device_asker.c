@@ -39,8 +39,9 @@ struct kc_gpu_ask_table device_table_of(struct kc_store *store)
 
 enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
                                  const struct kc_gpu_ask_options *options,
-                                 const struct kc_ask_setup *setup, struct kc_error *err)
+                                 const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                                 struct kc_error *err)
 {
         const struct kc_gpu_ask_table table = device_table_of(store);
-        return kc_gpu_ask_open(asker, &table, options, setup, err);
+        return kc_gpu_ask_open(asker, &table, options, setup, way, err);
 }

@@ -11,10 +11,11 @@
  * if the file is damaged. */
 struct kc_gpu_ask_table device_table_of(struct kc_store *store);
 
-/* Open an asker for what the store holds now. Fails like kc_gpu_ask_open, or as kc_set_run if the
- * file is damaged. */
+/* Open an asker for what the store holds now. *way: as in kc_gpu_ask_open. Fails like that, or as
+ * kc_set_run if the file is damaged. */
 enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
                                  const struct kc_gpu_ask_options *options,
-                                 const struct kc_ask_setup *setup, struct kc_error *err);
+                                 const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                                 struct kc_error *err);
 
 #endif

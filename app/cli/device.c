@@ -233,19 +233,24 @@ const char *device_name(const struct device_choice *choice, char text[DEVICE_NAM
         return name_of(choice->indices, choice->cuda ? choice->ndevices : 0, text);
 }
 
+/* In turns, only the first device works. */
 static const char *name_of_answers(const struct device_answers *answers,
                                    char text[DEVICE_NAME_NBYTES])
 {
         const struct kc_gpu_ask_options *options = &answers->options;
-        return name_of(options->devices, answers->used ? options->ndevices : 0, text);
+        const int ndevices = answers->way == KC_GPU_ASK_TURNS ? 1 : options->ndevices;
+        return name_of(options->devices, answers->used ? ndevices : 0, text);
 }
 
 void device_put_answers(struct text_out *out, const struct device_answers *answers)
 {
+        static const char *const ways[] = { [KC_GPU_ASK_WHOLE] = "",
+                                            [KC_GPU_ASK_SPREAD] = ", spread",
+                                            [KC_GPU_ASK_TURNS] = ", part by part" };
         char name[DEVICE_NAME_NBYTES];
         if (answers->used)
-                text_out_printf(out, "looked up on %s, map %s\n", name_of_answers(answers, name),
-                                kc_gpu_map_name(answers->options.map));
+                text_out_printf(out, "looked up on %s, map %s%s\n", name_of_answers(answers, name),
+                                kc_gpu_map_name(answers->options.map), ways[answers->way]);
         else if (answers->cuda)
                 text_out_puts(out, "looked up on the CPU\n");
 }
@@ -262,10 +267,15 @@ void device_report_answers(const struct device_answers *answers)
 
 void device_json_answers(struct json *json, const struct device_answers *answers)
 {
+        static const char *const ways[] = { [KC_GPU_ASK_WHOLE] = "whole",
+                                            [KC_GPU_ASK_SPREAD] = "spread",
+                                            [KC_GPU_ASK_TURNS] = "parts" };
         char name[DEVICE_NAME_NBYTES];
         json_string(json, "device", name_of_answers(answers, name));
-        if (answers->used)
-                json_string(json, "map", kc_gpu_map_name(answers->options.map));
+        if (!answers->used)
+                return;
+        json_string(json, "map", kc_gpu_map_name(answers->options.map));
+        json_string(json, "loaded", ways[answers->way]);
 }
 
 static void put_devices_json(struct text_out *out, const struct kc_gpu_device *devices, int n)

@@ -75,7 +75,8 @@ struct device_answers {
         bool may_fall_back; /* the user leaves the choice: the CPU does it if that is likely to be
                                faster (app/ask/choice.h), or if the device fails at the start */
         bool quiet;         /* if so, no line on stderr says why */
-        bool used;          /* devices have answered; set by those who ask */
+        bool used;          /* devices have answered; set by those who ask, like `way` */
+        enum kc_gpu_ask_way way; /* how they held the k-mers */
         struct kc_gpu_ask_options options;
 };
 

@@ -488,7 +488,8 @@ static enum kc_status open_whole(struct kc_asker *asker, const struct kc_gpu_ask
 
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
-                               const struct kc_ask_setup *setup, struct kc_error *err)
+                               const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                               struct kc_error *err)
 {
         const bool can_spread =
                 options->ndevices > 1 && options->map == KC_GPU_MAP_WARPDRIVE && !options->spread;
@@ -502,12 +503,16 @@ enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_t
         if (options->spread && options->map != KC_GPU_MAP_WARPDRIVE)
                 return kc_fail(err, KC_EUSAGE, "the map %s cannot be spread over several devices",
                                kc_gpu_map_name(options->map));
+        *way = options->spread ? KC_GPU_ASK_SPREAD : KC_GPU_ASK_WHOLE;
         status = open_whole(asker, table, options, setup, &failure);
         if (status == KC_ENOMEM && can_spread) {
+                *way = KC_GPU_ASK_SPREAD;
                 failure = {};
                 status = open_whole(asker, table, &spread, setup, &failure);
         }
-        if (status == KC_ENOMEM)
+        if (status == KC_ENOMEM) {
+                *way = KC_GPU_ASK_TURNS;
                 return kc_ask_turns_open(asker, table, options, setup, err);
+        }
         return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
 }

@@ -192,17 +192,20 @@ static enum kc_status start_slowly(struct kc_error *err)
  * one by one, which can also be used as a prompt one. */
 enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
                                         const struct kc_gpu_ask_options *options,
-                                        const struct kc_ask_setup *setup, struct kc_error *err);
+                                        const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                                        struct kc_error *err);
 
 enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
                                         const struct kc_gpu_ask_options *options,
-                                        const struct kc_ask_setup *setup, struct kc_error *err)
+                                        const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                                        struct kc_error *err)
 {
         enum kc_status status = start.is_slow ? start_slowly(err) : KC_OK;
         if (status == KC_OK)
                 status = lookup_asker_open(asker, store, setup, err);
         asker->depth = options->batch_nbases;
         asker->answer = NULL;
+        *way = KC_GPU_ASK_WHOLE;
         return status;
 }
 

@@ -188,8 +188,13 @@ def test_spread():
                        (4, ("profile", "a.kc", "reads.fa", "a.fa", "--total")),
                        (2, ("filter", "a.kc", "reads.fa", "--min", 3, "-o", "-"))):
         want = s.kcount(*command, "--device", "cpu")
-        got = s.kcount(*command, "--device", devices(n), "--spread", "-t", 3)
+        got = s.kcount(*command, "--device", devices(n), "--spread", "-t", 3,
+                       message=f"looked up on {devices(n)}, map warpdrive, spread\n")
         expect(got == want, True, f"the same from {n} devices")
+    report = json.loads(s.kcount("profile", "a.kc", "reads.fa", "--device", devices(2), "--spread",
+                                 "--json"))
+    expect((report["device"], report["map"], report["loaded"]),
+           (devices(2), "warpdrive", "spread"), "the report")
 
 
 def test_limits():
@@ -254,7 +259,7 @@ def test_reports():
     s.kcount("count", "a.fa", "-k", 31, "-o", "a.kc", "--device", "cpu")
     s.kcount("query", "a.kc", "ACGT" * 8, "--device", "cuda")
     expect(s.said, "", "arguments are always for the CPU")
-    fields = {"device": "cuda:0", "map": "slab"}
+    fields = {"device": "cuda:0", "map": "slab", "loaded": "whole"}
     for command in (("query", "a.kc", "-f"), ("profile", "a.kc"), ("profile", "a.kc", "--total"),
                     ("profile", "a.kc", "-o", "x", "--force"),
                     ("filter", "a.kc", "-o", "y", "--force")):

@@ -22,6 +22,7 @@ struct asking {
         struct kc_ask_setup setup;
         struct kc_store *store;
         struct kc_asker asker;
+        enum kc_gpu_ask_way way;
         const struct pair_set *set;
         const struct texts *texts;
         size_t added[MOST_THREADS], taken[MOST_THREADS]; /* each thread has every nth block */
@@ -68,7 +69,7 @@ static enum kc_status open_asker(struct asking *a, const char *path, struct kc_e
         a->store = open_store(path);
         const struct kc_set set = { &a->store, 1, KC_SET_UNION, KC_RULE_SUM };
         const struct kc_gpu_ask_table table = { a, a->set->k, kc_set_npairs(&set), read_table };
-        return kc_gpu_ask_open(&a->asker, &table, &a->options, &a->setup, err);
+        return kc_gpu_ask_open(&a->asker, &table, &a->options, &a->setup, &a->way, err);
 }
 
 static size_t block_of(const struct asking *a, size_t block, const char ***texts)
@@ -447,6 +448,7 @@ static void test_spread(void **state)
                                 a.options.devices[j] = j % nusable;
                         ask_all(&a, "t.kc");
                         assert_true(a.asker.depth > 0);
+                        assert_int_equal(a.way, KC_GPU_ASK_SPREAD);
                         assert_int_equal(a.nreads, 1);
                 }
                 unlink("t.kc");
@@ -474,6 +476,7 @@ static void check_turns(enum kc_gpu_map map, size_t way, const struct pair_set *
                 a.options.batch_nbases = 700;
         ask_all(&a, "t.kc");
         assert_int_equal(a.asker.depth, 0);
+        assert_int_equal(a.way, KC_GPU_ASK_TURNS);
         assert_true(a.nreads >= a.nopened + a.nrounds);
 }
 
@@ -558,6 +561,7 @@ static void test_spread_turns(void **state)
                 assert_true(some[i].turns ? a.nreads > a.nopened + a.nrounds
                                           : a.nreads == a.nopened);
                 assert_int_equal(a.asker.depth == 0, some[i].turns);
+                assert_int_equal(a.way, some[i].turns ? KC_GPU_ASK_TURNS : KC_GPU_ASK_SPREAD);
         }
         unlink("t.kc");
         free_texts(&reads);
