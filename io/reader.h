@@ -27,7 +27,8 @@ struct kc_selection {
         uint32_t nskip; /* so many letters at the beginning of a read, as sequenced, are left out */
         /* An alignment is taken if it has all SAM flags of the first, and none of the second. */
         uint16_t required, excluded;
-        /* Of each run of equal bases, only the first is taken. Not together with nskip. */
+        /* Of each run of equal bases, only the first is taken. Not together with nskip: a piece of
+         * a long read begins with compressed bases, which have no places in the read. */
         bool hpc;
 };
 

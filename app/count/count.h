@@ -105,7 +105,7 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "Leave out the first N bases of each read, such as a UMI or a primer. " \
                        "Alignments are taken as they were sequenced: if one is reversed, its " \
                        "last bases are left out. The host then reads the input, whatever " \
-                       "--reader says.", \
+                       "--reader says. With --hpc, cut the reads with another program instead.", \
                        .argument = "N", .max = UINT32_MAX, .preset = "0", .group = OPTION_SHARED), \
                 OPTION(TEXT, "require-flags", COUNT_FIELD(require_flags), \
                        "Of SAM, BAM and CRAM, count only alignments that have all of these " \
