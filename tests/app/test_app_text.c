@@ -1,4 +1,6 @@
 /* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
+#include "app/cli/command.h"
+#include "app/cli/device.h"
 #include "app/cli/json.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
@@ -15,6 +17,9 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* What the pieces of app/cli refer to; no command is run. */
+const struct command *const command_table[] = { NULL };
 
 static void test_parse_size(void **state)
 {
@@ -305,6 +310,40 @@ static void test_json_strings(void **state)
         assert_memory_equal(out.buffer, wanted, out.used);
 }
 
+/* Where k-mers were looked up. In turns, only the first of the devices works. */
+static void test_answers(void **state)
+{
+        static const char *const wanted[] = {
+                [KC_GPU_ASK_WHOLE] = "looked up on cuda:2,3, map lsm\n"
+                                     "{\n  \"device\": \"cuda:2,3\",\n  \"map\": \"lsm\",\n"
+                                     "  \"loaded\": \"whole\"\n}\n",
+                [KC_GPU_ASK_SPREAD] = "looked up on cuda:2,3, map lsm, spread\n"
+                                      "{\n  \"device\": \"cuda:2,3\",\n  \"map\": \"lsm\",\n"
+                                      "  \"loaded\": \"spread\"\n}\n",
+                [KC_GPU_ASK_TURNS] = "looked up on cuda:2, map lsm, part by part\n"
+                                     "{\n  \"device\": \"cuda:2\",\n  \"map\": \"lsm\",\n"
+                                     "  \"loaded\": \"parts\"\n}\n",
+        };
+        (void)state;
+        for (int way = KC_GPU_ASK_WHOLE; way <= KC_GPU_ASK_TURNS; way++) {
+                const struct device_answers answers = {
+                        .cuda = true,
+                        .used = true,
+                        .way = (enum kc_gpu_ask_way)way,
+                        .options = { .devices = { 2, 3 }, .ndevices = 2, .map = KC_GPU_MAP_LSM },
+                };
+                static struct text_out out;
+                text_out_stdout(&out);
+                struct json json = { .out = &out };
+                device_put_answers(&out, &answers);
+                json_begin(&json, NULL, '{');
+                device_json_answers(&json, &answers);
+                json_end(&json, '}');
+                out.buffer[out.used] = '\0';
+                assert_string_equal(out.buffer, wanted[way]);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -313,6 +352,7 @@ int main(void)
                 cmocka_unit_test(test_message_format), cmocka_unit_test(test_output_folder),
                 cmocka_unit_test(test_kmer_text),      cmocka_unit_test(test_kmer_text_room),
                 cmocka_unit_test(test_kmer_letters),   cmocka_unit_test(test_json_strings),
+                cmocka_unit_test(test_answers),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
