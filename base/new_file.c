@@ -492,6 +492,15 @@ enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err
         return kc_new_files_commit(&file, 1, err);
 }
 
+enum kc_status kc_new_file_take(const struct kc_new_file *file, int *fd, struct kc_error *err)
+{
+        const enum kc_status status = check_writes(file, err);
+        if (status != KC_OK)
+                return status;
+        *fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+        return *fd >= 0 ? KC_OK : write_failed(file, err);
+}
+
 void kc_new_file_discard(struct kc_new_file *file)
 {
         if (file->temporary != NULL) {

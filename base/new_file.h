@@ -87,6 +87,11 @@ enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err
 enum kc_status kc_new_files_commit(struct kc_new_file *const *files, size_t n,
                                    struct kc_error *err);
 
+/* The complete file, for its creator alone: it gets no name, and what it had is gone after
+ * kc_new_file_discard. KC_EIO.
+ *   fd  out: open for reading and writing, the caller's to close */
+enum kc_status kc_new_file_take(const struct kc_new_file *file, int *fd, struct kc_error *err);
+
 /* Close the file, remove it unless it was committed, release its lock, and free everything. */
 void kc_new_file_discard(struct kc_new_file *file);
 

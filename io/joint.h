@@ -8,6 +8,8 @@
 #include "base/job.h"
 #include "io/store.h"
 
+#include <assert.h>
+
 enum { KC_JOINT_MAX_FILES = 3 };
 
 /* The k-mers that have the same count in each file. */
@@ -51,5 +53,48 @@ enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, co
  */
 enum kc_status kc_store_gc(struct kc_store *store, uint32_t most, int nthreads, struct kc_job *job,
                            struct kc_gc_cell **cells, size_t *ncells, struct kc_error *err);
+
+/* ---- the counts in two files, as one number ---- */
+
+/*
+ * A pair holds the count of a k-mer in two files, so that one look-up gives both: the first file's
+ * up to KC_PAIR_MOST_FIRST, the second's from 1 to KC_PAIR_MOST_SECOND. Larger counts are stored as
+ * these. A pair is never 0.
+ */
+enum {
+        KC_PAIR_SECOND_NBITS = 8,
+        KC_PAIR_MOST_SECOND = (1 << KC_PAIR_SECOND_NBITS) - 1,
+        KC_PAIR_MOST_FIRST = (1 << (32 - KC_PAIR_SECOND_NBITS)) - 1,
+};
+
+static inline uint32_t kc_pair_of(uint32_t first, uint32_t second)
+{
+        assert(second > 0);
+        const uint32_t a = first < KC_PAIR_MOST_FIRST ? first : KC_PAIR_MOST_FIRST;
+        const uint32_t b = second < KC_PAIR_MOST_SECOND ? second : KC_PAIR_MOST_SECOND;
+        return a << KC_PAIR_SECOND_NBITS | b;
+}
+
+static inline uint32_t kc_pair_first(uint32_t pair)
+{
+        return pair >> KC_PAIR_SECOND_NBITS;
+}
+
+static inline uint32_t kc_pair_second(uint32_t pair)
+{
+        return pair & KC_PAIR_MOST_SECOND;
+}
+
+/*
+ * Pass the k-mers of the second file to sink, as a run in which each k-mer has its pair in place of
+ * a count. Runs are merged as in kc_store_joint. Both files are alike as for kc_set_check.
+ *   sink  keeps all; its parts are those of the key space
+ *   job   may be NULL; cancel is honoured, done and total count parts
+ *   sum   out: of all pairs
+ * Fails like kc_store_joint, or with the sink's error.
+ */
+enum kc_status kc_store_pairs(struct kc_store *first, struct kc_store *second, int nthreads,
+                              struct kc_job *job, const struct kc_run_sink *sink, uint64_t *sum,
+                              struct kc_error *err);
 
 #endif

@@ -170,6 +170,16 @@ enum kc_status kc_stores_commit(struct kc_store_writer *const *writers, size_t n
                                 const struct kc_store_origin *origins,
                                 struct kc_store_written *written, struct kc_error *err);
 
+/*
+ * Complete a new file that only this process needs, and open it. It gets no name, and is gone when
+ * the store is closed, however the process ends; it cannot be detached. Otherwise as
+ * kc_store_commit.
+ */
+struct kc_store;
+enum kc_status kc_store_commit_nameless(struct kc_store_writer *writer,
+                                        const struct kc_store_origin *origin,
+                                        struct kc_store **store, struct kc_error *err);
+
 /* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
@@ -178,8 +188,6 @@ void kc_store_abort(struct kc_store_writer *writer);
 const struct kc_error *kc_store_writer_warning(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
-
-struct kc_store;
 
 struct kc_store_info {
         uint32_t version;

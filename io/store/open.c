@@ -14,14 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum kc_status open_file(struct kc_store *store, const char *path, struct kc_error *err)
+enum { NOT_OPEN = -1 };
+
+/* fd: of the file, or NOT_OPEN */
+static enum kc_status open_file(struct kc_store *store, const char *path, int fd,
+                                struct kc_error *err)
 {
+        struct stat st;
+        store->fd = fd;
         store->path = strdup(path);
         if (store->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
         /* O_NONBLOCK: opening a pipe must not block before we can see what it is */
-        store->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        struct stat st;
+        if (fd == NOT_OPEN)
+                store->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (store->fd < 0 || fstat(store->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode))
@@ -130,16 +136,18 @@ out:
         return status;
 }
 
-static enum kc_status open_store(struct kc_store **store, const char *path,
+static enum kc_status open_store(struct kc_store **store, const char *path, int fd,
                                  enum kc_status (*read)(struct kc_store *, struct kc_error *),
                                  struct kc_error *err)
 {
         struct kc_store *s = calloc(1, sizeof *s);
-        if (s == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
-        s->fd = -1;
         enum kc_status status;
-        KC_TRY(open_file(s, path, err));
+        if (s == NULL) {
+                if (fd != NOT_OPEN)
+                        close(fd);
+                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
+        }
+        KC_TRY(open_file(s, path, fd, err));
         KC_TRY(read(s, err));
         KC_TRY(collect_names(s, err));
         *store = s;
@@ -157,7 +165,7 @@ bool kc_store_recognizes(const char *path)
         /* do not even open a named pipe: its writer would go on, and find no reader */
         if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
                 return false;
-        const bool found = open_file(&store, path, NULL) == KC_OK &&
+        const bool found = open_file(&store, path, NOT_OPEN, NULL) == KC_OK &&
                            read_header(&store, &header, NULL) == KC_OK &&
                            kc_header_is_ours(&header);
         if (store.fd >= 0)
@@ -168,12 +176,18 @@ bool kc_store_recognizes(const char *path)
 
 enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
 {
-        return open_store(store, path, read_ends_at_rest, err);
+        return open_store(store, path, NOT_OPEN, read_ends_at_rest, err);
+}
+
+enum kc_status kc_store_open_file(struct kc_store **store, const char *path, int fd,
+                                  struct kc_error *err)
+{
+        return open_store(store, path, fd, read_ends_at_rest, err);
 }
 
 enum kc_status kc_store_open_rescue(struct kc_store **store, const char *path, struct kc_error *err)
 {
-        return open_store(store, path, read_any_ends, err);
+        return open_store(store, path, NOT_OPEN, read_any_ends, err);
 }
 
 void kc_store_close(struct kc_store *store)

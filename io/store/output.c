@@ -155,6 +155,12 @@ out:
         return status;
 }
 
+enum kc_status kc_output_take(struct kc_output *output, int *fd, struct kc_error *err)
+{
+        const enum kc_status status = trim(output, err);
+        return status == KC_OK ? kc_new_file_take(&output->file, fd, err) : status;
+}
+
 void kc_output_discard(struct kc_output *output)
 {
         kc_reserve_destroy(&output->reserve); /* before the descriptor's number is reused */

@@ -58,6 +58,9 @@ enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
 /* The same for n new files, which all get their names, or none does (kc_new_files_commit). */
 enum kc_status kc_outputs_commit(struct kc_output *const *outputs, size_t n, struct kc_error *err);
 
+/* Complete a new file that gets no name (kc_new_file_take). KC_EIO. */
+enum kc_status kc_output_take(struct kc_output *output, int *fd, struct kc_error *err);
+
 /* Discard the file unless it was committed, or what was appended unless it is final; free
  * everything. */
 void kc_output_discard(struct kc_output *output);

@@ -499,6 +499,21 @@ out:
         return status;
 }
 
+enum kc_status kc_store_commit_nameless(struct kc_store_writer *w,
+                                        const struct kc_store_origin *origin,
+                                        struct kc_store **store, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_written file = { 0 };
+        int fd;
+        KC_TRY(complete(w, origin, &file, err));
+        KC_TRY(kc_output_take(&w->output, &fd, err));
+        KC_TRY(kc_store_open_file(store, w->output.path, fd, err));
+out:
+        free_writer(w);
+        return status;
+}
+
 enum kc_status kc_stores_commit(struct kc_store_writer *const *writers, size_t n,
                                 const struct kc_store_origin *origins,
                                 struct kc_store_written *written, struct kc_error *err)

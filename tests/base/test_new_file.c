@@ -502,6 +502,28 @@ static void test_no_regular_file(void **state)
         assert_int_equal(nnames(), 1);
 }
 
+/* A file that never has a name, on whatever file system. */
+static void test_nameless(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err = { 0 };
+        char text[4] = "";
+        int fd;
+        for (int i = 0; i < NSYSTEMS; i++) {
+                act_as_system(i);
+                assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
+                assert_int_equal(pwrite(file.fd, "new", 3, 0), 3);
+                assert_int_equal(kc_new_file_take(&file, &fd, &err), KC_OK);
+                kc_new_file_discard(&file);
+                assert_int_equal(nnames(), 0);
+                assert_string_equal(guarded.temporary, "");
+                assert_int_equal(pread(fd, text, 3, 0), 3);
+                assert_string_equal(text, "new");
+                assert_int_equal(close(fd), 0);
+        }
+}
+
 /* An append to a file whose name another file has since taken. */
 static void test_append(void **state)
 {
@@ -649,6 +671,7 @@ int main(void)
                 TEST(test_link_to_nothing),
                 TEST(test_long_names),
                 TEST(test_no_regular_file),
+                TEST(test_nameless),
                 TEST(test_append),
                 TEST(test_temporary_files),
                 TEST(test_several),

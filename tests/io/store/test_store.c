@@ -109,6 +109,34 @@ static void test_detached(void **state)
         unlink("s.kc");
 }
 
+/* A file without a name reads the same. */
+static void test_nameless(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(33, false, 5000, 5);
+        const struct kc_store_options options = { .k = s.k };
+        const struct kc_store_origin origin = make_origin(sum_of_counts(&s));
+        struct kc_error err = { 0 };
+        struct kc_store_writer *w = NULL;
+        struct kc_store *store = NULL;
+        assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+        assert_ok(feed_set(&s, kc_store_sink(w), 2, 900, 1, &err), err);
+        assert_ok(kc_store_commit_nameless(w, &origin, &store, &err), err);
+        assert_int_equal(access("s.kc", F_OK), -1);
+        assert_ok(kc_store_check(store, 2, NULL, &err), err);
+        check_walk(store, &s, NULL, NULL);
+        check_lookups(store, &s);
+        check_split(store, &s, 8);
+        kc_store_close(store);
+        /* what does not add up is refused, and nothing stays */
+        const struct kc_store_origin wrong = make_origin(sum_of_counts(&s) + 1);
+        assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+        assert_ok(feed_set(&s, kc_store_sink(w), 2, 900, 1, &err), err);
+        assert_int_equal(kc_store_commit_nameless(w, &wrong, &store, &err), KC_ECORRUPT);
+        assert_int_equal(access("s.kc", F_OK), -1);
+        free_set(&s);
+}
+
 static void test_info(void **state)
 {
         (void)state;
@@ -285,6 +313,7 @@ int main(void)
                 cmocka_unit_test(test_info),       cmocka_unit_test(test_bytes),
                 cmocka_unit_test(test_runs),       cmocka_unit_test(test_filter),
                 cmocka_unit_test(test_unfiltered), cmocka_unit_test(test_detached),
+                cmocka_unit_test(test_nameless),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
