@@ -8,6 +8,7 @@
 #include "app/model/genomescope_report.h"
 #include "app/model/least_squares.h"
 #include "app/model/model_report.h"
+#include "app/model/origin.h"
 #include "app/model/table.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"
@@ -22,7 +23,7 @@ struct model_settings {
         bool genomescope, json;
 };
 
-/* A histogram, and what is known of the reads that it was counted from. */
+/* A histogram, and what is known about the reads that it was counted from. */
 struct model_input {
         const char *path;
         struct kc_histogram_row *rows; /* [nrows] */
@@ -49,14 +50,7 @@ static enum kc_status read_store(struct model_input *in, const struct model_sett
         if (!s->genomescope)
                 KC_TRY(kc_store_gc(store, 0, nthreads, NULL, &in->cells, &in->ncells, err));
         in->k = info.k;
-        in->origin = (struct model_origin){ .stranded = info.stranded,
-                                            .compressed = info.hpc,
-                                            .selected = info.only_checksum != 0,
-                                            .mixed = info.mixed != 0,
-                                            .min_count = info.min_count,
-                                            .max_count = info.max_count_kept < UINT32_MAX
-                                                                 ? info.max_count_kept
-                                                                 : 0 };
+        in->origin = model_origin_of(&info);
 out:
         kc_store_close(store);
         return status;
@@ -126,7 +120,6 @@ static enum kc_status run_genomescope(const struct invocation *call, struct mode
 static enum kc_status run_own(const struct invocation *call, const struct model_input *in,
                               struct kc_error *err)
 {
-        static const int usual[] = { 1, 2, 4 };
         const struct terminal_size paper = { .ncolumns = 80, .nrows = 50 };
         const struct model_settings *s = call->settings;
         const struct histogram histogram = { in->rows, in->nrows, in->k };
@@ -136,9 +129,8 @@ static enum kc_status run_own(const struct invocation *call, const struct model_
         for (int i = 0; i < n; i++)
                 ploidies[i] = (int)s->ploidies.values[i];
         const struct model_gc gc = { in->cells, in->ncells };
-        const enum kc_status status = model_find(
-                &histogram, &in->origin, in->is_store ? &gc : NULL, n > 0 ? ploidies : usual,
-                n > 0 ? n : (int)(sizeof usual / sizeof *usual), &model, &failure);
+        const enum kc_status status = model_find(&histogram, &in->origin, in->is_store ? &gc : NULL,
+                                                 ploidies, n, &model, &failure);
         if (status != KC_OK)
                 return kc_fail_reworded(err, &failure, "%s: %s", in->path, failure.message);
         if (s->json)

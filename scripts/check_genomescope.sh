@@ -8,7 +8,7 @@
 # r-cran-jsonlite).
 # With --record, what R finds for the histograms in tests/cli/expected/model is written to
 # genomescope.json in that folder; the test cli_model compares kcount with it. GenomeScope's own
-# example histograms are compared only here. Takes a few minutes.
+# example histograms are compared only here. Takes a few minutes, most of them for ploidy 6.
 set -euo pipefail
 genomescope=$(realpath "$1")
 cd "$(dirname "$0")/.."
@@ -49,7 +49,8 @@ def run_kcount(histogram, ploidy, k):
 
 truth = json.loads((kept / "truth.json").read_text())
 jobs = [(kept / f"{name}.hist", known["ploidy"], 21) for name, known in truth.items()]
-jobs.append((kept / "phage.hist", 1, 21))
+jobs += [(kept / "phage.hist", 1, 21), (kept / "polyploid001.hist", 5, 21),
+         (kept / "polyploid002.hist", 6, 21), (kept / "polyploid003.hist", 6, 21)]
 jobs += [(genomescope / "tests" / name, ploidy, k) for ploidy in (1, 2) for name, k in (
     ("inputk21.hist", 21), ("inputk23.hist", 23), ("hugegenome.hist", 21))]
 expected, nwrong = {}, 0
@@ -57,7 +58,8 @@ for histogram, ploidy, k in jobs:
     wanted, got = run_r(histogram, ploidy, k), run_kcount(histogram, ploidy, k)
     off = max(abs(got[name] - wanted[name]) / max(wanted[name], 1e-9) for name in got)
     nwrong += off > 0.01
-    print(f"{histogram.name}, ploidy {ploidy}: {100 * off:.4f} % off{' WRONG' * (off > 0.01)}")
+    print(f"{histogram.name}, ploidy {ploidy}: {100 * off:.4f} % off{' WRONG' * (off > 0.01)}",
+          flush=True)
     if histogram.parent == kept:
         expected[histogram.name] = wanted
 if record:

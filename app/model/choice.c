@@ -21,7 +21,7 @@ bool choice_is_good(const struct model_fit *fit)
 
 bool choice_is_plausible(const struct model_fit *fit)
 {
-        return fit->heterozygosity.value <= most_heterozygosity;
+        return fit->rates <= most_heterozygosity;
 }
 
 /* What a fit must have to be chosen. */
@@ -33,7 +33,7 @@ static bool has(const struct model_fit *fit, const struct needs *needs)
 {
         return !(fit->explained < needs->explained) &&
                fit->parameters[MIXTURE_REPEATS] <= needs->most_repeats &&
-               fit->heterozygosity.value <= needs->most_heterozygosity;
+               fit->rates <= needs->most_heterozygosity;
 }
 
 /* fits: by explained */
@@ -55,7 +55,7 @@ static struct needs find_needs(const struct model_fit *fits, int nfits)
 
 static bool is_better(const struct model_fit *fit, const struct model_fit *other)
 {
-        const double ours = fit->heterozygosity.value, theirs = other->heterozygosity.value;
+        const double ours = fit->rates, theirs = other->rates;
         if (fabs(ours - theirs) > same_share * fmax(ours, theirs) + same_rate)
                 return ours < theirs;
         return fit->ploidy < other->ploidy; /* equal pairs of haplotypes: the same model */

@@ -5,7 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = MIXTURE_MAX_PARAMETERS, NROUNDS = 400 };
+enum {
+        MOST = MIXTURE_MAX_PARAMETERS,
+        NROUNDS = 400,
+        MOST_BINS = 2000, /* about as many rows are fitted, at most */
+};
 
 /* The rows of a fit, and the parts of the spectrum's scratch that it uses. */
 struct rows {
@@ -28,6 +32,27 @@ static struct rows rows_from(const struct spectrum *s, const struct mixture *mix
         r.components.by_mean = r.components.p + ALLELES_MAX_COPIES * r.n;
         r.components.by_bias = r.components.by_mean + ALLELES_MAX_COPIES * r.n;
         return r;
+}
+
+/* Replace runs of rows by the row in their middle, with the mean number of k-mers: where there are
+ * many rows, the peaks are wide. */
+static void bin(struct rows *r)
+{
+        const size_t half = (r->n + MOST_BINS - 1) / MOST_BINS / 2, width = 2 * half + 1;
+        double *x = r->components.by_bias + ALLELES_MAX_COPIES * r->n, *y = x + r->n;
+        if (half == 0)
+                return;
+        r->n /= width;
+        for (size_t i = 0; i < r->n; i++) {
+                double sum = 0;
+                for (size_t j = i * width; j < (i + 1) * width; j++)
+                        sum += r->y[j];
+                x[i] = r->x[i * width + half];
+                y[i] = sum / (double)width;
+        }
+        r->x = r->components.x = x;
+        r->y = y;
+        r->components.n = r->n;
 }
 
 static void predict(struct rows *r, const double *parameters, double *f)
@@ -107,29 +132,64 @@ static void judge(struct rows *r, struct model_fit *fit)
                    r->mixture->nparameters * log((double)r->n);
 }
 
+/* Find how much of the size the model does not describe, and the share of positions where
+ * haplotypes differ, if this many bases of the size are not the genome's. What the model does not
+ * describe are then repeats of many copies. It counts the k-mers of their alleles as if they were
+ * of the described part; but there, a position has k-mers in few copies for each allele, and in
+ * such repeats only for the rarer one. In the fit, those in i copies have a weight of i^1.5, from
+ * x^2 and the width of their peak. At most as many positions as the model describes are taken to
+ * be in repeats. */
+static void leave_out(struct model_fit *fit, double length)
+{
+        const double described = find_described(fit), size = fmax(0, fit->size.value - length);
+        const double rare = 1, frequent = pow(fit->ploidy - 1, 1.5);
+        const double too_frequent =
+                fmax(length, fit->frequent_nkmers / (fit->ploidy * fit->coverage.value));
+        const double repeats = fit->size.value - too_frequent - described;
+        fit->undescribed = fmax(0, 1 - described / size);
+        fit->heterozygosity.value =
+                fit->rates / (1 + fmin(fmax(0, repeats / described), 1) * rare / (rare + frequent));
+}
+
+/* The rows from 0 to the last of these, with the prediction. */
+static struct rows predict_first(const struct spectrum *s, const struct model_fit *fit, size_t last)
+{
+        struct rows r = rows_from(s, &fit->mixture, 0);
+        r.n = r.components.n = last + 1;
+        r.components.by_mean = r.components.by_bias = NULL;
+        predict(&r, fit->parameters, r.f);
+        return r;
+}
+
+static void find_threshold(const struct spectrum *s, struct model_fit *fit)
+{
+        const double coverage = fit->parameters[fit->mixture.coverage];
+        const size_t last = (size_t)coverage < s->n ? (size_t)coverage : s->n;
+        const struct rows r = predict_first(s, fit, last);
+        fit->threshold = 1;
+        while (fit->threshold < last && r.f[fit->threshold] < 0.5 * r.y[fit->threshold])
+                fit->threshold++;
+}
+
 /*
- * Compute what follows from the parameters: threshold, errors, coverage, size and rates. Errors are
- * the k-mers beyond the prediction, from the smallest count on, until they are fewer than one at a
- * count, and at most up to the coverage.
+ * Compute what follows from the parameters and the threshold: errors, coverage, size and rates.
+ * Errors are the k-mers beyond the prediction, from the smallest count on, until they are fewer
+ * than one at a count, and at most up to the threshold: beyond it, they are more likely k-mers of
+ * the genome at places of low coverage.
  */
 static void derive(const struct spectrum *s, struct model_fit *fit)
 {
         const struct mixture *m = &fit->mixture;
-        struct rows r = rows_from(s, m, 0);
+        const struct rows r = predict_first(s, fit, (size_t)fit->threshold);
         const double coverage = fit->parameters[m->coverage];
-        size_t last = (size_t)coverage < s->n ? (size_t)coverage : s->n;
-        r.n = r.components.n = last + 1;
-        r.components.by_mean = r.components.by_bias = NULL;
-        predict(&r, fit->parameters, r.f);
         fit->error_nkmers = 0;
-        for (fit->threshold = 1; fit->threshold < last; fit->threshold++)
-                if (r.f[fit->threshold] >= 0.5 * fmax(r.y[fit->threshold], r.f[fit->threshold]))
-                        break;
-        for (size_t i = (size_t)s->min_count; i <= last && r.y[i] - r.f[i] >= 1; i++)
+        for (size_t i = (size_t)s->min_count; i < fit->threshold && r.y[i] - r.f[i] >= 1; i++)
                 fit->error_nkmers += r.x[i] * (r.y[i] - r.f[i]);
         fit->coverage.value = coverage;
         fit->size.value = (s->nkmers - fit->error_nkmers) / (fit->ploidy * coverage);
-        fit->heterozygosity.value = mixture_heterozygosity(m, fit->parameters);
+        fit->rates = mixture_heterozygosity(m, fit->parameters);
+        fit->frequent_nkmers = s->frequent_nkmers;
+        leave_out(fit, 0);
         fit->error_rate.value = 1 - pow(1 - fit->error_nkmers / s->nkmers, 1.0 / s->k);
 }
 
@@ -148,14 +208,15 @@ enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t 
         *fit = (struct model_fit){ .ploidy = ploidy };
         mixture_init(&fit->mixture, ploidy, s->k);
         const struct mixture *m = &fit->mixture;
-        struct rows rows = rows_from(s, m, first);
+        struct rows rows = rows_from(s, m, first), bins = rows;
         double nkmers = 0;
         for (size_t i = 0; i < rows.n; i++)
                 nkmers += rows.x[i] * rows.y[i];
+        bin(&bins);
         const struct bounds bounds =
                 choose_bounds(m, coverage, nkmers / (ploidy * coverage), s->peak);
         const struct least_squares problem = {
-                .nrows = rows.n,
+                .nrows = bins.n,
                 .nparameters = (size_t)m->nparameters,
                 .lower = bounds.lower,
                 .upper = bounds.upper,
@@ -164,7 +225,7 @@ enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t 
                 .tolerance = 1e-9,
                 .residuals = find_residuals,
                 .slopes = find_slopes,
-                .context = &rows,
+                .context = &bins,
         };
         fit->parameters[MIXTURE_REPEATS] = 0.1;
         for (int i = MIXTURE_RATES; i < m->coverage; i++)
@@ -176,6 +237,7 @@ enum kc_status fitting_find_from(const struct spectrum *s, int ploidy, uint64_t 
         if (status != KC_OK)
                 return status;
         judge(&rows, fit);
+        find_threshold(s, fit);
         derive(s, fit);
         fit->explained = fmax(0, fit->explained - find_surplus(fit));
         return KC_OK;
@@ -202,7 +264,7 @@ enum { SIZE, HETEROZYGOSITY, COVERAGE, ERROR_RATE, NNUMBERS };
 /* By what share of its value each number is off beyond chance, found with simulated genomes
  * (docs/dev/model.md). That of the heterozygosity is for ploidy 2. */
 static const double systematic[NNUMBERS] = {
-        [SIZE] = 0.01, [HETEROZYGOSITY] = 0.02, [COVERAGE] = 0.005, [ERROR_RATE] = 0.02
+        [SIZE] = 0.01, [HETEROZYGOSITY] = 0.02, [COVERAGE] = 0.005, [ERROR_RATE] = 0.03
 };
 static const double systematic_rate = 0.0001; /* also, for error rate and heterozygosity */
 
@@ -305,13 +367,6 @@ out:
         return status;
 }
 
-/* The share of the genome that the model does not describe: repeats of many copies. Their alleles
- * count as if they were in the part that it describes. */
-static double share_without_model(const struct model_fit *fit)
-{
-        return fmax(0, 1 - find_described(fit) / fit->size.value);
-}
-
 /* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them.
  * Returns the factor, at least 1, by which the heterozygosity is less certain. */
 static double find_overlap(const struct model_fit *fit)
@@ -320,12 +375,26 @@ static double find_overlap(const struct model_fit *fit)
         return pow(fmax(1, enough / fit->coverage.value), 2);
 }
 
+/* Where counts vary much from place to place, the peaks are not quite negative binomial: low counts
+ * are taken for errors or for k-mers of fewer copies. In simulations, with reads in duplicates, the
+ * numbers are then off by these factors of (bias / coverage)^2: size and coverage by a share, the
+ * heterozygosity by itself. */
+static double find_unevenness(const struct model_fit *fit, int number, double value)
+{
+        const double of_value = 1.5, of_rate = 0.08;
+        const struct mixture *m = &fit->mixture;
+        const double uneven = pow(fit->parameters[m->bias] / fit->parameters[m->coverage], 2);
+        return number == HETEROZYGOSITY ? of_rate * uneven
+               : number == ERROR_RATE   ? 0
+                                        : of_value * uneven * value;
+}
+
 static double find_systematic(const struct model_fit *fit, int number, double value)
 {
-        double off = systematic[number] * value;
+        double off = hypot(systematic[number] * value, find_unevenness(fit, number, value));
         if (number == HETEROZYGOSITY)
                 off = hypot(off * fit->ploidy / 2 * find_overlap(fit),
-                            share_without_model(fit) * value / 2);
+                            0.3 * fit->undescribed * value);
         if (number == HETEROZYGOSITY || number == ERROR_RATE)
                 off = hypot(off, systematic_rate);
         return off;
@@ -349,4 +418,15 @@ enum kc_status fitting_find_intervals(const struct spectrum *s, struct model_fit
         }
 out:
         return status;
+}
+
+void fitting_leave_out(struct model_fit *fit, double length)
+{
+        struct model_range *r = &fit->heterozygosity;
+        const double before = r->value;
+        leave_out(fit, length);
+        if (before > 0) {
+                r->low *= r->value / before;
+                r->high = fmin(1, r->high * r->value / before);
+        }
 }

@@ -13,6 +13,7 @@ struct spectrum {
         double *x, *y; /* [n + 1]: x[i] = i; y[i]: distinct k-mers with count i */
         double *scratch;
         double nkmers;               /* counts of all k-mers, summed */
+        double frequent_nkmers;      /* those far beyond the peak: probably not the genome's */
         uint64_t valley, peak, last; /* counts: first fitted row, peak, last fitted row */
         uint64_t min_count;          /* k-mers with a smaller count are missing */
         uint64_t rest;               /* the last row stands for this count and all greater; 0: no */
@@ -36,5 +37,9 @@ enum kc_status fitting_find_from(const struct spectrum *spectrum, int ploidy, ui
 /* Set the intervals of a fit. KC_ENOMEM. */
 enum kc_status fitting_find_intervals(const struct spectrum *spectrum, struct model_fit *fit,
                                       struct kc_error *err);
+
+/* After the intervals: this many bases of the size are not the genome's. The size itself, which is
+ * that of all k-mers, stays. */
+void fitting_leave_out(struct model_fit *fit, double length);
 
 #endif

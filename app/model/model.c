@@ -6,7 +6,8 @@
 #include <math.h>
 
 static const double least_coverage = 8, good_coverage = 15, many_errors = 0.01,
-                    chance_share = 0.001, small_rate = 0.001;
+                    chance_share = 0.001, small_rate = 0.001, least_explained = 0.95,
+                    most_undescribed = 0.25, rough = 0.2;
 
 enum { MOST_MISSING = 4 }; /* k-mers with counts under this may be missing */
 
@@ -76,22 +77,34 @@ static bool is_uncertain(const struct model_fit *fit)
                (fit->heterozygosity.value >= small_rate && is_wide(fit->heterozygosity));
 }
 
+/* Not for rates of about 0, which are known to few digits. */
+static bool is_rough(struct model_range rate)
+{
+        return rate.value >= small_rate / 2 && rate.high - rate.value > rough * rate.value;
+}
+
 /* Without a verdict, there are no caveats about it. */
 static unsigned find_caveats(const struct model *model, int k)
 {
         const struct model_fit *fit = &model->fits[0];
         const bool filtered = model->origin.min_count > 1;
         unsigned caveats = 0;
-        bool any_good = false;
-        for (int i = 0; i < model->nfits; i++)
-                any_good |= choice_is_good(&model->fits[i]);
-        if (!any_good) {
+        const struct model_fit *best = fit;
+        for (int i = 1; i < model->nfits; i++)
+                if (model->fits[i].explained > best->explained)
+                        best = &model->fits[i];
+        if (!choice_is_good(best)) {
                 caveats = MODEL_BAD_FIT;
         } else {
                 caveats |= model->runner_up > 0 ? MODEL_TIE : 0;
                 caveats |= choice_is_plausible(fit) ? 0 : MODEL_HETEROZYGOUS;
-                caveats |= is_uncertain(fit) ? MODEL_UNCERTAIN : 0;
+                caveats |= is_uncertain(fit)               ? MODEL_UNCERTAIN
+                           : is_rough(fit->heterozygosity) ? MODEL_ROUGH_RATE
+                                                           : 0;
                 caveats |= fit->has_covariance ? 0 : MODEL_UNDETERMINED;
+                caveats |= best->explained < least_explained ? MODEL_ROUGH_FIT : 0;
+                caveats |= fit->undescribed > most_undescribed ? MODEL_UNDESCRIBED : 0;
+                caveats |= model->groups.n > 0 ? MODEL_GROUPS : 0;
         }
         caveats |= model->rest > 0 || model->origin.max_count > 0 ? MODEL_CUT : 0;
         caveats |= fit->coverage.value < good_coverage ? MODEL_LOW_COVERAGE : 0;
@@ -118,17 +131,16 @@ static enum kc_status find_fits(const struct spectrum *spectrum, const int *ploi
                                  &model->half, err));
         KC_TRY(fitting_find_from(spectrum, fit->ploidy, spectrum->valley, fit->coverage.value * 2,
                                  &model->twice, err));
-        model->caveats = find_caveats(model, spectrum->k);
 out:
         return status;
 }
 
-/* Subtract the groups from the size. The number of their k-mers is known to about a tenth. */
+/* Subtract the groups from the genome. The number of their k-mers is known to about a tenth. */
 static enum kc_status leave_groups_out(struct model *model, const struct model_gc *gc, int k,
                                        struct kc_error *err)
 {
         const double uncertain = 0.1;
-        const struct model_fit *fit = &model->fits[0];
+        struct model_fit *fit = &model->fits[0];
         const double depth = fit->ploidy * fit->coverage.value;
         enum kc_status status =
                 groups_find(gc->cells, gc->ncells, k, depth, fit->threshold, &model->groups, err);
@@ -140,8 +152,7 @@ static enum kc_status leave_groups_out(struct model *model, const struct model_g
         model->size.value -= off;
         model->size.low = fmax(0, model->size.value - half);
         model->size.high = model->size.value + half;
-        if (model->groups.n > 0 && !(model->caveats & MODEL_BAD_FIT))
-                model->caveats |= MODEL_GROUPS;
+        fitting_leave_out(fit, off);
         return KC_OK;
 }
 
@@ -149,9 +160,14 @@ enum kc_status model_find(const struct histogram *histogram, const struct model_
                           const struct model_gc *gc, const int *ploidies, int nploidies,
                           struct model *model, struct kc_error *err)
 {
+        static const int usual[] = { 1, 2, 4 };
         struct spectrum spectrum = { 0 };
         enum kc_status status;
         *model = (struct model){ .origin = *origin };
+        if (nploidies == 0) {
+                ploidies = usual;
+                nploidies = (int)(sizeof usual / sizeof *usual);
+        }
         KC_TRY(check_origin(origin, err));
         KC_TRY(spectrum_open(&spectrum, histogram, origin->min_count, err));
         KC_TRY(check_rows(origin, &spectrum, err));
@@ -164,6 +180,7 @@ enum kc_status model_find(const struct histogram *histogram, const struct model_
         model->size = model->fits[0].size;
         if (gc != NULL)
                 KC_TRY(leave_groups_out(model, gc, histogram->k, err));
+        model->caveats = find_caveats(model, histogram->k);
 out:
         spectrum_free(&spectrum);
         return status;

@@ -19,12 +19,15 @@ struct model_fit {
         int ploidy;
         struct mixture mixture;
         double parameters[MIXTURE_MAX_PARAMETERS];
-        double residual_sum; /* of the squares of x * (y - f) */
-        double explained;    /* share of the k-mers in the fitted rows */
-        double bic;          /* Bayesian information criterion, for display */
-        double error_nkmers; /* counts of k-mers with errors, summed */
-        bool has_covariance; /* false: the intervals leave out the errors of the parameters */
-        uint64_t threshold;  /* the smallest count at which half or more are the genome's k-mers */
+        double residual_sum;    /* of the squares of x * (y - f) */
+        double explained;       /* share of the k-mers in the fitted rows */
+        double bic;             /* Bayesian information criterion, for display */
+        double error_nkmers;    /* counts of k-mers with errors, summed */
+        double frequent_nkmers; /* the same of those that are too frequent for repeats */
+        double undescribed;     /* share of the genome beyond the model: repeats of many copies */
+        double rates;           /* summed: the heterozygosity if the genome had no such repeats */
+        bool has_covariance;    /* false: the intervals leave out the errors of the parameters */
+        uint64_t threshold; /* the smallest count at which half or more are the genome's k-mers */
         struct model_range size, heterozygosity; /* size: of one haplotype, in bases */
         struct model_range coverage, error_rate; /* coverage: of one haplotype, by k-mers */
 };
@@ -40,12 +43,15 @@ enum model_caveat {
         MODEL_GROUPS = 1 << 7,        /* k-mers of something else are left out of the size */
         MODEL_COMPRESSED = 1 << 6,    /* homopolymers were compressed: lengths are shorter */
         MODEL_HETEROZYGOUS = 1 << 8,  /* more than known genomes are */
-        MODEL_CUT = 1 << 9,           /* k-mers with great counts are missing, or in one row */
+        MODEL_CUT = 1 << 9,           /* k-mers with large counts are missing, or in one row */
         MODEL_UNCERTAIN = 1 << 10,    /* an interval is wider than its value */
         MODEL_UNDETERMINED = 1 << 11, /* the intervals leave out the errors of the parameters */
+        MODEL_ROUGH_FIT = 1 << 12,    /* less than 0.95 explained */
+        MODEL_UNDESCRIBED = 1 << 13,  /* over 0.25 of the size: it depends on few k-mers */
+        MODEL_ROUGH_RATE = 1 << 14,   /* the heterozygosity is known to within a fifth at best */
 };
 
-/* What is known of the reads besides their histogram. */
+/* What is known about the reads besides their histogram. */
 struct model_origin {
         bool stranded, compressed, selected; /* see --stranded, --hpc and --only */
         bool mixed;                          /* only some reads were counted with --min or --max */
@@ -79,7 +85,7 @@ struct model {
 /*
  * Fit the model for each of these ploidies, and choose one.
  *   gc        NULL: not known; then no groups are found
- *   ploidies  [nploidies], distinct, from 1 to ALLELES_MAX_PLOIDY
+ *   ploidies  [nploidies], distinct, from 1 to ALLELES_MAX_PLOIDY; none: 1, 2 and 4
  * KC_EINPUT if the histogram does not allow a model: it has no peak or too little coverage, or does
  * not have all k-mers of the genome; KC_ENOMEM.
  */

@@ -13,7 +13,7 @@ void model_put_text(struct text_out *out, const char *file, int k, const struct 
 void model_put_json(struct text_out *out, const char *file, int k, const struct model *model);
 
 /* A sentence for each caveat, in the order of the bits. Returns their number. */
-enum { MODEL_MAX_SENTENCES = 12, MODEL_SENTENCE_NBYTES = 320 };
+enum { MODEL_MAX_SENTENCES = 15, MODEL_SENTENCE_NBYTES = 320 };
 int model_sentences(const struct model *model, int k,
                     char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES]);
 

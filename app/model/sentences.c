@@ -26,6 +26,19 @@ static void say_tie(const struct model *model, char *to)
                  100 * a->explained);
 }
 
+static void say_rough_rate(const struct model_fit *fit, char *to)
+{
+        const double few_repeats = 0.1;
+        const struct model_range *r = &fit->heterozygosity;
+        snprintf(to, MODEL_SENTENCE_NBYTES,
+                 "The heterozygosity is known only to within %.0f%%: %s.",
+                 100 * (r->high / r->value - 1),
+                 fit->undescribed > few_repeats
+                         ? "the genome has repeats of many copies, and the model cannot say "
+                           "how many of the alleles are theirs"
+                         : "so few alleles are easily hidden by variation in the coverage");
+}
+
 /* The name of the first number whose interval is wider than its value. */
 static const char *name_wide(const struct model_fit *fit)
 {
@@ -114,21 +127,38 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                 break;
         case MODEL_HETEROZYGOUS:
                 snprintf(to, room,
-                         "A heterozygosity of %.0f%% is more than genomes have, and no other fit "
-                         "explains the counts: the reads may come from several genomes.",
-                         100 * fit->heterozygosity.value);
+                         "A heterozygosity of %.0f%% is more than known genomes have, and no other "
+                         "fit explains the counts: the reads may come from several genomes.",
+                         100 * fit->rates);
                 break;
         case MODEL_CUT:
                 say_cut(model, to);
                 break;
         case MODEL_UNCERTAIN:
-                snprintf(to, room, "The %s is hardly known: its interval is wider than its value.",
+                snprintf(to, room, "The %s is poorly known: its interval is wider than its value.",
                          name_wide(fit));
                 break;
         case MODEL_UNDETERMINED:
                 snprintf(to, room,
                          "The counts do not determine all parameters of the model, so the true "
                          "values may lie outside the intervals.");
+                break;
+        case MODEL_ROUGH_RATE:
+                say_rough_rate(fit, to);
+                break;
+        case MODEL_ROUGH_FIT:
+                snprintf(to, room,
+                         "The best fit leaves %.0f%% of the k-mers unexplained, more than those of "
+                         "one genome usually do: some reads may come from another genome, or the "
+                         "ploidy may be none of those compared.",
+                         100 * find_unexplained(model));
+                break;
+        case MODEL_UNDESCRIBED:
+                snprintf(to, room,
+                         "%.0f%% of the size comes from k-mers with more copies than the model "
+                         "describes. If they are not repeats of the genome, but for example an "
+                         "organelle or adapters, the genome is smaller.",
+                         100 * fit->undescribed);
                 break;
         }
 }
@@ -137,7 +167,7 @@ int model_sentences(const struct model *model, int k,
                     char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES])
 {
         int n = 0;
-        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_UNDETERMINED; caveat <<= 1)
+        for (unsigned caveat = MODEL_LOW_COVERAGE; caveat <= MODEL_ROUGH_RATE; caveat <<= 1)
                 if (model->caveats & caveat)
                         say(model, k, caveat, sentences[n++]);
         return n;

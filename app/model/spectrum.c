@@ -10,6 +10,7 @@
 enum {
         MOST_PEAK = 20000,
         MOST_ROWS = 8000, /* are fitted, unless the peak is beyond them */
+        FREQUENT = 50,    /* times the peak: more are k-mers of organelles, adapters, ... */
 };
 
 /* The histogram without the rows of counts that no .kc file can hold. */
@@ -73,7 +74,10 @@ static void fill(struct spectrum *s, const struct histogram *h)
         for (size_t i = 0; i <= s->n; i++)
                 s->x[i] = (double)i;
         for (size_t i = 0; i < h->nrows; i++) {
-                s->nkmers += (double)h->rows[i].count * (double)h->rows[i].ndistinct;
+                const double number = (double)h->rows[i].count * (double)h->rows[i].ndistinct;
+                s->nkmers += number;
+                if (h->rows[i].count / FREQUENT >= s->peak)
+                        s->frequent_nkmers += number;
                 if (h->rows[i].count <= s->n)
                         s->y[h->rows[i].count] = (double)h->rows[i].ndistinct;
         }

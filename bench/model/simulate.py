@@ -2,8 +2,9 @@
 """
 Histograms of k-mer counts of simulated genomes whose size and heterozygosity are known.
 
-    simulate.py FOLDER DESIGNS [SEED]   DESIGNS: compared (20 genomes) or calibration (100)
+    simulate.py FOLDER DESIGNS [SEED]   DESIGNS: compared (20), polyploid (3), calibration (100)
 
+The seed, 1 if it is left out, draws the genomes and reads, and the designs of `calibration`.
 Writes NAME.hist and truth.json. Reads and their errors are placed one by one, but their sequences
 are not made: the count of a k-mer is the number of reads that cover it without an error. So the
 counts of neighbouring k-mers depend on each other, as in real reads. Needs numpy.
@@ -121,7 +122,7 @@ def design(ploidy, coverage, heterozygosity, repeats, error_rate=0.003, size=1_5
                 repeats=repeats, error_rate=error_rate, size=size, pairs=pairs, spread=spread)
 
 
-def compared():
+def compared(_):
     return [design(1, 15, 0, 0.05), design(1, 30, 0, 0.2, 0.005), design(1, 60, 0, 0),
             design(1, 100, 0, 0.3, 0.001),
             design(2, 15, 1, 0.1), design(2, 20, 0.3, 0.2), design(2, 30, 0, 0.1),
@@ -132,9 +133,13 @@ def compared():
             design(4, 80, 3, 0.1, pairs=0), design(4, 100, 1.5, 0.2), design(4, 100, 3, 0.1, 0.001)]
 
 
-def calibration():
-    """Random designs, the same in each run."""
-    rng = np.random.default_rng(35)
+def polyploid(_):
+    return [design(5, 100, 1, 0.1), design(6, 120, 1, 0.1), design(6, 180, 2, 0)]
+
+
+def calibration(seed):
+    """Random designs. Those of seed 1 tuned the rules of kcount model."""
+    rng = np.random.default_rng(34 + seed)
     designs = []
     for _ in range(100):
         ploidy = int(rng.choice([1, 2, 2, 2, 4]))
@@ -152,7 +157,8 @@ def main():
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     folder.mkdir(parents=True, exist_ok=True)
     truths = {}
-    for i, made in enumerate({"compared": compared, "calibration": calibration}[which]()):
+    choose = {"compared": compared, "polyploid": polyploid, "calibration": calibration}[which]
+    for i, made in enumerate(choose(seed)):
         name = f"{which}{i + 1:03}"
         histogram, truths[name] = simulate(made, seed * 1000 + i)
         lines = [f"{x}\t{histogram[x]}\n" for x in np.flatnonzero(histogram) if x > 0]

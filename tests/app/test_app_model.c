@@ -266,7 +266,7 @@ static void slopes_of_a_prediction_are_derivatives(void **state)
 static struct model_fit fit_of(int ploidy, double explained, double heterozygosity, double repeats)
 {
         struct model_fit fit = { .ploidy = ploidy, .explained = explained };
-        fit.heterozygosity.value = heterozygosity;
+        fit.rates = fit.heterozygosity.value = heterozygosity;
         fit.parameters[MIXTURE_REPEATS] = repeats;
         return fit;
 }
@@ -357,9 +357,47 @@ static void a_fit_at_a_bound_has_an_interval(void **state)
         spectrum_free(&spectrum);
 }
 
+/* A diploid genome of a million positions: a fifth of them are of a repeat in 40 copies, and the
+ * haplotypes differ at as many positions there as elsewhere. */
+static void alleles_of_repeats_count_once(void **state)
+{
+        const double rate = 0.01, size = 1e6, repeated = 0.2, coverage = 20, bias = 0.6;
+        const double same = pow(1 - rate, 21);
+        struct kc_histogram_row rows[NCOUNTS];
+        const struct histogram histogram = { rows, NCOUNTS, 21 };
+        const struct model_origin origin = { .min_count = 1 };
+        const int ploidies[] = { 2 };
+        struct model model;
+        struct kc_error err;
+        (void)state;
+        if (!least_squares_exist())
+                skip();
+        for (int x = 1; x <= NCOUNTS; x++) {
+                const double alleles =
+                        size * (1 - same) * (2 * (1 - repeated) + repeated /* one is frequent */);
+                double number = 2e6 * exp(1.5 * (1 - x));
+                number += alleles * binomial_probability(x, coverage, bias);
+                number +=
+                        size * (1 - repeated) * same * binomial_probability(x, 2 * coverage, bias);
+                if (x == NCOUNTS) /* frequent k-mers, as one row */
+                        number += size * repeated * (1 + same) * coverage / NCOUNTS;
+                rows[x - 1] = (struct kc_histogram_row){ (uint64_t)x, (uint64_t)(number + 0.5) };
+        }
+        assert_int_equal(model_find(&histogram, &origin, NULL, ploidies, 1, &model, &err), KC_OK);
+        assert_near(model.fits[0].size.value, size, 0.005);
+        assert_near(model.fits[0].undescribed, repeated, 0.1);
+        assert_near(model.fits[0].heterozygosity.value, rate, 0.01);
+        assert_true(model.fits[0].rates > 1.1 * rate);
+        const double share = model.fits[0].heterozygosity.low / model.fits[0].heterozygosity.value;
+        fitting_leave_out(&model.fits[0], repeated * size);
+        assert_near(model.fits[0].heterozygosity.value, model.fits[0].rates, 0.01);
+        assert_near(model.fits[0].heterozygosity.low / model.fits[0].heterozygosity.value, share,
+                    1e-9);
+}
+
 static void each_caveat_has_a_sentence(void **state)
 {
-        enum { NCAVEATS = 12 };
+        enum { NCAVEATS = 15 };
         char sentences[MODEL_MAX_SENTENCES][MODEL_SENTENCE_NBYTES];
         struct model model = { .caveats = (1u << NCAVEATS) - 1, .nfits = 2, .runner_up = 1 };
         (void)state;
@@ -458,6 +496,7 @@ int main(void)
                 cmocka_unit_test(the_plausible_fit_is_chosen),
                 cmocka_unit_test(an_implausible_fit_needs_no_other_good_one),
                 cmocka_unit_test(a_fit_at_a_bound_has_an_interval),
+                cmocka_unit_test(alleles_of_repeats_count_once),
                 cmocka_unit_test(each_caveat_has_a_sentence),
                 cmocka_unit_test(all_groups_are_subtracted),
                 cmocka_unit_test(tables_of_all_programs_are_read),

@@ -337,6 +337,70 @@ def test_deep_and_uneven():
     near(found["model"]["bias"], 27, 0.01, "bias")
 
 
+def test_many_rows():
+    """Where the peak has thousands of rows, what is fitted are means of several."""
+    s = Session()
+    same = (1 - 0.01)**21
+    rows = table({2000: 2e7 * (1 - same), 4000: 1e7 * same}, 20, 8100, 3e7)
+    found = model_rows(s, rows)
+    verdict = found["verdict"]
+    expect(verdict["ploidy"], 2, "ploidy")
+    near(verdict["genome_size"]["value"], 1e7, 0.001, "size")
+    near(verdict["coverage"]["value"], 2000, 0.001, "coverage")
+    near(verdict["heterozygosity"]["value"], 0.01, 0.005, "heterozygosity")
+    near(found["model"]["bias"], 20, 0.01, "bias")
+    expect(found["ploidy"][0]["explained"] > 0.999, True, "what the fit explains of the rows")
+
+
+def test_low_shoulder():
+    """K-mers of the genome with low counts are not errors, although the model lacks them."""
+    s = Session()
+    errors = 6e6
+    rows = table({60: 9.5e5, 35: 5e4}, 0.6, 300, errors)
+    found = model_rows(s, rows, "-p", 1)
+    wrong = sum(x * errors * math.exp(1.5 * (1 - x)) for x in range(1, 20))
+    near(found["model"]["error_kmers"], wrong, 0.01, "k-mers with errors")
+
+
+def test_uneven_coverage():
+    """The more the counts vary, the wider the intervals; the same with fewer reads."""
+    s = Session()
+    same = (1 - 0.001)**21
+
+    def find(coverage, bias):
+        rows = table({coverage: 2e8 * (1 - same), 2 * coverage: 1e8 * same}, bias, 400, 3e8)
+        return model_rows(s, rows, "-p", 2)
+
+    found = [find(coverage, bias) for coverage, bias in ((40, 0.5), (20, 0.5), (20, 2))]
+    for field in ("genome_size", "heterozygosity"):
+        widths = [(one["verdict"][field]["high"] - one["verdict"][field]["low"])
+                  for one in found]
+        expect(sorted(widths), widths, f"widths of the interval of {field}")
+        expect(widths[2] > 1.5 * widths[0], True, f"widths of the interval of {field}: {widths}")
+    for one, words in zip(found, ("known only to within", "known only to within",
+                                  "heterozygosity is poorly known")):
+        expect(words in " ".join(one["caveats"]), True, one["caveats"])
+
+
+def test_rough_caveats():
+    """Two genomes in the reads, and k-mers that are no genome's."""
+    s = Session()
+    same = (1 - 0.01)**21
+    peaks = {20: 2e8 * (1 - same), 40: 1e8 * same}
+    rows = table(peaks, 0.5, 400, 3e8)
+
+    def caveats(more):
+        found = model_rows(s, {x: rows.get(x, 0) + more.get(x, 0) for x in {*rows, *more}})
+        return " ".join(found["caveats"])
+
+    expect("unexplained" in caveats({}) or "of the size comes" in caveats({}), False, "no caveats")
+    other = caveats(table({60: 7e6}, 0.5, 400, 0))
+    expect("of the k-mers unexplained, more than those of one genome" in other, True, other)
+    frequent = {5000 + x: 20 for x in range(1, 20001)}
+    expect("% of the size comes from k-mers with more copies" in caveats(frequent), True,
+           "caveat on the size")
+
+
 def test_single_rows():
     """A last row that stands for all greater counts is not the peak, and is not fitted; nor is the
     row of a k-mer that is very frequent the peak."""
@@ -404,4 +468,5 @@ skip_without_cminpack()
 main([test_genomescope, test_known_genomes, test_ploidies, test_groups, test_refusals,
       test_no_verdict, test_store, test_bad_inputs, test_hostile_inputs,
       test_peaks_beyond_all_limits, test_coverage_of_two_thousand, test_kmers_that_are_not_there,
-      test_deep_and_uneven, test_single_rows, test_best_fit_decides, test_filters])
+      test_deep_and_uneven, test_many_rows, test_low_shoulder, test_uneven_coverage,
+      test_rough_caveats, test_single_rows, test_best_fit_decides, test_filters])
