@@ -145,7 +145,9 @@ static void put_count(const struct advising *a)
 {
         const char *file = a->failure->file;
         const char *const nothing[] = { NULL };
-        const bool counts_itself = find_option(a->call, "kmer") != NULL;
+        /* report has -k, too, but the name of a file tells it whether this is a .kc file */
+        const bool counts_itself =
+                find_option(a->call, "kmer") != NULL && find_option(a->call, "assembly") == NULL;
         char line[SHELL_LINE_NBYTES];
         if (a->failure->remedies & FILTERS)
                 return;
@@ -392,13 +394,58 @@ static void put_test(const struct advising *a)
         append_filter(a, false);
 }
 
+/* ---- another output ---- */
+
+/* The option as it is typed, with its argument: the size that is needed, if that is known. */
+static void append_option(const struct advising *a, const struct option_spec *option,
+                          const char *argument)
+{
+        const uint64_t needed = a->failure->needed_nbytes;
+        if (option->letter)
+                append(a, "-%c", option->letter);
+        else
+                append(a, "--%s", option->name);
+        if (argument != NULL)
+                append(a, " %s", argument);
+        else if (option->type == OPTION_SIZE && needed > 0)
+                append(a, " %" PRIu64 "M", (needed + MEMORY_MIB - 1) / MEMORY_MIB);
+}
+
+/* The option whose argument the remedies are for; if they are for none, the one that usually names
+ * the output; NULL: there is none. Of equal arguments, that of the later option is an output. */
+static const struct option_spec *find_output(const struct advising *a)
+{
+        const struct option_spec *found = NULL;
+        for (size_t i = 0; a->call != NULL && a->call->command->options[i].name != NULL; i++) {
+                const struct option_spec *option = &a->call->command->options[i];
+                const char *given = a->call->given[i];
+                if (given != NULL && *given != '\0' && option->type == OPTION_TEXT &&
+                    !option->is_input && strcmp(given, a->failure->file) == 0)
+                        found = option;
+        }
+        if (found == NULL)
+                found = find_option(a->call, "output");
+        return found != NULL ? found : find_option(a->call, "repair");
+}
+
+static void put_other_output(const struct advising *a)
+{
+        const struct option_spec *option = find_output(a);
+        if (option == NULL)
+                return;
+        append(a, "%s with ",
+               strcmp(option->argument, "DIR") == 0      ? "folder"
+               : strcmp(option->argument, "PREFIX") == 0 ? "prefix"
+                                                         : "file");
+        append_option(a, option, NULL);
+}
+
 /* ---- the table ---- */
 
 /* In the order in which they are printed. If several rows have the same remedy, a command has at
  * most one of their options. */
 static const struct advice advices[] = {
-        { KC_REMEDY_OTHER_OUTPUT, "output", "name another file with ", NULL, NULL },
-        { KC_REMEDY_OTHER_OUTPUT, "repair", "name another file with ", NULL, NULL },
+        { KC_REMEDY_OTHER_OUTPUT, NULL, "name another ", NULL, put_other_output },
         { KC_REMEDY_REPLACE, "force", "replace it with ", NULL, NULL },
         { KC_REMEDY_OTHER_TMP, "tmp", "choose another folder with ", NULL, NULL },
         { KC_REMEDY_ROOMIER_TMP, "tmp", "choose a folder with more room with ", NULL, NULL },
@@ -442,21 +489,6 @@ static const struct advice advices[] = {
         { KC_REMEDY_FILTER_WHOLE, NULL, "if you know that it is complete, try: ", NULL,
           put_filter },
 };
-
-/* The option as it is typed, with its argument: the size that is needed, if that is known. */
-static void append_option(const struct advising *a, const struct option_spec *option,
-                          const char *argument)
-{
-        const uint64_t needed = a->failure->needed_nbytes;
-        if (option->letter)
-                append(a, "-%c", option->letter);
-        else
-                append(a, "--%s", option->name);
-        if (argument != NULL)
-                append(a, " %s", argument);
-        else if (option->type == OPTION_SIZE && needed > 0)
-                append(a, " %" PRIu64 "M", (needed + MEMORY_MIB - 1) / MEMORY_MIB);
-}
 
 /* Add a row, unless the command lacks the row's option or its put() appends nothing. */
 static void append_row(const struct advising *a, const struct advice *row)

@@ -20,6 +20,7 @@ extern const struct command command_model;
 extern const struct command command_query;
 extern const struct command command_profile;
 extern const struct command command_compare;
+extern const struct command command_report;
 extern const struct command command_filter;
 extern const struct command command_range;
 extern const struct command command_export;

@@ -30,7 +30,7 @@ static enum value_kind option_kind(const struct option_spec *spec)
         if (spec->words != NULL)
                 return VALUE_WORDS;
         if (spec->type != OPTION_TEXT && spec->type != OPTION_OUTPUT &&
-            spec->type != OPTION_OUTPUTS)
+            spec->type != OPTION_OUTPUTS && spec->type != OPTION_INPUTS)
                 return VALUE_NONE;
         if (strcmp(spec->argument, "DIR") == 0)
                 return VALUE_FOLDER;

@@ -38,7 +38,8 @@ static enum option_group heading_of(const struct option_spec *spec)
 
 static bool is_explained_elsewhere(const struct command *command, const struct option_spec *spec)
 {
-        return command->base != NULL && spec->group != OPTION_OWN;
+        return command->base != NULL && spec->group != OPTION_OWN &&
+               option_find(command->base->options, spec->name) != NULL;
 }
 
 /* text: what is said about the option, n bytes */
@@ -183,7 +184,7 @@ void help_overview(struct text_out *out)
         text_out_puts(out,
                       "kcount " KCOUNT_VERSION ": count k-mers\n"
                       "  kcount reads.fq.gz -k 31      writes reads.kc; then: kcount hist reads.kc"
-                      "\n\n");
+                      "\n");
         for (const struct command *const *c = command_table; *c; c++) {
                 if ((*c)->group == COMMAND_NONE)
                         continue;

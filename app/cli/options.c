@@ -168,15 +168,16 @@ out:
         return status;
 }
 
-static enum kc_status add_output(const struct option_spec *spec, const char *text,
-                                 struct option_outputs *outputs, struct kc_error *err)
+static enum kc_status add_name(const struct option_spec *spec, const char *text,
+                               struct option_names *names, struct kc_error *err)
 {
         char name[OPTION_NAME_NBYTES];
-        if (outputs->n == sizeof outputs->names / sizeof *outputs->names)
+        if (names->n == sizeof names->names / sizeof *names->names)
                 return kc_fail(err, KC_EUSAGE, "%s is given more than twice",
                                option_name(spec, name));
-        outputs->names[outputs->n++] = text;
-        return output_check_name(text, option_name(spec, name), err);
+        names->names[names->n++] = text;
+        return spec->type == OPTION_OUTPUTS ? output_check_name(text, option_name(spec, name), err)
+                                            : KC_OK;
 }
 
 enum kc_status option_refuse_word(const char *name, const char *argument, const char *words,
@@ -228,7 +229,8 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
                 *(const char **)field = text;
                 return output_check_name(text, option_name(spec, name), err);
         case OPTION_OUTPUTS:
-                return add_output(spec, text, field, err);
+        case OPTION_INPUTS:
+                return add_name(spec, text, field, err);
         case OPTION_WORD:
                 return set_word(spec, text, field, err);
         default:

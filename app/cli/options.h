@@ -22,7 +22,8 @@ enum option_type {
         OPTION_TEXT,    /* const char * */
         OPTION_WORD,    /* int, the number of one of `words`, from 1; 0: not given */
         OPTION_OUTPUT,  /* const char *, the name of a file to write */
-        OPTION_OUTPUTS, /* struct option_outputs: the same, and it may be given twice */
+        OPTION_OUTPUTS, /* struct option_names: the same, and it may be given twice */
+        OPTION_INPUTS,  /* struct option_names: a file to read, or two */
         /* An error: the command has no such option, although users look for it here; `help` says
          * which commands do. */
         OPTION_ELSEWHERE,
@@ -54,7 +55,7 @@ struct option_numbers {
         uint64_t values[OPTION_NUMBERS_MAX];
 };
 
-struct option_outputs {
+struct option_names {
         size_t n;
         const char *names[2];
 };

@@ -25,7 +25,8 @@ static enum kc_status run_once(const struct writing *w, const struct writing_wor
 
 /* One progress line for both engines: reading may have begun before the device turns out to be
  * missing, and what is shown never decreases. */
-enum kc_status writing_run(struct writing *w, const struct writing_work *work, struct kc_error *err)
+enum kc_status writing_run_part(struct writing *w, const struct writing_work *work,
+                                struct kc_error *err)
 {
         const bool wanted = !w->settings->quiet && !w->settings->no_progress && !work->hidden;
         struct progress *progress = progress_start(w->job, &work->progress, wanted);
@@ -36,9 +37,15 @@ enum kc_status writing_run(struct writing *w, const struct writing_work *work, s
                 status = run_once(w, work, &own);
         }
         progress_stop(progress);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
+}
+
+enum kc_status writing_run(struct writing *w, const struct writing_work *work, struct kc_error *err)
+{
+        const enum kc_status status = writing_run_part(w, work, err);
         if (status == KC_OK && !signals_allow_commit())
                 return kc_fail(err, KC_ECANCELED, "interrupted");
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
+        return status;
 }
 
 enum kc_status writing_run_text(struct writing *w, const struct writing_work *work,

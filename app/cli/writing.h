@@ -59,6 +59,10 @@ struct writing_work {
 enum kc_status writing_run(struct writing *writing, const struct writing_work *work,
                            struct kc_error *err);
 
+/* The same for a part of the work: more follows, and only then is anything committed. */
+enum kc_status writing_run_part(struct writing *writing, const struct writing_work *work,
+                                struct kc_error *err);
+
 /*
  * Do the work, which fills a text file; it appears when it is complete, and on failure nothing of
  * it remains. A device or pipe is written in place, and if nobody reads it, the process ends by

@@ -2,7 +2,6 @@
 
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
-#include "app/cli/machine.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
@@ -165,7 +164,8 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_check_operands(count, err));
         KC_TRY(only_check(count, err));
         KC_TRY(count_choose_device(count, err));
-        KC_TRY(count_check_exist(count->writing.call, count->adds, err));
+        KC_TRY(count->is_temporary ? count_check_inputs_exist(count, err)
+                                   : count_check_exist(count->writing.call, count->adds, err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
         KC_TRY(only_read_sets(count, err));
@@ -195,7 +195,8 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
         count_warn(count);
         if (count->settings->format != NULL)
                 KC_TRY(count_export(count, err));
-        count_report(count);
+        if (!count->is_temporary)
+                count_report(count);
 out:
         return status;
 }
@@ -228,29 +229,37 @@ static void close_count(struct count *count)
         }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);
+        kc_store_close(count->temporary);
         free(count->reports);
         free(count->marks);
         free(count->tmp_dir);
 }
 
+static struct count begin(const struct count_settings *settings, const char *const *inputs,
+                          size_t ninputs)
+{
+        return (struct count){ .settings = settings,
+                               .writing = writing_of(NULL, &settings->common),
+                               .inputs = inputs,
+                               .ninputs = ninputs };
+}
+
 /* The inputs are the operands from `first` on. */
-static struct count begin(const struct invocation *call, int first)
+static struct count begin_call(const struct invocation *call, int first)
 {
         const struct count_settings *settings = call->settings;
-        const int nthreads = machine_nthreads(settings->common.nthreads);
-        struct count count = { .settings = settings,
-                               .writing = writing_of(call, &settings->common),
-                               .ranks = call->ranks,
-                               .inputs = call->operands + first,
-                               .ninputs = (size_t)(call->noperands - first) };
+        struct count count = begin(settings, (const char *const *)call->operands + first,
+                                   (size_t)(call->noperands - first));
+        count.writing.call = call;
+        count.ranks = call->ranks;
         if (settings->common.nthreads == 0)
-                count.writing.nthreads = ranks_share_of_cores(call->ranks, nthreads);
+                count.writing.nthreads = ranks_share_of_cores(call->ranks, count.writing.nthreads);
         return count;
 }
 
 enum kc_status count_create(const struct invocation *call, struct kc_error *err)
 {
-        struct count count = begin(call, 0);
+        struct count count = begin_call(call, 0);
         enum kc_status status;
         KC_TRY(check_settings(count.settings, err));
         signals_install(count.writing.job);
@@ -275,7 +284,7 @@ static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
 
 enum kc_status count_add(const struct invocation *call, struct kc_error *err)
 {
-        struct count count = begin(call, 1);
+        struct count count = begin_call(call, 1);
         enum kc_status status;
         struct count_output *o = &count.outputs[0];
         count.adds = true;
@@ -299,7 +308,7 @@ out:
 enum kc_status count_histogram(const struct invocation *call, struct kc_histogram_row **rows,
                                size_t *nrows, struct kc_error *err)
 {
-        struct count count = begin(call, 0);
+        struct count count = begin_call(call, 0);
         enum kc_status status;
         KC_TRY(check_settings(count.settings, err));
         KC_TRY(kc_histogram_new(&count.histogram, err));
@@ -308,6 +317,37 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
         *rows = count.outputs[0].rows;
         *nrows = count.outputs[0].nrows;
         count.outputs[0].rows = NULL; /* the caller's */
+out:
+        close_count(&count);
+        return status;
+}
+
+static struct count_done describe(const struct count *count)
+{
+        const struct kc_reader_totals read = count_read_totals(count);
+        const char *const *names;
+        struct count_done done = { .nfiles = kc_reader_names(count->reader, &names),
+                                   .nreads = read.nreads,
+                                   .nbases = read.nbases,
+                                   .nskipped = read.nskipped,
+                                   .spilled_nbytes = count->outputs[0].totals.spilled_nbytes };
+        device_name(&count->writing.device, done.device);
+        return done;
+}
+
+enum kc_status count_temporary(const struct count_settings *settings, const char *const *inputs,
+                               size_t ninputs, struct kc_store **store, struct count_done *done,
+                               struct kc_error *err)
+{
+        struct count count = begin(settings, inputs, ninputs);
+        enum kc_status status;
+        count.is_temporary = true;
+        kc_job_begin_stage(count.writing.job, KC_STAGE_PARTITION, 0);
+        KC_TRY(check_settings(settings, err));
+        KC_TRY(count_all(&count, err));
+        *done = describe(&count);
+        *store = count.temporary;
+        count.temporary = NULL; /* the caller's */
 out:
         close_count(&count);
         return status;

@@ -1,6 +1,6 @@
 /*
- * Counting reads into a new .kc file, an existing one, or a histogram: what count, add and hist
- * have in common.
+ * Counting reads into a new .kc file, an existing one, one without a name, or a histogram: what
+ * count, add, report and hist have in common.
  */
 #ifndef APP_COUNT_COUNT_H
 #define APP_COUNT_COUNT_H
@@ -9,7 +9,7 @@
 #include "app/cli/writing.h"
 #include "io/histogram.h"
 
-enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 4 };
+enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 128 };
 
 /* --reader, as the option numbers its words. */
 enum count_reader { COUNT_READER_AUTO = 1, COUNT_READER_HOST, COUNT_READER_DEVICE };
@@ -28,7 +28,8 @@ struct count_settings {
         bool stranded, canonical, hpc, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
-        const char *const *other_files; /* [nother_files] that kcount-kmc will write: no inputs */
+        const char *const *other_files; /* [nother_files] that the command will write, too: they
+                                           must not be inputs */
         size_t nother_files;
 };
 
@@ -47,6 +48,28 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err);
  *   rows  out, [*nrows] by ascending count, freed by the caller */
 enum kc_status count_histogram(const struct invocation *call, struct kc_histogram_row **rows,
                                size_t *nrows, struct kc_error *err);
+
+/* What was counted into a file without a name. */
+struct count_done {
+        uint64_t nfiles, nreads, nbases, nskipped;
+        uint64_t spilled_nbytes;
+        char device[DEVICE_NAME_NBYTES]; /* where it was counted */
+};
+
+/*
+ * report: count with one k into a .kc file that only this process needs (kc_store_commit_nameless).
+ * It takes its space in settings->tmp_dir, and has all k-mers. Signals must have been installed.
+ * Prints warnings about the inputs, but no summary. Fails like count_create.
+ *   inputs  [ninputs] as operands of count: files, @LIST or -
+ *   store   out: closed by the caller
+ */
+enum kc_status count_temporary(const struct count_settings *settings, const char *const *inputs,
+                               size_t ninputs, struct kc_store **store, struct count_done *done,
+                               struct kc_error *err);
+
+/* What messages call a .kc file without a name that takes its space in this folder (NULL: the
+ * current one). The caller frees it; NULL when out of memory. */
+char *count_temporary_path(const char *folder);
 
 /* ---- their options ---- */
 
@@ -70,37 +93,17 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                "it cannot be combined. --skip cannot be used with it. The host then reads the " \
                "input, whatever --reader says.", \
                .group = OPTION_COMMON)
-#define COUNT_OPTIONS \
-        OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
-                OPTION(SIZE, "engine-memory", COUNT_FIELD(engine_memory_nbytes), \
-                       "The engine's part of the memory, however small: tests make it spill.", \
-                       .argument = "SIZE", .min = MEMORY_MIB, .hidden = true), \
-                OPTION_TMP(COUNT_FIELD(tmp_dir)), OPTION_DEVICE(COUNT_FIELD(device)), \
-                OPTION(WORD, "table", COUNT_FIELD(table), \
-                       "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
-                       "of them support k up to 128. The output is the same. Default: warpdrive.", \
-                       .argument = "NAME", .words = "warpdrive slab linear hopscotch", \
-                       .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
-                OPTION(WORD, "reader", COUNT_FIELD(reader), \
-                       "Where to decompress and parse reads when a CUDA device counts: auto, " \
-                       "host or device. The device reads files (not pipes) of FASTQ or FASTA, " \
-                       "plain or BGZF, and BAM; everything else is left to the host, and so are " \
-                       "files in which the device finds anything unusual. auto chooses the " \
-                       "faster one; several processes (mpirun, srun) read on the host. The " \
-                       "output is the same.", \
-                       .argument = "WHERE", .words = "auto host device", .preset = "auto", \
-                       .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
-                OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
-                OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
-                OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
-                OPTION(NUMBER, "rank-patience", COUNT_FIELD(rank_patience), \
-                       "With several processes: how long one may send nothing, for tests.", \
-                       .argument = "SECONDS", .min = 1, .max = 3600, .hidden = true), \
-                OPTION(NUMBER, "min-quality", COUNT_FIELD(min_quality), \
-                       "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
-                       "scores (offset 33 in FASTQ). For fewer messages, use --quiet.", \
-                       .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
-                       .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
+#define COUNT_ENGINE_MEMORY \
+        OPTION(SIZE, "engine-memory", COUNT_FIELD(engine_memory_nbytes), \
+               "The engine's part of the memory, however small: tests make it spill.", \
+               .argument = "SIZE", .min = MEMORY_MIB, .hidden = true)
+/* What is counted of the reads, and whether empty files are. */
+#define COUNT_SELECTION \
+        OPTION(NUMBER, "min-quality", COUNT_FIELD(min_quality), \
+               "Leave out k-mers with a base of quality under Q. Qualities are Phred " \
+               "scores (offset 33 in FASTQ). For fewer messages, use --quiet.", \
+               .letter = 'q', .argument = "Q", .max = COUNT_MAX_QUALITY, .preset = "0", \
+               .mistaken = "for fewer messages, use --quiet", .group = OPTION_SHARED), \
                 OPTION(NUMBER, "skip", COUNT_FIELD(nskip), \
                        "Leave out the first N bases of each read, such as a UMI or a primer. " \
                        "Alignments are taken as they were sequenced: if one is reversed, its " \
@@ -117,7 +120,38 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "Of SAM, BAM and CRAM, count no alignment that has any of these flags, " \
                        "given as a number or as names such as DUP,QCFAIL. Like 'samtools view " \
                        "-F'. The host then reads the input, whatever --reader says.", \
-                       .argument = "FLAGS", .group = OPTION_COMMON), \
+                       .argument = "FLAGS", .group = OPTION_COMMON)
+#define COUNT_SKIP_EMPTY \
+        OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
+               "Skip files of 0 bytes, with a warning for each. Default: they are " \
+               "errors, because a download or a program may have failed.", \
+               .group = OPTION_SHARED)
+#define COUNT_READER \
+        OPTION(WORD, "reader", COUNT_FIELD(reader), \
+               "Where to decompress and parse reads when a CUDA device counts: auto, " \
+               "host or device. The device reads files (not pipes) of FASTQ or FASTA, " \
+               "plain or BGZF, and BAM; everything else is left to the host, and so are " \
+               "files in which the device finds anything unusual. auto chooses the " \
+               "faster one; several processes (mpirun, srun) read on the host. The " \
+               "output is the same.", \
+               .argument = "WHERE", .words = "auto host device", .preset = "auto", \
+               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
+#define COUNT_OPTIONS \
+        OPTION_THREADS(COUNT_FIELD(common.nthreads)), OPTION_MEMORY(COUNT_FIELD(memory_nbytes)), \
+                COUNT_ENGINE_MEMORY, OPTION_TMP(COUNT_FIELD(tmp_dir)), \
+                OPTION_DEVICE(COUNT_FIELD(device)), \
+                OPTION(WORD, "table", COUNT_FIELD(table), \
+                       "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. All " \
+                       "of them support k up to 128. The output is the same. Default: warpdrive.", \
+                       .argument = "NAME", .words = "warpdrive slab linear hopscotch", \
+                       .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
+                COUNT_READER, OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
+                OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
+                OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
+                OPTION(NUMBER, "rank-patience", COUNT_FIELD(rank_patience), \
+                       "With several processes: how long one may send nothing, for tests.", \
+                       .argument = "SECONDS", .min = 1, .max = 3600, .hidden = true), \
+                COUNT_SELECTION, \
                 OPTION(TEXT, "only", COUNT_FIELD(only), \
                        "Count only the k-mers that FILE has, in canonical form unless --stranded " \
                        "is given. FILE is of any kind that count takes; its k-mers may take a " \
@@ -125,9 +159,6 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
                        "with files that were counted with the same k-mers. The CPU counts, " \
                        "whatever --device says.", \
                        .argument = "FILE", .is_input = true, .group = OPTION_COMMON), \
-                OPTION(FLAG, "skip-empty", COUNT_FIELD(skip_empty), \
-                       "Skip files of 0 bytes, with a warning for each. Default: they are " \
-                       "errors, because a download or a program may have failed.", \
-                       .group = OPTION_SHARED)
+                COUNT_SKIP_EMPTY
 
 #endif

@@ -53,6 +53,8 @@ struct count {
         struct writing writing;
         bool adds;                      /* the output is a .kc file to which a run is added */
         struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
+        bool is_temporary;              /* the output is a file without a name */
+        struct kc_store *temporary;     /* this file, once it has been counted */
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
         bool stranded;
@@ -82,6 +84,9 @@ enum kc_status count_select(struct count *count, struct kc_error *err);
 /* Fails if there is no file for one of the operands from `first` on: KC_EINPUT, or KC_EUSAGE if it
  * is likely to mean something else. */
 enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err);
+
+/* The same for the inputs of a file without a name: KC_EINPUT. */
+enum kc_status count_check_inputs_exist(const struct count *count, struct kc_error *err);
 
 /* KC_EUSAGE if an operand is also an output, or if two outputs are one file. Does not open the
  * operands. */
@@ -132,9 +137,9 @@ enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
  * user may have meant the last one to replace the others. Only rank 0 prints it. */
 void count_warn_of_lengths(const struct count *count);
 
-/* Give new files their names, all or none; or commit the run that was added; or take the rows of
- * the histogram, if nothing is written. No writer is left, even on failure. Fails like
- * kc_store_commit and kc_histogram_rows. */
+/* Give new files their names, all or none; or commit the run that was added; or open the file that
+ * has no name; or take the rows of the histogram, if nothing is written. No writer is left, even on
+ * failure. Fails like kc_store_commit and kc_histogram_rows. */
 enum kc_status count_commit(struct count *count, struct kc_error *err);
 
 /* Export the files that have just been committed. Fails like exporting_write, and says that these

@@ -232,7 +232,8 @@ enum kc_status count_on_engine(struct count *count, struct kc_error *err)
                 .on_cpu = count_on_cpu,
                 .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
         };
-        return writing_run(&count->writing, &work, err);
+        return count->is_temporary ? writing_run_part(&count->writing, &work, err)
+                                   : writing_run(&count->writing, &work, err);
 }
 
 /* ---- --reader-only ---- */

@@ -41,13 +41,26 @@ static enum kc_status refuse_missing(const struct invocation *call, int i, struc
         return kc_input_open_failed(path, error, err);
 }
 
+/* Whether there is no such file, or no such list; errno says why. */
+static bool is_missing(const char *input)
+{
+        return strcmp(input, "-") != 0 && access(input + (input[0] == '@'), F_OK) != 0;
+}
+
 enum kc_status count_check_exist(const struct invocation *call, int first, struct kc_error *err)
 {
-        for (int i = first; i < call->noperands; i++) {
-                const char *operand = call->operands[i];
-                if (strcmp(operand, "-") != 0 && access(operand + (operand[0] == '@'), F_OK) != 0)
+        for (int i = first; i < call->noperands; i++)
+                if (is_missing(call->operands[i]))
                         return refuse_missing(call, i, err);
-        }
+        return KC_OK;
+}
+
+enum kc_status count_check_inputs_exist(const struct count *count, struct kc_error *err)
+{
+        for (size_t i = 0; i < count->ninputs; i++)
+                if (is_missing(count->inputs[i]))
+                        return kc_input_open_failed(count->inputs[i] + (count->inputs[i][0] == '@'),
+                                                    errno, err);
         return KC_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct exporting export_of(const struct count *count, const struct count_output *o)
 {
@@ -50,9 +51,25 @@ out:
         return status;
 }
 
+char *count_temporary_path(const char *folder)
+{
+        char *path;
+        const bool made =
+                asprintf(&path, "%s%skcount.temporary.%ld.kc", folder != NULL ? folder : "",
+                         folder != NULL ? "/" : "", (long)getpid()) >= 0;
+        return made ? path : NULL;
+}
+
+static enum kc_status name_temporary(struct count *count, struct kc_error *err)
+{
+        count->outputs[0].path = count_temporary_path(count->settings->tmp_dir);
+        return count->outputs[0].path != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
 enum kc_status count_name_outputs(struct count *count, struct kc_error *err)
 {
-        enum kc_status status = name_stores(count, err);
+        enum kc_status status =
+                count->is_temporary ? name_temporary(count, err) : name_stores(count, err);
         return status == KC_OK && count->settings->format != NULL ? name_exports(count, err)
                                                                   : status;
 }
@@ -218,10 +235,21 @@ static enum kc_status take_rows(struct count *count, struct kc_error *err)
         return status;
 }
 
+static enum kc_status open_temporary(struct count *count, struct kc_error *err)
+{
+        struct count_output *o = &count->outputs[0];
+        const struct kc_store_origin origin = origin_of(count, o);
+        struct kc_store_writer *writer = o->writer;
+        o->writer = NULL; /* it is freed, even on failure */
+        return kc_store_commit_nameless(writer, &origin, &count->temporary, err);
+}
+
 enum kc_status count_commit(struct count *count, struct kc_error *err)
 {
         if (count->histogram != NULL)
                 return take_rows(count, err);
+        if (count->is_temporary)
+                return open_temporary(count, err);
         return count->adds ? commit_added(count, err) : commit_all(count, err);
 }
 

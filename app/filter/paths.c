@@ -30,7 +30,7 @@ static char *make_path(const char *name, int number, const char *input)
         return path;
 }
 
-enum kc_status paths_of_reads(const struct option_outputs *given, const char *option,
+enum kc_status paths_of_reads(const struct option_names *given, const char *option,
                               const char *const *inputs, int ninputs, enum outputs_number which,
                               struct outputs_settings *settings, struct paths_made *made,
                               struct kc_error *err)

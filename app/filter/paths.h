@@ -20,7 +20,7 @@ struct paths_made {
  *   which   OUTPUTS_KEPT or OUTPUTS_REST
  * KC_EUSAGE if there is one name too many, or one that no other can be made from; KC_ENOMEM.
  */
-enum kc_status paths_of_reads(const struct option_outputs *given, const char *option,
+enum kc_status paths_of_reads(const struct option_names *given, const char *option,
                               const char *const *inputs, int ninputs, enum outputs_number which,
                               struct outputs_settings *settings, struct paths_made *made,
                               struct kc_error *err);

@@ -130,6 +130,20 @@ void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES])
         }
 }
 
+size_t tally_list(struct tally *tally, uint32_t least, struct tally_entry *entries)
+{
+        size_t n = 0;
+        sort_large(tally);
+        for (uint32_t count = least; count < tally->nsmall; count++) {
+                entries[n] = (struct tally_entry){ count, tally->small[count] };
+                n += tally->small[count] > 0;
+        }
+        for (size_t i = 0; i < tally->nlarge; i++)
+                if (tally->large[i].count >= least)
+                        entries[n++] = tally->large[i];
+        return n;
+}
+
 static void add_to_summary(struct kc_ask_summary *s, uint32_t count, uint64_t n, uint32_t min_count,
                            uint32_t max_count)
 {

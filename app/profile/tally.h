@@ -42,6 +42,10 @@ enum kc_status tally_join(struct tally *tally, const struct tally *other, struct
 enum { TALLY_NQUARTILES = 3 };
 void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES]);
 
+/* List the counts of at least `least`, ascending, each once. Returns how many there are.
+ *   entries  out: room for nsmall + nlarge */
+size_t tally_list(struct tally *tally, uint32_t least, struct tally_entry *entries);
+
 /* The summary of the counts. It has no places, so nwindows and nlead are 0. */
 struct kc_ask_summary tally_summary(const struct tally *tally, uint32_t min_count,
                                     uint32_t max_count);
