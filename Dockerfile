@@ -10,7 +10,7 @@ FROM debian:12-slim
 # bash and ps are what workflow managers need in a container.
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         bash procps libhts3 libdeflate0 libisal2 libzstd1 libbz2-1.0 liblzma5 libxxhash0 zlib1g \
-        libcminpack1 && \
+        libcminpack1 libssl3 && \
     rm -rf /var/lib/apt/lists/*
 COPY --from=build /image /
 WORKDIR /data

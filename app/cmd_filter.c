@@ -28,7 +28,7 @@ enum {
 
 struct filter_settings {
         struct writing_settings common;
-        struct option_outputs output, rest;
+        struct option_names output, rest;
         const char *names, *table, *tmp;
         const char *at_least, *at_most;
         int denominator, pairs; /* as judge.h numbers them, but from 1 */

@@ -1,7 +1,7 @@
 /*
  * kcount: the table of commands; prints the error of a command and chooses the exit code. (Only
- * writing_run_text and app/cmd_filter.c end the process themselves: by SIGPIPE, when nobody reads
- * their output.)
+ * writing_run_text, app/cmd_filter.c and app/cmd_report.c end the process themselves: by SIGPIPE,
+ * when nobody reads their output.)
  */
 #include "app/cli/advice.h"
 #include "app/cli/help.h"
@@ -26,17 +26,29 @@
 enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
-        &command_count,    &command_hist,
-        &command_model,    &command_compare,
-        &command_dump,     &command_query,
-        &command_profile,  &command_filter,
-        &command_range,    &command_info,
-        &command_check,    &command_merge,
-        &command_union,    &command_intersect,
-        &command_subtract, &command_add,
-        &command_remove,   &command_compact,
-        &command_export,   &command_import,
-        &command_help,     NULL,
+        &command_count,
+        &command_hist,
+        &command_model,
+        &command_compare,
+        &command_dump,
+        &command_query,
+        &command_profile,
+        &command_report,
+        &command_filter,
+        &command_range,
+        &command_info,
+        &command_check,
+        &command_merge,
+        &command_union,
+        &command_intersect,
+        &command_subtract,
+        &command_add,
+        &command_remove,
+        &command_compact,
+        &command_export,
+        &command_import,
+        &command_help,
+        NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -11,7 +11,7 @@ prefix=$work/prefix
 mkdir -p "$prefix/include" "$prefix/lib"
 
 for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libbz2-dev \
-        liblzma-dev libxxhash-dev libcminpack-dev; do
+        liblzma-dev libxxhash-dev libcminpack-dev libssl-dev; do
         dpkg -L "$package" | grep '^/usr/include/.*\.h$' | while read -r header; do
                 install -D -m 644 "$header" "$prefix/include/${header#/usr/include/}"
         done

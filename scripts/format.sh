@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Format all C and CUDA sources with clang-format 14, according to .clang-format.
+# Format all C and CUDA sources, and the scripts of the page, with clang-format 14, according to
+# .clang-format.
 #
 #       scripts/format.sh [--check]     --check: change nothing, fail if a file is not formatted
 set -euo pipefail
@@ -10,5 +11,6 @@ if [ "${1:-}" = --check ]; then
         what=(--dry-run --Werror)
 fi
 find app base bench cpu gpu io kmer ranks tests -type f \
-        \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" \) -print0 |
+        \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" -o -name "*.js" \) \
+        -print0 |
         xargs -0 clang-format-14 "${what[@]}"

@@ -3,7 +3,7 @@
 
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev libdeflate-dev
         libisal-dev libzstd-dev libbz2-dev liblzma-dev libxxhash-dev
-        libcminpack-dev)
+        libcminpack-dev libssl-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
 MPI_PACKAGES=(libopenmpi-dev openmpi-bin) # for -DKCOUNT_MPI=ON
@@ -37,8 +37,8 @@ install_packages() {
         if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
                 echo "No apt-get here. If the build fails, install a C compiler, cmake 3.18 or" \
                         "later, ninja, pkg-config and the development files of zlib, htslib," \
-                        "libdeflate, ISA-L, zstd, bzip2, xz (liblzma), xxHash and cminpack; for" \
-                        "the tests also cmocka and python3." >&2
+                        "libdeflate, ISA-L, zstd, bzip2, xz (liblzma), xxHash, cminpack and" \
+                        "libcrypto; for the tests also cmocka and python3." >&2
                 return
         fi
         mapfile -t missing < <(missing_packages "$@")

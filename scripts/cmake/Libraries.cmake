@@ -43,15 +43,27 @@ kcount_library(liblzma lzma.h lzma liblzma-dev)
 kcount_library(libxxhash xxhash.h xxhash libxxhash-dev)
 kcount_library(zlib zlib.h z zlib1g-dev)
 
-# Optional: without it, `kcount model` reports that it is missing.
-option(KCOUNT_CMINPACK "Fit models of genomes, if the library cminpack is installed" ON)
-set(KCOUNT_WITH_CMINPACK OFF)
-if(KCOUNT_CMINPACK)
-  kcount_find_library(KCOUNT_CMINPACK_LIBRARY cminpack cminpack.h cminpack cminpack-1)
-  if(KCOUNT_CMINPACK_LIBRARY)
-    set(KCOUNT_WITH_CMINPACK ON)
-  else()
-    message(STATUS "kcount: cminpack not found, so `kcount model` cannot fit; on Debian and "
-      "Ubuntu: apt-get install libcminpack-dev")
+# Sets KCOUNT_WITH_NAME and, if that is on, KCOUNT_NAME_LIBRARY, unless the option KCOUNT_NAME is off
+# or the library is not installed. without: what the program then lacks.
+function(kcount_optional_library name without module header library package)
+  set(KCOUNT_WITH_${name} OFF PARENT_SCOPE)
+  set(KCOUNT_${name}_LIBRARY "" PARENT_SCOPE)
+  if(NOT KCOUNT_${name})
+    return()
   endif()
-endif()
+  kcount_find_library(found ${module} ${header} ${library} ${ARGN})
+  if(found)
+    set(KCOUNT_WITH_${name} ON PARENT_SCOPE)
+    set(KCOUNT_${name}_LIBRARY ${found} PARENT_SCOPE)
+  else()
+    message(STATUS "kcount: ${module} not found, so ${without}; on Debian and Ubuntu: apt-get "
+      "install ${package}")
+  endif()
+endfunction()
+
+option(KCOUNT_CMINPACK "Fit models of genomes, if the library cminpack is installed" ON)
+kcount_optional_library(CMINPACK "`kcount model` cannot fit" cminpack cminpack.h cminpack
+  libcminpack-dev cminpack-1)
+option(KCOUNT_LIBCRYPTO "Put checksums of files into reports, if OpenSSL's libcrypto is installed" ON)
+kcount_optional_library(LIBCRYPTO "reports have no checksums" libcrypto openssl/evp.h crypto
+  libssl-dev)

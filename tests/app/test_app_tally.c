@@ -61,6 +61,27 @@ static void check_summary(const struct tally *tally, const uint32_t *counts, siz
         assert_int_equal(got.max, want.max);
 }
 
+/* The list of the counts, which are sorted, from some least one on. */
+static void check_list(struct tally *tally, const uint32_t *counts, size_t n)
+{
+        const uint32_t least = counts[n / 3];
+        struct tally_entry *entries = malloc((tally->nsmall + tally->nlarge + 1) * sizeof *entries);
+        size_t nlisted, at = 0;
+        assert_non_null(entries);
+        nlisted = tally_list(tally, least, entries);
+        while (counts[at] < least)
+                at++;
+        for (size_t i = 0; i < nlisted; i++) {
+                size_t nsame = 0;
+                for (; at < n && counts[at] == entries[i].count; at++)
+                        nsame++;
+                assert_true(nsame > 0);
+                assert_int_equal(entries[i].n, nsame);
+        }
+        assert_int_equal(at, n);
+        free(entries);
+}
+
 /* Counts added one by one, first each of them twice. */
 static void check_equal_ones(uint32_t *counts, size_t n)
 {
@@ -99,6 +120,7 @@ static void check_tallies(uint32_t *counts, size_t n)
         assert_int_equal(joined->n, n);
         check_quartiles(whole, counts, n);
         check_quartiles(joined, counts, n);
+        check_list(joined, counts, n);
         tally_free(part);
         tally_free(joined);
         tally_free(whole);

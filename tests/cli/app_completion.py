@@ -183,7 +183,7 @@ def test_other_shells():
     expect(fish(s, "kcount inter"), ["intersect"], "a command in fish")
     expect(set(fish(s, "kcount a.fq --device ")), {"auto", "cpu", "cuda"}, "words in fish")
     expect(fish(s, "kcount dump a"), ["a.kc", "a.fq"], ".kc files come first in fish")
-    expect(fish(s, "kcount help r"), ["range", "remove"], "words after help in fish")
+    expect(fish(s, "kcount help r"), ["range", "remove", "report"], "words after help in fish")
 
 
 main([test_commands, test_options, test_arguments, test_words_are_accepted, test_operands,

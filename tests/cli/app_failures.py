@@ -301,6 +301,10 @@ def test_full_disk():
                      ["export", "big.kc", "--to", "tsv"], ["filter", "big.kc", "big.fa"]):
             s.kcount(*call, "-o", folder + "/dump", code=1, message="No space left on device")
             expect(os.listdir(folder), [], f"a full disk after {call}")
+        s.kcount("report", "big.fa", "-o", "big.html", "--tmp", folder, code=1,
+                 message=f"cannot write {folder}/kcount.temporary.")
+        expect(("No space left on device" in s.said, "big.html" in s.names()), (True, False),
+               "a full disk for the reads of a report")
     full_disk(work)
 
 

@@ -14,8 +14,8 @@ from lib.tools import Failure, main
 CUDA, MPI = (word == "1" for word in sys.argv[3:5])
 GROUPS = {
     "Count": ["count"],
-    "Look": ["hist", "model", "compare", "dump", "query", "profile", "filter", "range", "info",
-             "check"],
+    "Look": ["hist", "model", "compare", "dump", "query", "profile", "report", "filter", "range",
+             "info", "check"],
     "Combine": ["merge", "union", "intersect", "subtract"],
     "Change": ["add", "remove", "compact"],
     "Convert": ["export", "import"]}

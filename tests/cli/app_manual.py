@@ -10,9 +10,9 @@ import shutil
 from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main, run
 
-COMMANDS = ("count", "hist", "model", "compare", "dump", "query", "profile", "filter", "range",
-            "info", "check", "merge", "union", "intersect", "subtract", "add", "remove", "compact",
-            "export", "import", "help")
+COMMANDS = ("count", "hist", "model", "compare", "dump", "query", "profile", "report", "filter",
+            "range", "info", "check", "merge", "union", "intersect", "subtract", "add", "remove",
+            "compact", "export", "import", "help")
 
 
 def test_manual_is_current():
@@ -54,6 +54,8 @@ def test_contract():
                        "json quiet no-progress force",
             "filter": "output at-least at-most min max denominator drop pairs interleaved trim "
                       "rest names table count threads memory tmp json quiet no-progress force",
+            "report": "assembly merqury tracks ploidy threshold sample force threads memory tmp "
+                      "json quiet no-progress",
             "range": "count", "export": "to output force min max from-kmer to-kmer",
             "model": "kmer ploidy genomescope threads json",
             "info": "json devices", "check": "json",

@@ -53,12 +53,14 @@ def closed_pipe(s, ignore, *call):
 def test_closed_pipe():
     s = big()
     for call in (["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["range", "big.kc", "A", "T"],
-                 ["dump", "big.kc", "-o", "/dev/stdout"]):
+                 ["dump", "big.kc", "-o", "/dev/stdout"],
+                 ["report", "big.kc", "-o", "/dev/stdout", "--svg", "pictures"]):
         expect(closed_pipe(s, False, *call), (-signal.SIGPIPE, b""), f"closed pipe, {call}")
         said = b""
         if "/dev/stdout" in call:
             said = b"kcount: cannot write to /dev/stdout: Broken pipe\n"
         expect(closed_pipe(s, True, *call), (1, said), f"closed pipe, SIGPIPE ignored, {call}")
+    expect("pictures" in s.names(), False, "folder of pictures")
 
 
 def test_closed_descriptors():

@@ -60,11 +60,15 @@ def feed(started):
     threading.Thread(target=endless_reads, args=(started.stdin,), daemon=True).start()
 
 
-def interrupt(signals, fed):
-    """Start counting, send signals one after another; returns exit code, message, seconds."""
+COUNT = ("count", "-", "-k", 21, "-o", "out.kc", "--device", DEVICE)
+REPORT = ("report", "-", "-o", "out.html", "--device", DEVICE)
+
+
+def interrupt(signals, fed, call=COUNT):
+    """Start the call, send signals one after another; returns exit code, message, seconds."""
     s = Session()
     before = s.names()
-    started = s.start("-", "-k", 21, "-o", "out.kc", "--device", DEVICE, stdin=subprocess.PIPE)
+    started = s.start(*call, stdin=subprocess.PIPE)
     if fed:
         feed(started)
     wait_for_output(s, started)
@@ -80,10 +84,11 @@ def interrupt(signals, fed):
 
 
 def test_one_signal():
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        code, said, seconds = interrupt([number], fed=True)
-        expect(code, -number, f"exit by {number}")
-        expect(said, INTERRUPTED, f"message after {number}")
+    for number, call in ((signal.SIGINT, COUNT), (signal.SIGTERM, COUNT), (signal.SIGHUP, COUNT),
+                         (signal.SIGINT, REPORT)):
+        code, said, seconds = interrupt([number], fed=True, call=call)
+        expect(code, -number, f"exit of {call[0]} by {number}")
+        expect(said, INTERRUPTED, f"message of {call[0]} after {number}")
 
 
 def test_silent_input():
@@ -234,6 +239,10 @@ def all_signals():
     return DEADLY + [signal.SIGKILL] if nameless else DEADLY
 
 
+def test_report():
+    send_each(all_signals(), *REPORT, "-m", "256M", fed=True)
+
+
 def test_count():
     count = ["count", "-", "-k", 21, "-m", "256M", "-o", "out", "--device", DEVICE]
     send_each(all_signals(), *count, fed=True)
@@ -318,8 +327,9 @@ def test_end_of_input():
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     os.sched_setaffinity(busy.pid, {cpu})
     try:
-        for command in (["count", "-", "-k", 3, "-o", "out.kc", "--device", "cpu"],
-                        ["add", "a.kc", "-", "--device", "cpu"], ["remove", "a.kc", "-f", "-"]) * 4:
+        for command in ([["count", "-", "-k", 3, "-o", "out.kc", "--device", "cpu"],
+                         ["add", "a.kc", "-", "--device", "cpu"], ["remove", "a.kc", "-f", "-"]] * 4
+                        + [["report", "-", "-k", 3, "-o", "out.html", "--device", "cpu"]]):
             s = Session()
             s.kcount("a.fq", "-k", 3)
             before, good = s.names(), (s.path / "a.kc").read_bytes()
@@ -352,5 +362,5 @@ def test_closed_standard_error():
 
 
 main([test_one_signal, test_silent_input, test_twice, test_full_standard_error, test_terminal,
-      test_ignored, test_existing_output, test_count, test_add, test_dump_and_merge, test_dump,
-      test_end_of_input, test_closed_standard_error])
+      test_ignored, test_existing_output, test_report, test_count, test_add,
+      test_dump_and_merge, test_dump, test_end_of_input, test_closed_standard_error])

@@ -53,6 +53,21 @@ def with_reads():
     return s
 
 
+def with_assemblies(*names):
+    """Reads, and these files of the sequence that they are of; the second contig has an error."""
+    s = with_reads()
+    right = "".join(random.Random(9).choices("ACGT", k=400))[:320]
+    for name in names:
+        s.write(name, f">a one\n{right}\n>b\n{right[:100]}{'ACGT' * 10}{right[100:200]}\n")
+    return s
+
+
+def run_usage(s, heading):
+    """All commands in a section of docs/usage.md."""
+    lines = section(heading, (SOURCE / "docs/usage.md").read_text()).split("\n")
+    shell(s, "\n".join(line for line in lines if line.startswith("    ")))
+
+
 def check_recipe(heading, *files):
     s = with_reads()
     for call in calls(heading):
@@ -115,41 +130,47 @@ def test_imports():
 
 
 def test_profile():
-    """The commands of docs/usage.md that look for parts of an assembly in reads, and its QV."""
-    s, usage = with_reads(), (SOURCE / "docs/usage.md").read_text()
-    right = "".join(random.Random(9).choices("ACGT", k=400))[:320]
-    s.write("assembly.fa", f">a one\n{right}\n>b\n{right[:100]}{'ACGT' * 10}{right[100:200]}\n")
-    for heading in ("### Which parts of an assembly are in the reads?",
-                    "### How accurate is an assembly? QV"):
-        lines = [line for line in section(heading, usage).split("\n") if line.startswith("    ")]
-        shell(s, "\n".join(lines) + " > printed")
-        os.unlink(s.path / "reads.kc")
+    """The commands of docs/usage.md that look for parts of an assembly in reads."""
+    s = with_assemblies("assembly.fa")
+    run_usage(s, "### Which parts of an assembly are in the reads?")
     expect(s.read("contigs.tsv").splitlines()[1].split("\t")[:5],
            ["a", "320", "290", "290", "1.000000"], "the first contig")
     expect(s.read("unsupported.bed"), "b\t71\t139\tabsent\n",
            "what no read supports: the insertion's ends happen to be right")
-    windows, found = map(int, s.read("total.tsv").splitlines()[1].split("\t")[2:4])
-    wanted = -10 * math.log10(1 - (found / windows) ** (1 / 21))
-    expect(f"{float(s.read('printed')):.3f}", f"{wanted:.3f}", "QV")
+
+
+def test_report():
+    """Reports on reads and on two assemblies of them; Merqury's files."""
+    s = with_assemblies("hap1.fa", "hap2.fa", "hap1.fasta")
+    run_usage(s, "### A genome and its assembly on one page: report")
+    for name in "genome.html", "assembly.html":
+        expect("<h1>" in s.read(name), True, name)
+    expect(s.read("out.hap1.absent.bed").startswith("b\t"), True, "tracks")
+    for call in calls("### Quality of an assembly: Merqury"):
+        shell(s, call)
+    name, absent, windows, value, _ = s.read("out.qv").splitlines()[0].split("\t")
+    expect((name, int(windows), int(absent) > 0), ("hap1", 520, True), "out.qv")
+    wanted = -10 * math.log10(1 - (1 - int(absent) / int(windows)) ** (1 / 21))
+    expect(value, f"{wanted:.6g}", "QV")
 
 
 def test_spectrum():
-    """The commands of docs/usage.md that compare reads with an assembly: completeness, QV."""
+    """The commands of docs/usage.md that compare reads with an assembly."""
     s = with_reads()
     right = "".join(random.Random(9).choices("ACGT", k=400))[:320]
     s.write("assembly.fa", f">a\n{right[:250]}\n>b\n{'ACGT' * 10}{right[:100]}\n")
-    heading = "### Which k-mers do reads and an assembly have, and how often? compare"
-    text = section(heading, (SOURCE / "docs/usage.md").read_text())
-    lines = [line for line in text.split("\n") if line.startswith("    ")]
-    shell(s, "{" + "\n".join(lines) + "\n} > printed")
+    run_usage(s, "### Which k-mers do reads and an assembly have, and how often? compare")
     reads, contigs = (dict(line.split("\t") for line in s.kcount("dump", name).splitlines())
                       for name in ("reads.kc", "assembly.kc"))
     solid = [kmer for kmer, count in reads.items() if int(count) >= 5]
     alone = sum(int(count) for kmer, count in contigs.items() if kmer not in reads)
-    share, *parts = s.read("printed").split()
-    wanted = 100 * sum(kmer in contigs for kmer in solid) / len(solid)
-    expect(f"{float(share):.3f}", f"{wanted:.3f}", "completeness")
-    expect(parts, [str(alone), str(sum(map(int, contigs.values())))], "k-mers for QV")
+    head, *lines = s.read("spectrum.tsv").splitlines()
+    expect(head.split("\t"), ["count_a", "count_b", "distinct", "sum_a", "sum_b"], "columns")
+    rows = [tuple(map(int, line.split("\t"))) for line in lines]
+    expect([sum(n for a, b, n, *_ in rows if a >= 5 and b >= least) for least in (0, 1)],
+           [len(solid), sum(kmer in contigs for kmer in solid)], "solid k-mers; those found")
+    expect([sum(n for a, *_, n in rows if a == 0), sum(row[-1] for row in rows)],
+           [alone, sum(map(int, contigs.values()))], "k-mers of the assembly alone; all of them")
     expect(0 < alone < 100, True, "some k-mers of the assembly alone")
 
 
@@ -279,4 +300,5 @@ def test_coming_from():
 
 
 main([test_filter, test_coming_from, test_recipes, test_several_k, test_workflows, test_multiqc,
-      test_imports, test_profile, test_spectrum, test_coming_from_kat, test_comparison])
+      test_imports, test_profile, test_report, test_spectrum, test_coming_from_kat,
+      test_comparison])

@@ -45,11 +45,15 @@ class Case:
         also    other files that it changes or makes, all or none together with target
         most    how many calls of one kind on one file are tried
         system  try the files of SYSTEM, too, which all commands use in the same way
+        temporary  how the names begin of .kc files that it makes for itself
     """
-    def __init__(self, name, prepare, arguments, target="db.kc", most=1000, system=False, also=()):
+    def __init__(self, name, prepare, arguments, target="db.kc", most=1000, system=False, also=(),
+                 temporary=None):
         self.name, self.prepare, self.arguments, self.target = name, prepare, arguments, target
         self.most, self.system, self.also = most, system, also
-        self.threads = 2 if 2 in arguments else 1
+        self.temporary = temporary
+        # beside those of -t, a report has a thread for checksums
+        self.threads = 2 if 2 in arguments or arguments[0] == "report" else 1
 
 
 class Bench:
@@ -97,8 +101,10 @@ class Bench:
 def names_the_file(said, path, case):
     """Whether a message names the file; for a temporary one, its target or 'temporary file in'."""
     known = [os.path.basename(path), case.target or "", *case.also]
+    if path.endswith("(deleted)") or case.temporary and case.temporary in path:
+        known.append(case.temporary)
     if case.threads > 1:  # only with one thread is it certain which call failed
-        known += [name for name in case.arguments if "." in str(name)]
+        known += [name for name in case.arguments if "." in str(name)] + [case.temporary]
     return any(name and name in said for name in known) or "temporary file in" in said or \
         path.startswith("pipe:") and "standard output" in said
 
@@ -279,6 +285,18 @@ CASES = [
     Case("filter of alignments", aligned,
          ("filter", "db.kc", "a.sam", "-o", "x.bam", "--rest", "y.bam", "-t", 1, "--quiet"),
          "x.bam", also=("y.bam",), most=20),
+    Case("report", three_runs,
+         ("report", "db.kc", "--assembly", "c.fa", "--tracks", "x", "--merqury", "y", "-t", 1,
+          "--quiet"), "y.qv",
+         also=(*(f"x.c.{kind}.bed" for kind in ("absent", "duplicated", "collapsed")),
+               *(f"y.{kind}" for kind in ("c.spectra-cn.hist", "c.only.hist", "c.qv",
+                                          "completeness.stats", "spectra-asm.hist",
+                                          "dist_only.hist")),
+               "c_only.bed", "c_only.wig", "db.hist", "db.hist.ploidy", "db.filt"),
+         most=4, temporary="kcount.temporary."),
+    Case("report of reads", packed,
+         ("report", "a.fa.gz", "human.bam", "@list.txt", "-o", "x.html", *QUIET), "x.html", most=4,
+         temporary="kcount.temporary."),
     Case("check", three_runs, ("check", "db.kc", "-t", 1), None),
 ]
 

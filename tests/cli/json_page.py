@@ -12,6 +12,9 @@ from lib.session import SOURCE, Session, expect
 from lib.tools import Failure, main
 
 PAGE = (SOURCE / "docs/json.md").read_text()
+# Describes the JSON within the page of a report, whose fields cli_report_page checks.
+PAGE_OF_REPORTS = (SOURCE / "docs/dev/report-page.md").read_text().split("## JSON of a page")[1]
+PAGE_OF_REPORTS = PAGE_OF_REPORTS.split("### Caveats")[0]
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
          "array of strings": list, "array of integers": list, "array of arrays": list,
          "array of objects": list}
@@ -168,14 +171,16 @@ def test_devices():
 
 
 def test_source():
-    """Includes the fields that are printed only with a device, but not those of KMC
-    (app/kmc/kmc.c)."""
+    """Includes the fields that are printed only with a device, but not those of files for
+    KMC and MultiQC."""
     written = set()
-    for path in set((SOURCE / "app").rglob("*.c")) - {SOURCE / "app/kmc/kmc.c"}:
+    others = {SOURCE / f"app/{name}.c" for name in ("kmc/kmc", "report/multiqc")}
+    for path in set((SOURCE / "app").rglob("*.c")) - others:
         source = path.read_text()
-        written |= set(re.findall(r'\b(?:json_\w+|\w*put\w*)\(&?json, "(\w+)"', source))
+        written |= set(re.findall(r'\b(?:\w*json_\w+|\w*put\w*)\(&?json, "(\w+)"', source))
         written |= set(re.findall(r'\{ "(\w+)", seconds\[', source))  # struct writing_stage
     listed = {name.split(".")[-1] for page in SECTIONS.values() for name in page}
+    listed |= set(re.findall(r"`(\w+)`", PAGE_OF_REPORTS))
     expect(written - listed, set(), "fields written in app/ that docs/json.md lacks")
     expect(listed - written, set(), "fields in docs/json.md that app/ does not write")
 

@@ -1,8 +1,8 @@
 """
-What README.md and docs/tutorial.md show: each "$ command" prints the lines below it when it is
-pasted into a clone whose program is on the PATH.
+What README.md and the tutorials show: each "$ command" prints the lines below it when it is pasted
+into a clone whose program is on the PATH.
 
-    pasted.py KCOUNT SOURCE             check both pages
+    pasted.py KCOUNT SOURCE             check these pages
     pasted.py KCOUNT SOURCE --update    write what the commands print into the pages
 """
 import os
@@ -19,12 +19,16 @@ PROMPT = INDENT + "$ "
 CHANGING = re.compile(r"^ *\d\S* s on .*", re.MULTILINE)
 
 
+TUTORIALS = "docs/tutorial.md", "docs/report.md"
+
+
 class Clone:
-    """A folder with data/, in which commands are pasted one after the other."""
+    """A folder with data/ and scripts/, in which commands are pasted one after the other."""
 
     def __init__(self):
         self.session = Session()
-        os.symlink(SOURCE / "data", self.session.path / "data")
+        for folder in "data", "scripts":
+            os.symlink(SOURCE / folder, self.session.path / folder)
 
     def paste(self, command):
         environment = dict(os.environ, PATH=f"{KCOUNT.parent}:{os.environ['PATH']}",
@@ -71,17 +75,18 @@ def test_readme():
 
 
 def fits_models():
-    """Whether kcount was built with cminpack, which the tutorial needs."""
+    """Whether kcount was built with cminpack, which the tutorials need."""
     s = Session()
     s.kcount("model", SOURCE / "tests/cli/expected/model/phage.hist", "-k", 21, code=None)
     return "built without cminpack" not in s.said
 
 
-def test_tutorial():
+def test_tutorials():
     if not fits_models():
-        print("docs/tutorial.md is not checked: kcount was built without cminpack")
+        print(f"{TUTORIALS} are not checked: kcount was built without cminpack")
         return
-    check("docs/tutorial.md")
+    for name in TUTORIALS:
+        check(name)
 
 
 def test_first_commands():
@@ -99,7 +104,7 @@ def test_first_commands():
 
 
 def update():
-    for name in "README.md", "docs/tutorial.md":
+    for name in ("README.md", *TUTORIALS):
         page = SOURCE / name
         page.write_text(pasted(page.read_text()))
 
@@ -107,4 +112,4 @@ def update():
 if "--update" in sys.argv:
     update()
 else:
-    main([test_readme, test_tutorial, test_first_commands])
+    main([test_readme, test_tutorials, test_first_commands])
