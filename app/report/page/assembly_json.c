@@ -24,18 +24,28 @@ static void put_parts(struct json *json, const struct page_copies *copies)
         json_end(json, ']');
 }
 
+/* K-mers of each row, by column; the first column is of k-mers that only the reads have.
+ *   rows  [page->spectrum.n][ncolumns] */
+static void put_spectrum(struct json *json, const struct page *page, const char *const *columns,
+                         size_t ncolumns, const uint64_t *rows, const uint64_t *beyond,
+                         const uint64_t *only)
+{
+        json_strings(json, "columns", columns, ncolumns);
+        json_begin(json, "kmers", '[');
+        for (size_t i = 0; i < page->spectrum.n; i++)
+                json_numbers(json, NULL, rows + i * ncolumns, ncolumns);
+        json_end(json, ']');
+        json_numbers(json, "beyond", beyond, ncolumns);
+        json_numbers(json, "assembly_only", only, ncolumns - 1);
+}
+
 static void put_copies(struct json *json, const struct page *page, const struct page_copies *copies)
 {
         static const char *const columns[PAGE_NCOPIES] = { "missing", "once", "twice",
                                                            "three",   "four", "more" };
         json_begin(json, "copy_number", '{');
-        json_strings(json, "columns", columns, PAGE_NCOPIES);
-        json_begin(json, "kmers", '[');
-        for (size_t i = 0; i < page->spectrum.n; i++)
-                json_numbers(json, NULL, copies->kmers[i], PAGE_NCOPIES);
-        json_end(json, ']');
-        json_numbers(json, "beyond", copies->beyond, PAGE_NCOPIES);
-        json_numbers(json, "assembly_only", copies->only, PAGE_NONLY);
+        put_spectrum(json, page, columns, PAGE_NCOPIES, copies->kmers[0], copies->beyond,
+                     copies->only);
         put_parts(json, copies);
         json_end(json, '}');
 }
@@ -46,13 +56,8 @@ static void put_holders(struct json *json, const struct page *page)
         const char *const columns[PAGE_NHOLDERS] = { "missing", page->assemblies[0].name,
                                                      page->assemblies[1].name, "shared" };
         json_begin(json, "holders", '{');
-        json_strings(json, "columns", columns, PAGE_NHOLDERS);
-        json_begin(json, "kmers", '[');
-        for (size_t i = 0; i < page->spectrum.n; i++)
-                json_numbers(json, NULL, holders->kmers[i], PAGE_NHOLDERS);
-        json_end(json, ']');
-        json_numbers(json, "beyond", holders->beyond, PAGE_NHOLDERS);
-        json_numbers(json, "assembly_only", holders->only, PAGE_NHOLDERS - 1);
+        put_spectrum(json, page, columns, PAGE_NHOLDERS, holders->kmers[0], holders->beyond,
+                     holders->only);
         json_end(json, '}');
 }
 

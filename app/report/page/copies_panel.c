@@ -127,12 +127,6 @@ static const char *find_lead(const struct page *page)
 
 static void put_controls(struct text_out *out, const struct page *page)
 {
-        static const struct html_choice kinds[] = { { "stacked", "Stacked" },
-                                                    { "lines", "Lines" },
-                                                    { 0 } };
-        static const struct html_choice axes[] = { { "linear", "Linear" },
-                                                   { "log", "Log" },
-                                                   { 0 } };
         const struct html_choice assemblies[] = { { "both", "Both" },
                                                   { "0", page->assemblies[0].name },
                                                   { "1", page->assemblies[1].name },
@@ -140,9 +134,7 @@ static void put_controls(struct text_out *out, const struct page *page)
         text_out_puts(out, "<div class=\"bar\">");
         if (page->nassemblies > 1)
                 html_radios(out, "copies-of", "Assembly", assemblies);
-        html_radios(out, "copies-kind", "Drawing", kinds);
-        html_radios(out, "copies-y", "Vertical axis", axes);
-        html_save_buttons(out, "copies-plot", "copies-plot");
+        html_stack_controls(out, "copies");
         text_out_puts(out, "</div>");
 }
 

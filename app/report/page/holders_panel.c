@@ -70,21 +70,6 @@ static void put_aside(struct text_out *out, const struct page *page, const struc
         text_out_puts(out, "</aside>");
 }
 
-static void put_controls(struct text_out *out)
-{
-        static const struct html_choice kinds[] = { { "stacked", "Stacked" },
-                                                    { "lines", "Lines" },
-                                                    { 0 } };
-        static const struct html_choice axes[] = { { "linear", "Linear" },
-                                                   { "log", "Log" },
-                                                   { 0 } };
-        text_out_puts(out, "<div class=\"bar\">");
-        html_radios(out, "holders-kind", "Drawing", kinds);
-        html_radios(out, "holders-y", "Vertical axis", axes);
-        html_save_buttons(out, "holders-plot", "holders-plot");
-        text_out_puts(out, "</div>");
-}
-
 static void put_keys(struct text_out *out, const struct page *page)
 {
         text_out_puts(out, "<div class=\"keys\" role=\"group\" "
@@ -119,7 +104,9 @@ void panels_put_holders(struct text_out *out, const struct page *page)
                                  : "The spectrum again, coloured by which assembly holds each "
                                    "k-mer. A k-mer of the genome that neither has is missing.");
         text_out_puts(out, "<div class=\"wide-and-narrow\"><figure>");
-        put_controls(out);
+        text_out_puts(out, "<div class=\"bar\">");
+        html_stack_controls(out, "holders");
+        text_out_puts(out, "</div>");
         put_keys(out, page);
         html_plot(out, "holders-plot");
         html_data_table(out, "holders-plot");

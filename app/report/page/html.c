@@ -1,5 +1,6 @@
 #include "app/report/page/html.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *find_entity(char c)
@@ -82,6 +83,23 @@ void html_radios(struct text_out *out, const char *name, const char *legend,
                 text_out_puts(out, "</label>");
         }
         text_out_puts(out, "</fieldset>");
+}
+
+void html_stack_controls(struct text_out *out, const char *name)
+{
+        static const struct html_choice kinds[] = { { "stacked", "Stacked" },
+                                                    { "lines", "Lines" },
+                                                    { 0 } };
+        static const struct html_choice axes[] = { { "linear", "Linear" },
+                                                   { "log", "Log" },
+                                                   { 0 } };
+        char kind[32], axis[32], plot[32];
+        snprintf(kind, sizeof kind, "%s-kind", name);
+        snprintf(axis, sizeof axis, "%s-y", name);
+        snprintf(plot, sizeof plot, "%s-plot", name);
+        html_radios(out, kind, "Drawing", kinds);
+        html_radios(out, axis, "Vertical axis", axes);
+        html_save_buttons(out, plot, plot);
 }
 
 void html_key(struct text_out *out, const char *picture, const char *part, const char *label)

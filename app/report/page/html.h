@@ -28,6 +28,9 @@ struct html_choice {
 /* Radio buttons, of which the first is on; ends with one that has no value. */
 void html_radios(struct text_out *out, const char *name, const char *legend,
                  const struct html_choice *choices);
+/* For a picture of k-mers by count, whose place is NAME-plot: the radio buttons NAME-kind and
+ * NAME-y, and the buttons that save it. */
+void html_stack_controls(struct text_out *out, const char *name);
 /* A button that shows or hides a part of a picture, and is its legend, too. label is text. */
 void html_key(struct text_out *out, const char *picture, const char *part, const char *label);
 /* The same of a part that is always shown. */
