@@ -109,5 +109,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_known),
                                             cmocka_unit_test(test_failures) };
-        return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+        const int nfailed = cmocka_run_group_tests(tests, enter_folder, leave_folder);
+        return nfailed == 0 && !KC_WITH_LIBCRYPTO ? 77 : nfailed; /* 77: some were skipped */
 }

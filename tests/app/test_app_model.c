@@ -502,5 +502,6 @@ int main(void)
                 cmocka_unit_test(tables_of_all_programs_are_read),
                 cmocka_unit_test(other_text_is_refused),
         };
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        const int nfailed = cmocka_run_group_tests(tests, NULL, NULL);
+        return nfailed == 0 && !least_squares_exist() ? 77 : nfailed; /* 77: some were skipped */
 }

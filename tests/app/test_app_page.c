@@ -507,5 +507,6 @@ int main(void)
                 cmocka_unit_test(test_reads),        cmocka_unit_test(test_model),
                 cmocka_unit_test(test_completeness), cmocka_unit_test(test_flagged_sequences),
         };
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        const int nfailed = cmocka_run_group_tests(tests, NULL, NULL);
+        return nfailed == 0 && !least_squares_exist() ? 77 : nfailed; /* 77: some were skipped */
 }
