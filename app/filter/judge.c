@@ -101,8 +101,8 @@ uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows)
 
 /*
  * Each remaining window that turns out to be in range raises the number found and its share of the
- * valid windows. Each one that is valid but out of range lowers the share. So it is enough to judge
- * the two extremes: all remaining windows are in range, or all are valid but out of range.
+ * valid windows; each one that is valid but out of range lowers that share. Therefore only the two
+ * extremes need judging: all remaining windows are in range, or all are valid but out of range.
  */
 static bool is_settled(const struct judge *judge, const struct kc_ask_summary *part, uint64_t nleft)
 {
