@@ -93,7 +93,7 @@ static void put_text(const void *ctx, struct text_out *out)
         if (c->setup.html != NULL)
                 text_out_printf(out, "wrote %s\n", c->setup.html);
         report_put_text(out, &c->filled.page);
-        if (c->device.used) /* whether the CPU looks k-mers up is of no interest here */
+        if (c->device.used) /* the CPU is not worth a line */
                 device_put_answers(out, &c->device);
         writing_put_costs(
                 out, &c->writing,

@@ -45,7 +45,7 @@ char *reads_title(const char *const *inputs, size_t n);
 
 /*
  * Count the reads into a file without a name, in canonical form and with all counts. Fails like
- * count_temporary, of which it prints the progress and the messages.
+ * count_temporary, and prints the same progress and messages.
  *   store  out: closed by the caller
  */
 enum kc_status reads_count(struct kc_store **store, struct count_done *done,
