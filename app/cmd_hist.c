@@ -223,20 +223,26 @@ out:
 }
 
 /* A .kc file in a pipe, which find_store cannot look into, was taken for reads. */
+static enum kc_status advise(const struct kc_error *refused, struct kc_error *err)
+{
+        if (refused->remedies & KC_REMEDY_READ_COUNTS)
+                return kc_fail(err, refused->status,
+                               "%s; to print its histogram, save it as a file and leave out -k",
+                               refused->message);
+        return kc_fail_as(err, refused);
+}
+
 static enum kc_status count_rows(const struct invocation *call, struct result *r,
                                  struct kc_error *err)
 {
         const struct count_settings *counting =
                 &((const struct hist_settings *)call->settings)->counting;
         struct kc_error refused = { 0 };
-        const enum kc_status status = count_histogram(call, &r->rows, &r->nrows, &refused);
-        if (refused.remedies & KC_REMEDY_READ_COUNTS)
-                return kc_fail(err, status,
-                               "%s; to print its histogram, save it as a file and leave out -k",
-                               refused.message);
+        if (count_histogram(call, &r->rows, &r->nrows, &refused) != KC_OK)
+                return advise(&refused, err);
         r->k = (int)counting->ks.values[0];
         r->stranded = counting->stranded;
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &refused);
+        return KC_OK;
 }
 
 /* ---- --gc ---- */
@@ -270,10 +276,28 @@ static uint64_t last_of_gc(const struct invocation *call)
         return is_matrix && !invocation_has(call, "max-count") ? MATRIX_LAST : s->max_count;
 }
 
-static enum kc_status read_gc(const struct invocation *call, struct gc_histogram *h,
+/* Count the reads into a file without a name. *nthreads is lowered to what -m allows. */
+static enum kc_status count_for_gc(const struct invocation *call, struct kc_store **store,
+                                   int *nthreads, struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        const uint64_t memory = s->counting.memory_nbytes;
+        struct kc_error refused = { 0 };
+        enum kc_status status;
+        KC_TRY(ranks_require_one(call->ranks, "hist --gc", err));
+        if (count_operands(call, store, &refused) != KC_OK)
+                return advise(&refused, err);
+        status = memory_limit_threads(memory > 0 ? memory : memory_default_nbytes(1),
+                                      MEMORY_THREAD_NBYTES, "a histogram", nthreads, err);
+out:
+        return status;
+}
+
+static enum kc_status read_gc(const struct invocation *call, bool reads, struct gc_histogram *h,
                               struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
+        struct writing writing = writing_of(call, &s->counting.common);
         struct kc_store *store = NULL;
         struct kc_store_info info;
         enum kc_status status;
@@ -281,10 +305,10 @@ static enum kc_status read_gc(const struct invocation *call, struct gc_histogram
         const uint64_t last = last_of_gc(call);
         const bool is_bounded = s->counting.max_count == UINT32_MAX &&
                                 s->counting.min_count <= last && last < UINT32_MAX;
-        KC_TRY(stores_open(&store, h->file, err));
-        KC_TRY(kc_store_gc(store, is_bounded ? (uint32_t)last : 0,
-                           machine_nthreads(s->counting.common.nthreads), NULL, &h->cells,
-                           &h->ncells, err));
+        KC_TRY(reads ? count_for_gc(call, &store, &writing.nthreads, err)
+                     : stores_open(&store, h->file, err));
+        KC_TRY(kc_store_gc(store, is_bounded ? (uint32_t)last : 0, writing.nthreads, writing.job,
+                           &h->cells, &h->ncells, err));
         gc_select(h, s->counting.min_count, s->counting.max_count, last);
         kc_store_get_info(store, &info);
         h->k = info.k;
@@ -314,12 +338,7 @@ static enum kc_status run_gc(const struct invocation *call, bool reads, struct k
         const struct hist_settings *s = call->settings;
         struct gc_histogram h = { .file = call->operands[0] };
         enum kc_status status;
-        if (reads)
-                return kc_fail(
-                        err, KC_EUSAGE,
-                        "--gc needs the k-mers of a .kc file: write one with 'kcount count', "
-                        "and name it");
-        KC_TRY(read_gc(call, &h, err));
+        KC_TRY(read_gc(call, reads, &h, err));
         if (s->counting.common.json)
                 put_gc_json(call, &h);
         else if (s->format == FORMAT_KAT)
@@ -390,7 +409,7 @@ static const struct option_spec hist_options[] = {
                "MultiQC's Jellyfish module draws files of this form whose names end with "
                "_jf.hist."),
         OPTION(FLAG, "gc", offsetof(struct hist_settings, gc),
-               "Print the histogram of a .kc file by GC content and count. A header line comes "
+               "Print the histogram by GC content and count. A header line comes "
                "first; the columns are gc (bases that are G or C, 0 to k), count, distinct (the "
                "number of k-mers) and sum (of their counts). --max-count applies to each gc "
                "separately."),
@@ -422,9 +441,10 @@ const struct command command_hist = {
                 "that have it. Counts that no k-mer has are left out. GenomeScope 2 reads this "
                 "table as it is.\n\n"
                 "With -k, hist counts the reads in FILE... as 'kcount count' does, with the "
-                "same kinds of input and the same options, but it writes no .kc file and does "
-                "not keep the k-mers, which saves time and memory. It prints the same lines as "
-                "hist would print for the .kc file; a summary goes to standard error.\n\n"
+                "same kinds of input and the same options, but it writes no .kc file and, "
+                "without --gc, does not keep the k-mers, which saves time and memory. It prints "
+                "the same lines as hist would print for the .kc file; a summary goes to standard "
+                "error.\n\n"
                 "--plot draws the histogram as bars, as wide as the terminal or, in a pipe, 80 "
                 "columns. They are scaled to the peak beyond the sequencing errors; bars of "
                 "errors that are longer are cut and end with '>>'. If the peak is at a high "
@@ -435,12 +455,14 @@ const struct command command_hist = {
                 "For a .kc file, only --plot, --max-count, --genomescope, --jellyfish, --gc, "
                 "--format, --json, --min, --max and --threads apply; the other options are for "
                 "reads.\n\n"
-                "With --gc, --json prints the table as JSON on standard output.",
+                "With --gc, --json prints the table as JSON on standard output. Reads are then "
+                "counted into a temporary file in the folder of --tmp.",
         .examples = "  kcount hist --plot reads.kc\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 21\n"
                     "  kcount hist --jellyfish reads.kc > reads_jf.hist\n"
-                    "  kcount hist --gc reads.kc > reads.gc.tsv\n",
+                    "  kcount hist --gc reads.kc > reads.gc.tsv\n"
+                    "  kcount hist --gc reads.fq.gz -k 27 --format kat > reads.mx\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),
         .by_ranks = true,

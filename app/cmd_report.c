@@ -77,12 +77,10 @@ out:
 static enum kc_status plan_memory(struct report_command *c, const struct report_settings *s,
                                   struct kc_error *err)
 {
-        enum { THREAD_MIB = 36 }; /* as for counting */
         c->setup.memory_nbytes = s->counting.memory_nbytes > 0 ? s->counting.memory_nbytes
                                                                : memory_default_nbytes(1);
-        enum kc_status status =
-                memory_limit_threads(c->setup.memory_nbytes, THREAD_MIB * MEMORY_MIB, "the report",
-                                     &c->writing.nthreads, err);
+        enum kc_status status = memory_limit_threads(c->setup.memory_nbytes, MEMORY_THREAD_NBYTES,
+                                                     "the report", &c->writing.nthreads, err);
         c->setup.nthreads = c->writing.nthreads;
         return status;
 }

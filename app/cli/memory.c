@@ -9,8 +9,6 @@
 #define MIB MEMORY_MIB
 
 enum {
-        THREAD_MIB = 36,      /* per thread of the CPU engine: with less, bins are counted in many
-                                 passes; 256M for 16 threads took four times the CPU time of 6 */
         OUTSIDE_MIB = 12,     /* per thread, for the reader's buffers, or later the store's */
         OUTSIDE_FRACTION = 6, /* these take at most 1/6 of the bound */
         READER_FRACTION = 8,  /* the reader gets at least 1/8 of the bound */
@@ -27,7 +25,7 @@ uint64_t memory_default_nbytes(int nprocesses)
 
 static int threads_that_fit(uint64_t nbytes, int nthreads)
 {
-        uint64_t most = (nbytes - MEMORY_PROCESS_NBYTES) / (THREAD_MIB * MIB);
+        uint64_t most = (nbytes - MEMORY_PROCESS_NBYTES) / MEMORY_THREAD_NBYTES;
         return most < (uint64_t)nthreads ? (int)most : nthreads;
 }
 

@@ -164,8 +164,9 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_check_operands(count, err));
         KC_TRY(only_check(count, err));
         KC_TRY(count_choose_device(count, err));
-        KC_TRY(count->is_temporary ? count_check_inputs_exist(count, err)
-                                   : count_check_exist(count->writing.call, count->adds, err));
+        KC_TRY(count->writing.call == NULL
+                       ? count_check_inputs_exist(count, err)
+                       : count_check_exist(count->writing.call, count->adds, err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
         KC_TRY(only_read_sets(count, err));
@@ -195,7 +196,7 @@ static enum kc_status finish(struct count *count, struct kc_error *err)
         count_warn(count);
         if (count->settings->format != NULL)
                 KC_TRY(count_export(count, err));
-        if (!count->is_temporary)
+        if (count->writing.call != NULL)
                 count_report(count);
 out:
         return status;
@@ -335,20 +336,44 @@ static struct count_done describe(const struct count *count)
         return done;
 }
 
+static enum kc_status count_nameless(struct count *count, struct kc_store **store,
+                                     struct kc_error *err)
+{
+        enum kc_status status;
+        count->is_temporary = true;
+        KC_TRY(check_settings(count->settings, err));
+        KC_TRY(count_all(count, err));
+        *store = count->temporary;
+        count->temporary = NULL; /* the caller's */
+out:
+        return status;
+}
+
 enum kc_status count_temporary(const struct count_settings *settings, const char *const *inputs,
                                size_t ninputs, struct kc_store **store, struct count_done *done,
                                struct kc_error *err)
 {
         struct count count = begin(settings, inputs, ninputs);
-        enum kc_status status;
-        count.is_temporary = true;
         kc_job_begin_stage(count.writing.job, KC_STAGE_PARTITION, 0);
-        KC_TRY(check_settings(settings, err));
-        KC_TRY(count_all(&count, err));
-        *done = describe(&count);
-        *store = count.temporary;
-        count.temporary = NULL; /* the caller's */
-out:
+        const enum kc_status status = count_nameless(&count, store, err);
+        if (status == KC_OK)
+                *done = describe(&count);
+        close_count(&count);
+        return status;
+}
+
+enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
+                              struct kc_error *err)
+{
+        struct count count = begin_call(call, 0);
+        struct count_settings settings = *count.settings;
+        settings.min_count = 1;
+        settings.max_count = UINT32_MAX;
+        settings.common.json = false; /* it is about what follows */
+        count.settings = &settings;
+        count.writing.settings = &settings.common;
+        signals_install(count.writing.job);
+        const enum kc_status status = count_nameless(&count, store, err);
         close_count(&count);
         return status;
 }

@@ -67,6 +67,13 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
                                size_t ninputs, struct kc_store **store, struct count_done *done,
                                struct kc_error *err);
 
+/*
+ * hist --gc: the same for the operands, which are reads, with the messages of count_histogram: a
+ * summary, too. min_count and max_count are not applied. Only one process may count.
+ */
+enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
+                              struct kc_error *err);
+
 /* What messages call a .kc file without a name that takes its space in this folder (NULL: the
  * current one). The caller frees it; NULL when out of memory. */
 char *count_temporary_path(const char *folder);

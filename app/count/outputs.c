@@ -241,7 +241,13 @@ static enum kc_status open_temporary(struct count *count, struct kc_error *err)
         const struct kc_store_origin origin = origin_of(count, o);
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* it is freed, even on failure */
-        return kc_store_commit_nameless(writer, &origin, &count->temporary, err);
+        const enum kc_status status =
+                kc_store_commit_nameless(writer, &origin, &count->temporary, err);
+        if (status != KC_OK)
+                return status;
+        kc_store_get_info(count->temporary, &o->written.info);
+        o->written.nunique = o->written.info.nunique;
+        return KC_OK;
 }
 
 enum kc_status count_commit(struct count *count, struct kc_error *err)

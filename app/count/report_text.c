@@ -27,11 +27,17 @@ static void put_read(struct text_out *out, const struct count *c)
         writing_put_share(out, label, read.nlow_quality, read.nbases);
 }
 
+/* Whether a file is left that the user can name. */
+static bool leaves_file(const struct count *c)
+{
+        return c->outputs[0].path != NULL && !c->is_temporary;
+}
+
 /* Whether the file may lack k-mers that were counted. */
 static bool is_filtered(const struct count *c)
 {
         const struct kc_store_info *stored = &c->outputs[0].written.info;
-        return c->outputs[0].path != NULL && !c->adds &&
+        return leaves_file(c) && !c->adds &&
                (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX ||
                 stored->only_checksum != 0);
 }
@@ -272,7 +278,7 @@ static void put_next(struct text_out *out, const struct count *c)
 {
         const char *output = c->outputs[0].path;
         char name[SHELL_LINE_NBYTES];
-        if (output != NULL && !c->adds && isatty(out->fd))
+        if (leaves_file(c) && !c->adds && isatty(out->fd))
                 text_out_printf(out, "next: kcount hist --plot %s%s\n",
                                 strchr("-@", *output) ? "./" : "", shell_word(output, name));
 }
@@ -288,7 +294,7 @@ static void put_results(struct text_out *out, const struct count *c)
                 put_device(out, c, i);
                 put_ranks(out, c, i);
         }
-        if (c->outputs[0].path == NULL)
+        if (!leaves_file(c))
                 return;
         if (!several)
                 put_output(out, c);

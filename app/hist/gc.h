@@ -1,5 +1,5 @@
 /*
- * The histogram of a .kc file by GC content and count, as hist prints it.
+ * The histogram by GC content and count, as hist prints it.
  */
 #ifndef APP_HIST_GC_H
 #define APP_HIST_GC_H
@@ -8,7 +8,7 @@
 #include "io/joint.h"
 
 struct gc_histogram {
-        const char *file;
+        const char *file; /* as it is called: the .kc file, or the first one of reads */
         int k;
         struct kc_gc_cell *cells; /* [ncells] by GC content and count; freed by the owner */
         size_t ncells;

@@ -65,6 +65,37 @@ def test_little_memory():
         check(s, ["large.fa"], ["-k", k, *little])
 
 
+def test_gc():
+    """The k-mers of reads are counted into a file that is gone in the end; hist --gc of a .kc file
+    prints the same."""
+    s = Session()
+    phage, worm = DATA / "phage.fq.gz", DATA / "worm.fa.gz"
+    for inputs, options, printing in (
+            ([phage], ["-k", 21, "-q", 20], []), ([DATA / "human.bam"], ["-k", 33], []),
+            ([phage, worm], ["-k", 31, "--stranded", "-t", 3], ["--max-count", 20]),
+            ([worm], ["-k", 65, "--hpc"], ["--min", 2, "--max", 9]),
+            ([phage], ["-k", 17, "--only", worm], []),
+            (["a.fq", worm], ["-k", 3, "--engine-memory", "2M"], ["--min", 4])):
+        rows = check(s, inputs, options, ["--gc", *printing])
+        expect(rows.startswith("gc\tcount\tdistinct\tsum\n"), True, f"a table: {rows[:40]!r}")
+    wanted = s.kcount("hist", "--gc", "a.fq", "-k", 3)
+    for part in ("  3-mers                                 15\n",
+                 "  seen once                             4   57.1%\n"):
+        expect(part in s.said, True, f"summary of hist --gc has {part!r} in {s.said!r}")
+    for part in ("wrote", "kept", "temporary"):
+        expect(part in s.said, False, f"summary of hist --gc has {part!r}")
+    expect(s.kcount("hist", "--gc", "-", "-k", 3, text=READS), wanted, "hist --gc -")
+    got = json.loads(s.kcount("hist", "--gc", "a.fq", "-k", 3, "--json", "--min", 1))
+    expect(("file", got["file"], got["k"]), ("file", "a.fq", 3), "hist --gc --json")
+    expect(got["rows"], [list(map(int, row.split())) for row in wanted.splitlines()[1:]], "rows")
+    matrix = s.kcount("hist", "--gc", "a.fq", "-k", 3, "--format", "kat", "--max-count", 6)
+    expect(matrix.replace("a.fq", "a.kc"),
+           of_a_file(s, ["a.fq"], ["-k", 3],
+                     ["--gc", "--format", "kat", "--max-count", 6]).replace("counted.kc", "a.kc"),
+           "hist --gc --format kat")
+    expect(s.names(), ["a.fq"], "files")
+
+
 def test_rows_to_print():
     """--min and --max leave rows out before --max-count adds up the last ones."""
     s = Session()
@@ -111,6 +142,8 @@ def test_store_in_a_pipe():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     for options, message in (
+            (("--gc", "-k", 3), "/dev/stdin is a .kc file, which holds counts already; to print "
+                                "its histogram, save it as a file and leave out -k"),
             ((), "/dev/stdin: a .kc file cannot be read from a pipe; name the file; to count the "
                  "k-mers of reads, add -k K"),
             (("-k", 3), "/dev/stdin is a .kc file, which holds counts already; to print its "
@@ -262,6 +295,9 @@ def test_failures():
     def fails(*arguments, message):
         expect(s.kcount("hist", *arguments, code=1, message=message), "", f"hist {arguments}")
     fails("a.fq", message="a.fq holds reads; count them: kcount hist a.fq -k 31\n")
+    fails("--gc", "a.fq", message="a.fq holds reads; count them: kcount hist --gc a.fq -k 31\n")
+    fails("--gc", "nowhere", "-k", 3, message="cannot open nowhere")
+    fails("--gc", "a.fq", "-k", 3, "--tmp", "nowhere", message="there is no folder nowhere\n")
     s.write("odd", "neither\n")
     fails("odd",
           message="odd is not a .kc file: it does not begin like one; to count the k-mers of "
@@ -284,8 +320,8 @@ def test_failures():
 
 def test_interrupted():
     s = Session()
-    for device in ("cpu", "auto"):
-        started = s.start("hist", "-", "-k", 21, "--device", device, stdin=subprocess.PIPE,
+    for options in (["--device", "cpu"], ["--device", "auto"], ["--gc"]):
+        started = s.start("hist", "-", "-k", 21, *options, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE)
         started.stdin.write(READS.encode() * 1000)
         started.stdin.flush()
@@ -295,6 +331,7 @@ def test_interrupted():
         expect((started.wait(timeout=60) != 0, output), (True, b""), "hist after SIGTERM")
         started.stdout.close()
         started.stderr.close()
+    expect(s.names(), ["a.fq"], "files after SIGTERM")
 
 
 def test_json_of_count():
@@ -314,6 +351,6 @@ def test_json_of_count():
     s.kcount("a.fq", "-k", 3, "--force", "--histogram", code=2, message="it needs --json")
 
 
-main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads,
+main([test_same_rows, test_little_memory, test_gc, test_rows_to_print, test_sources_of_reads,
       test_store_in_a_pipe, test_summary, test_plot, test_plot_on_terminal, test_plot_of_little,
       test_wrong_usage, test_failures, test_interrupted, test_json_of_count])

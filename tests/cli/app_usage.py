@@ -237,7 +237,7 @@ WRONG = [
     (["hist", "a.kc", "--format", "kat"], "add --gc\n"),
     (["hist", "a.kc", "--gc", "--format", "kat", "--json"], "both print on standard output\n"),
     (["hist", "a.kc", "--gc", "--format", "kat", "--max-count", "65535"], "at most 65534\n"),
-    (["hist", "a.fq", "-k", "3", "--gc"], "--gc needs the k-mers of a .kc file"),
+    (["hist", "a.fq", "a.fq", "--gc"], "which k? Try 'kcount hist a.fq a.fq --gc -k 31'"),
     (["range", "a.kc", "A"], "needs FILE.kc FROM TO"),
     (["range", "a.kc", "AAAA", "C"], "4 letters long"),
     (["range", "a.kc", "A", "CX"], "letter 2, 'X'"),

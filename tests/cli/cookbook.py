@@ -185,7 +185,7 @@ def test_coming_from_kat():
     for name, nrows, ncolumns in (("r.mx", 28, 1001), ("ra-main.mx", 1001, 1001)):
         lines = s.read(name).split("###\n")[1].splitlines()
         expect((len(lines), {len(line.split(" ")) for line in lines}), (nrows, {ncolumns}), name)
-    shell(s, f"{rows[2][1]} {rows[3][0]} --force")
+    shell(s, f"{rows[2][-1]} {rows[3][0]} --force")
     expect(len(s.read("ra-main.mx").split("###\n")[1].splitlines()), 2001, "rows")
 
 

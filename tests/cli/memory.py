@@ -98,6 +98,12 @@ def test_count(folder):
                 "--device", "cpu", stdout=rows)
     if (folder / "hist").read_bytes() != run(KCOUNT, "hist", outputs[0]):
         raise Failure("hist of the reads is not hist of their .kc file")
+    with open(folder / "gc", "wb") as rows:
+        bounded("256M", "hist", "--gc", small, "-k", "31", "-m", "256M", "-t", "16", "--tmp",
+                folder, "--device", "cpu", stdout=rows)
+    if (folder / "gc").read_bytes() != run(KCOUNT, "hist", "--gc",
+                                           count(folder, "256M", 2, small, "small.kc")):
+        raise Failure("hist --gc of the reads is not that of their .kc file")
     count(folder, "256M", 2, reads, "min.kc", "--min", "2")
     with open(folder / "small.fq.gz", "wb") as packed:
         subprocess.run(["gzip", "-1", "-c", small], stdout=packed, check=True)

@@ -267,6 +267,7 @@ def test_failures():
     fails(s, 2, "old.kc already exists", "count", "x.fq", "-k", 31, "-o", "old.kc")
     fails(s, 2, "dump runs as one process", "dump", "old.kc")
     fails(s, 2, "hist of a .kc file runs as one process", "hist", "old.kc")
+    fails(s, 2, "hist --gc runs as one process", "hist", "--gc", "x.fq", "-k", 3)
 
 
 def test_exit_codes():
