@@ -131,9 +131,9 @@ static void forget(struct kc_ask_waiting *t)
 static void begin_round(struct kc_ask_rounds *r)
 {
         pthread_mutex_lock(&r->lock);
-        for (int i = 0; r->nbegun == r->nanswered && i < r->rules->setup.nthreads; i++)
+        for (int i = 0; !r->is_open && i < r->rules->setup.nthreads; i++)
                 forget(&r->threads[i]);
-        r->nbegun = r->nanswered + 1;
+        r->is_open = true;
         pthread_mutex_unlock(&r->lock);
 }
 
@@ -175,8 +175,8 @@ out:
         return status;
 }
 
-static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *sequences, size_t n,
-                          bool *full, struct kc_error *err)
+enum kc_status kc_ask_rounds_add(void *ctx, int thread, const struct kc_ask_sequence *sequences,
+                                 size_t n, bool *full, struct kc_error *err)
 {
         struct kc_ask_rounds *r = (struct kc_ask_rounds *)ctx;
         struct kc_ask_waiting *t = &r->threads[thread];
@@ -197,18 +197,20 @@ out:
 
 /* ---- answering ---- */
 
-static enum kc_status answer(void *ctx, struct kc_error *err)
+enum kc_status kc_ask_rounds_begin(struct kc_ask_rounds *r, struct kc_error *err)
 {
-        struct kc_ask_rounds *r = (struct kc_ask_rounds *)ctx;
-        enum kc_status status;
+        enum kc_status status = KC_OK;
         begin_round(r); /* in case nothing was added */
         for (int i = 0; i < r->rules->setup.nthreads; i++)
                 KC_TRY(keep(r, &r->threads[i], err));
-        KC_TRY(r->engine.answer(r->engine.ctx, err));
-        r->nbegun = ++r->nanswered;
-        r->kept_nbytes = 0;
 out:
         return status;
+}
+
+void kc_ask_rounds_end(struct kc_ask_rounds *r)
+{
+        r->is_open = false;
+        r->kept_nbytes = 0;
 }
 
 void kc_ask_rounds_rewind(struct kc_ask_rounds *r, bool all)
@@ -333,8 +335,8 @@ static void take_sequence(const struct kc_ask_rounds *r, struct kc_ask_waiting *
         kc_ask_end_parts(&answer->summary, noted);
 }
 
-static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,
-                           struct kc_error *err)
+enum kc_status kc_ask_rounds_take(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,
+                                  struct kc_error *err)
 {
         const struct kc_ask_rounds *r = (const struct kc_ask_rounds *)ctx;
         struct kc_ask_waiting *t = &r->threads[thread];
@@ -352,12 +354,11 @@ out:
 
 /* ---- opening and closing ---- */
 
-enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *r, const struct kc_ask_engine *engine,
-                                  const struct kc_ask_rules *rules, struct kc_error *err)
+enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *r, const struct kc_ask_rules *rules,
+                                  struct kc_error *err)
 {
         const int nthreads = rules->setup.nthreads;
         pthread_mutex_init(&r->lock, NULL);
-        r->engine = *engine;
         r->rules = rules;
         r->most_kept = rules->setup.memory_nbytes / 4 * 3; /* the rest is pinned */
         r->threads = (struct kc_ask_waiting *)calloc((size_t)nthreads, sizeof *r->threads);
@@ -384,15 +385,4 @@ void kc_ask_rounds_close(struct kc_ask_rounds *r)
         }
         free(r->threads);
         pthread_mutex_destroy(&r->lock);
-}
-
-static void close_engine(void *ctx)
-{
-        const struct kc_ask_engine *engine = &((struct kc_ask_rounds *)ctx)->engine;
-        engine->close(engine->ctx);
-}
-
-struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds)
-{
-        return { rounds, 0, 0, add, answer, take, close_engine };
 }

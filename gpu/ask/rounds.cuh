@@ -4,7 +4,7 @@
  * part of the table.
  *
  *      each thread:   letters ──▶ a batch in pinned memory ──▶ kept batches      add
- *      the engine:    kept batches ──▶ answers, which are added to the others    answer
+ *      the engine:    kept batches ──▶ answers, which are added to the others    begin ... end
  *      each thread:   answers to parts ──▶ summaries                             take
  */
 #ifndef KC_GPU_ASK_ROUNDS_CUH
@@ -14,46 +14,42 @@
 
 #include <pthread.h>
 
-struct kc_ask_kept; /* a batch that waits */
-
-/* What finds the counts. */
-struct kc_ask_engine {
-        void *ctx;
-        enum kc_status (*answer)(void *ctx, struct kc_error *err);
-        void (*close)(void *ctx);
-};
-
+struct kc_ask_kept;    /* a batch that waits */
 struct kc_ask_waiting; /* of a thread */
 
 struct kc_ask_rounds {
-        struct kc_ask_engine engine;
         const struct kc_ask_rules *rules;
         struct kc_ask_waiting *threads;  /* [nthreads] */
-        uint64_t nbegun, nanswered;      /* rounds; one is open if they differ */
         uint64_t kept_nbytes, most_kept; /* the first is atomic; the second is its bound */
-        pthread_mutex_t lock;            /* guards what follows, and nbegun */
+        pthread_mutex_t lock;            /* guards what follows */
+        bool is_open;                    /* a round has begun, and is not answered yet */
         int next_thread;                 /* whose batches follow when `next` is NULL */
         struct kc_ask_kept *next;        /* to be looked up */
 };
 
-/*
- * Prepare for rounds. Close them even if this fails; zeroed ones may be closed, too. KC_ENOMEM.
- *   engine  copied
- *   rules   of the engine; wants_marks is set
- */
-enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *rounds, const struct kc_ask_engine *engine,
-                                  const struct kc_ask_rules *rules, struct kc_error *err);
+/* Prepare for rounds. Close them even if this fails; zeroed ones may be closed, too. KC_ENOMEM.
+ *   rules  of the engine; wants_marks is set */
+enum kc_status kc_ask_rounds_open(struct kc_ask_rounds *rounds, const struct kc_ask_rules *rules,
+                                  struct kc_error *err);
 void kc_ask_rounds_close(struct kc_ask_rounds *rounds);
 
 /* Where a thread packs a batch while it adds: the arrays are the engine's. */
 void kc_ask_rounds_pack_at(struct kc_ask_rounds *rounds, int thread,
                            const struct kc_ask_arrays *host);
 
-/* The asker of these rounds. Close it instead of the rounds: it closes the engine, and that closes
- * the rounds. */
-struct kc_asker kc_ask_rounds_asker(struct kc_ask_rounds *rounds);
+/* As in struct kc_asker. ctx: the rounds, or an engine that begins with them. */
+enum kc_status kc_ask_rounds_add(void *ctx, int thread, const struct kc_ask_sequence *sequences,
+                                 size_t n, bool *full, struct kc_error *err);
+enum kc_status kc_ask_rounds_take(void *ctx, int thread, struct kc_ask_answer *answers, size_t n,
+                                  struct kc_error *err);
 
-/* ---- for the engine, while it answers ---- */
+/* ---- for the engine, when it answers ---- */
+
+/* Begin to answer what all threads have added. KC_ENOMEM. */
+enum kc_status kc_ask_rounds_begin(struct kc_ask_rounds *rounds, struct kc_error *err);
+
+/* All batches have their answers. */
+void kc_ask_rounds_end(struct kc_ask_rounds *rounds);
 
 /* Go through all batches once more. all: forget the answers that they have. */
 void kc_ask_rounds_rewind(struct kc_ask_rounds *rounds, bool all);

@@ -33,10 +33,10 @@ template <class Key> struct turn_bounds {
 };
 
 template <class Key> struct turns {
+        struct kc_ask_rounds rounds; /* the first member: see kc_ask_rounds_add */
         struct kc_gpu_ask_table table;
         struct kc_gpu_ask_options options;
         struct kc_ask_rules rules;
-        struct kc_ask_rounds rounds;
         struct kc_gpu gpu;
         struct kc_ask_flight<Key> *flights; /* [rules.setup.nthreads] */
         uint64_t share; /* of the table, one part in `share` should fit into a map */
@@ -211,12 +211,14 @@ template <class Key> static enum kc_status answer(void *ctx, struct kc_error *er
         struct kc_error failure;
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaSetDevice(e->gpu.device)));
+        KC_TRY(kc_ask_rounds_begin(&e->rounds, err));
         do {
                 failure = {};
                 status = e->table.read(e->table.ctx, &reader, &failure);
         } while (status == KC_ENOMEM && shrink(e));
         if (status != KC_OK)
                 return kc_fail_as(err, &failure);
+        kc_ask_rounds_end(&e->rounds);
 out:
         return status;
 }
@@ -256,9 +258,8 @@ out:
 template <class Key> static enum kc_status open_turns(struct turns<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_ask_engine engine = { e, answer<Key>, close<Key> };
         const uint64_t nthreads = (unsigned)e->rules.setup.nthreads;
-        KC_TRY(kc_ask_rounds_open(&e->rounds, &engine, &e->rules, err));
+        KC_TRY(kc_ask_rounds_open(&e->rounds, &e->rules, err));
         KC_TRY(kc_gpu_wake(e->options.devices[0], err));
         KC_TRY(kc_gpu_open(&e->gpu, e->options.devices[0], e->options.memory_nbytes, err));
         kc_ask_flight_plan(&e->rules, e->options.batch_nbases, MOST_NBASES, sizeof(Key),
@@ -285,12 +286,13 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
         e->rules.setup = *setup;
         e->share = 1;
         const enum kc_status status = open_turns(e, err);
-        if (status != KC_OK) {
+        if (status == KC_OK)
+                *asker = {
+                        e, 0, 0, kc_ask_rounds_add, answer<Key>, kc_ask_rounds_take, close<Key>
+                };
+        else
                 close<Key>(e);
-                return status;
-        }
-        *asker = kc_ask_rounds_asker(&e->rounds);
-        return KC_OK;
+        return status;
 }
 
 enum kc_status kc_ask_turns_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
