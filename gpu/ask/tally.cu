@@ -27,10 +27,7 @@
 
 enum {
         THREADS = 256,
-        SHARE = 16,  /* of the memory, one part in SHARE is for the windows of a slice */
-        READING = 8, /* and one part in READING for making reads from files, which then wait */
-        /* An intake's share of that part is so many times its usual share of a device. */
-        INTAKES = 4,
+        INTAKES = 4, /* an intake's share of the memory for reads: so many times its usual one */
         USUAL_NSPANS = 1 << 20,
         BUFFER_NBASES = 1 << 25, /* of the feed */
         NBUFFERS = KC_FEED_MAX_BUFFERS,
@@ -204,11 +201,11 @@ template <class Key> static void note_loaded(struct tallying<Key> *t)
 
 /* ---- opening ---- */
 
-/* Take all memory but the table's, which is far larger. */
+/* Take all memory but the table's, which is far larger. Half of a share is for a slice. */
 template <class Key> static enum kc_status take_memory(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;
-        const size_t share = d->gpu.limit_nbytes / SHARE / KC_SPAN_NKMERS;
+        const size_t share = d->gpu.limit_nbytes / KC_ASK_SHARE / 2 / KC_SPAN_NKMERS;
         const size_t wanted = d->all->options->batch_nbases;
         const size_t most = wanted != 0 ? wanted : (size_t)USUAL_NSPANS;
         d->nspans = std::max(std::min(share / (sizeof(Key) + sizeof(uint32_t)), most), (size_t)1);
@@ -226,7 +223,7 @@ static enum kc_status open_reading(struct tallier<Key> *d, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gate *gate = &d->all->gate;
-        const size_t share = d->gpu.bound_nbytes / READING;
+        const size_t share = d->gpu.bound_nbytes / KC_ASK_SHARE;
         KC_TRY(kc_gpu_open(&d->reading, d->gpu.device, share, err));
         d->gpu.bound_nbytes -= share;
         d->gpu.limit_nbytes = d->gpu.bound_nbytes;
@@ -430,7 +427,7 @@ static enum kc_status attach_feed(struct tallier<Key> *d, bool *attached, struct
         const uint64_t wanted = t->options->batch_nbases;
         const uint64_t nbases = wanted != 0 ? wanted : (uint64_t)BUFFER_NBASES;
         const struct kc_gpu_feed_caps least = kc_gpu_feed_least(t->batch_words);
-        const size_t most = kc_gpu_room(&d->gpu) / (d->is_loaded ? 2 : SHARE);
+        const size_t most = kc_gpu_room(&d->gpu) / 2 / (d->is_loaded ? 1 : KC_ASK_SHARE);
         struct kc_gpu_feed_caps caps = kc_gpu_feed_plan_caps(nbases, t->batch_words);
         caps.nbuffers = NBUFFERS;
         while (caps.nbases > least.nbases && kc_gpu_feed_nbytes(&caps) > most) {
