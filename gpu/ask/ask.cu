@@ -467,14 +467,13 @@ static enum kc_status open_with(struct kc_asker *asker, const struct kc_gpu_ask_
         e->options = options;
         e->nreplicas = options->spread || options->ndevices < setup->nthreads ? options->ndevices
                                                                               : setup->nthreads;
-        const enum kc_status status = open_engine(e, err);
-        if (status != KC_OK) {
-                close<Key>(e);
-                return status;
-        }
         const uint32_t depth = options->spread ? SPREAD_DEPTH : DEPTH;
-        *asker = { e, depth, 0, add<Key>, NULL, take<Key>, close<Key> };
-        return KC_OK;
+        const enum kc_status status = open_engine(e, err);
+        if (status == KC_OK)
+                *asker = { e, depth, 0, add<Key>, NULL, take<Key>, close<Key> };
+        else
+                close<Key>(e);
+        return status;
 }
 
 /* Each device holds all k-mers, or a part of them. */

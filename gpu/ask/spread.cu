@@ -114,34 +114,23 @@ template <class Key> struct kc_ask_spread {
 
 /* ---- looking up ---- */
 
-/* Make the k-mers of a device's flights. */
-template <class Key> static enum kc_status prepare(void *ctx, int device, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
-        const struct station<Key> *station = &s->stations[device];
-        Key *kmers = station->kmers;
-        for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next) {
-                KC_TRY(kc_ask_flight_begin(f, s->links.gpus[device].stream, kmers, s->rules, err));
-                kmers += f->sizes.nwindows;
-        }
-out:
-        return status;
-}
-
-/* Bring the answers to a device's flights to the host. */
-template <class Key> static enum kc_status finish(void *ctx, int device, struct kc_error *err)
+/* Make the k-mers of a device's flights, or if IS_FOUND, bring the answers to them to the host. */
+template <class Key, bool IS_FOUND>
+static enum kc_status pass(void *ctx, int device, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
         const struct station<Key> *station = &s->stations[device];
         cudaStream_t stream = s->links.gpus[device].stream;
-        uint32_t *counts = station->counts;
+        size_t at = 0;
         for (struct kc_ask_flight<Key> *f = station->taken; f != NULL; f = f->next) {
-                KC_TRY(kc_ask_flight_end(f, stream, counts, s->rules, err));
-                counts += f->sizes.nwindows;
+                KC_TRY(IS_FOUND ? kc_ask_flight_end(f, stream, station->counts + at, s->rules, err)
+                                : kc_ask_flight_begin(f, stream, station->kmers + at, s->rules,
+                                                      err));
+                at += f->sizes.nwindows;
         }
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        if (IS_FOUND)
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
         return status;
 }
@@ -153,7 +142,7 @@ static enum kc_status look_up(struct kc_ask_spread<Key> *s, struct kc_error *err
         enum kc_status status;
         kc_wd_share<Key> shares[KC_GPU_MAX_DEVICES] = {};
         uint32_t *counts[KC_GPU_MAX_DEVICES];
-        KC_TRY(kc_links_parallel(&s->links, prepare<Key>, s, err));
+        KC_TRY(kc_links_parallel(&s->links, pass<Key, false>, s, err));
         for (int i = 0; i < s->links.n; i++) {
                 const struct station<Key> *station = &s->stations[i];
                 shares[i].keys = station->kmers;
@@ -162,7 +151,7 @@ static enum kc_status look_up(struct kc_ask_spread<Key> *s, struct kc_error *err
                 counts[i] = station->counts;
         }
         KC_TRY(s->functions.find(s->map, shares, counts, err));
-        KC_TRY(kc_links_parallel(&s->links, finish<Key>, s, err));
+        KC_TRY(kc_links_parallel(&s->links, pass<Key, true>, s, err));
 out:
         return status;
 }
