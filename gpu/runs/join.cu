@@ -1,16 +1,6 @@
 #include "gpu/runs/join.cuh"
 
-#include "gpu/device/warp.cuh"
 #include "gpu/runs/merge_rule.cuh"
-
-/* Add up over the warp, then to *sum. */
-static __device__ void add_to(uint64_t *sum, uint64_t x)
-{
-        for (int d = 16; d > 0; d /= 2)
-                x += __shfl_xor_sync(UINT32_MAX, x, d);
-        if (kc_warp_lane() == 0 && x != 0)
-                atomicAdd((unsigned long long *)sum, (unsigned long long)x);
-}
 
 namespace
 {
