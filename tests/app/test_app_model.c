@@ -91,6 +91,34 @@ static void many_probabilities_are_those_of_one(void **state)
         }
 }
 
+/* As above, for the middles of equal bins, and for a bias with which products would overflow. */
+static void probabilities_of_bins_are_those_of_one(void **state)
+{
+        enum { N = 1500 };
+        static const double steps[] = { 1, 2, 7, 31, 32, 33 }, biases[] = { 0.5, 300, 1e7 };
+        double x[N], p[N], by_mean[N], by_bias[N];
+        (void)state;
+        for (size_t j = 0; j < sizeof steps / sizeof *steps; j++)
+                for (size_t l = 0; l < sizeof biases / sizeof *biases; l++) {
+                        const double mean = 700 * steps[j], bias = biases[l], size = mean / bias;
+                        for (int i = 0; i < N; i++)
+                                x[i] = i * steps[j] + floor(steps[j] / 2);
+                        binomial_probabilities(x, N, mean, bias, p, by_mean, by_bias);
+                        double sum = -log1p(bias); /* of the derivative of log p, times bias */
+                        for (int i = 0, at = 0; i < N; i++) {
+                                const double wanted = binomial_probability(x[i], mean, bias);
+                                for (; at < x[i]; at++)
+                                        sum += 1 / (at + size);
+                                assert_near(p[i], wanted, 1e-9);
+                                assert_near(by_mean[i], p[i] * sum / bias, 1e-7);
+                                assert_near(by_bias[i],
+                                            p[i] * ((x[i] / bias - size) / (1 + bias) -
+                                                    sum * size / bias),
+                                            1e-6);
+                        }
+                }
+}
+
 /* ---- alleles ---- */
 
 /* A walk through all ways in which k positions can have patterns, with their probabilities. */
@@ -487,6 +515,7 @@ int main(void)
                 cmocka_unit_test(probabilities_are_those_of_the_definition),
                 cmocka_unit_test(without_bias_it_is_poisson),
                 cmocka_unit_test(many_probabilities_are_those_of_one),
+                cmocka_unit_test(probabilities_of_bins_are_those_of_one),
                 cmocka_unit_test(shares_are_those_of_all_genomes),
                 cmocka_unit_test(copies_add_up),
                 cmocka_unit_test(rates_out_of_range_are_refused),
