@@ -10,6 +10,7 @@
 #include "kmer/batch.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
+#include "kmer/joint.h"
 #include "kmer/run.h"
 #include "kmer/stored.h"
 
@@ -84,7 +85,8 @@ struct kc_gpu_part_report {
         uint64_t kept_nbytes;               /* of packed reads that it received first, and kept */
 };
 
-/* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */
+/* What kc_gpu_count, kc_gpu_combine and kc_gpu_joint report about the device, even when they
+ * fail. */
 struct kc_gpu_report {
         bool began; /* false: the device could not be initialized. Then, at most, expect() of
                        the sink was called, and the source only if read_ahead was set */
@@ -97,7 +99,7 @@ struct kc_gpu_report {
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
         uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */
         uint64_t nread;       /* k-mers in the reads, whichever engine counts them */
-        /* kc_gpu_combine */
+        /* kc_gpu_combine and kc_gpu_joint */
         uint64_t nranges;
 };
 
@@ -143,6 +145,21 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
                               const struct kc_join_source *source, const struct kc_run_sink *sink,
                               struct kc_job *job, struct kc_join_totals *totals,
                               struct kc_gpu_report *report, struct kc_error *err);
+
+/*
+ * The joint histogram of the files of a source (kc_store_joint_by in io/joint.h), for source->k <=
+ * KC_GPU_ENGINE_MAX_K. The cells are those that the host would find.
+ *   params    as for kc_gpu_combine
+ *   nthreads  all of them read; one more thread waits for the device
+ *   taker     called only after the device is ready, by one thread
+ *   job       done and total count pairs
+ *   nread     out: sum of the counts read
+ * Returns like kc_gpu_combine, or what the taker returns.
+ */
+enum kc_status kc_gpu_joint(const struct kc_gpu_params *params, int nthreads,
+                            const struct kc_join_source *source, const struct kc_joint_taker *taker,
+                            struct kc_job *job, uint64_t *nread, struct kc_gpu_report *report,
+                            struct kc_error *err);
 
 #ifdef __cplusplus
 }

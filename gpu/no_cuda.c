@@ -56,6 +56,16 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
         return no_cuda(err);
 }
 
+enum kc_status kc_gpu_joint(const struct kc_gpu_params *params, int nthreads,
+                            const struct kc_join_source *source, const struct kc_joint_taker *taker,
+                            struct kc_job *job, uint64_t *nread, struct kc_gpu_report *report,
+                            struct kc_error *err)
+{
+        (void)params, (void)nthreads, (void)source, (void)taker, (void)job, (void)nread;
+        *report = (struct kc_gpu_report){ 0 };
+        return no_cuda(err);
+}
+
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,
                                const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,

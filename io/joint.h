@@ -7,17 +7,9 @@
 
 #include "base/job.h"
 #include "io/store.h"
+#include "kmer/joint.h"
 
 #include <assert.h>
-
-enum { KC_JOINT_MAX_FILES = 3 };
-
-/* The k-mers that have the same count in each file. */
-struct kc_joint_cell {
-        uint32_t counts[KC_JOINT_MAX_FILES]; /* 0: the file lacks them, or is not given */
-        uint64_t ndistinct;                  /* never 0 */
-        uint64_t sums[KC_JOINT_MAX_FILES];   /* of their counts in each file */
-};
 
 /* The k-mers that have the same GC content and the same count. */
 struct kc_gc_cell {
@@ -45,6 +37,22 @@ struct kc_gc_cell {
 enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, const uint32_t *most,
                               int nthreads, struct kc_job *job, struct kc_joint_cell **cells,
                               size_t *ncells, struct kc_error *err);
+
+/* Does the work in place of kc_store_joint's threads. */
+struct kc_joint_engine {
+        void *ctx;
+        /* Join the source's runs, and pass all cells to the taker.
+         *   nread  out: sum of the counts read */
+        enum kc_status (*join)(void *ctx, const struct kc_join_source *source,
+                               const struct kc_joint_taker *taker, uint64_t *nread,
+                               struct kc_error *err);
+};
+
+/* As kc_store_joint, with the work done by engine. Fails in the same ways, or with its error. */
+enum kc_status kc_store_joint_by(struct kc_store *const *stores, size_t nstores,
+                                 const uint32_t *most, const struct kc_joint_engine *engine,
+                                 struct kc_joint_cell **cells, size_t *ncells,
+                                 struct kc_error *err);
 
 /*
  * Count the distinct k-mers of a file by GC content and count. As kc_store_joint.

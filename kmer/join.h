@@ -45,6 +45,7 @@ enum kc_join_op {
         KC_JOIN_DIFFERENCE,
         KC_JOIN_LEFT,
         KC_JOIN_RIGHT,
+        KC_JOIN_PAIR, /* counts side by side, for joint histograms: see kc_join_pair */
 };
 
 struct kc_join_node {
@@ -114,6 +115,13 @@ KC_JOIN_INLINE uint64_t kc_join_values(enum kc_join_op op, uint64_t a, uint64_t 
         default:
                 return marks | y;
         }
+}
+
+/* The counts that a k-mer has in two files, one in each half of a value, from the files' values.
+ * These are at most UINT32_MAX (saturates_files); marks are left out. */
+KC_JOIN_INLINE uint64_t kc_join_pair(uint64_t a, uint64_t b)
+{
+        return (a & UINT32_MAX) | b << 32;
 }
 
 /* The final value of an item of a file of several runs; 0 if the file does not have the k-mer.

@@ -107,6 +107,7 @@ case $mode in
         test_one test_gpu_engine "$build/tests/test_gpu" engine
         test_one test_gpu_devices "$build/tests/test_gpu" devices
         test_one test_gpu_sets "$build/tests/test_gpu_sets"
+        test_one test_gpu_joint "$build/tests/test_gpu_joint"
         for part in 0/4 1/4 2/4 3/4 chunks spill quality inputs skew; do
                 test_one "matrix_cuda $part" python3 "$tests/matrix.py" "$kcount" \
                         "$build/tests/naive" "$build/bench/simulate" "$part" cuda

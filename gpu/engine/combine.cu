@@ -16,7 +16,6 @@
 #include "gpu/output/emit.cuh"
 #include "gpu/runs/join_feed.cuh"
 #include "gpu/runs/joiner.cuh"
-#include "kmer/block_codec.h"
 #include "kmer/remedy.h"
 
 #include <cinttypes>
@@ -25,9 +24,7 @@
 #define MIB ((size_t)1 << 20)
 
 enum {
-        USUAL_BLOCKS = 8192, /* in a range: 8 Mi pairs */
-        BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
-        PINNED_MIB = 256,    /* most for the encoder's parts */
+        PINNED_MIB = 256, /* most for the encoder's parts */
 };
 
 namespace
@@ -49,42 +46,20 @@ template <class Key> struct combiner {
 
 /* ---- memory ---- */
 
-static enum kc_status too_little(const struct kc_gpu *gpu, size_t nruns, struct kc_error *err)
-{
-        return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
-                              "%zu MiB of device memory is too little to merge %zu runs",
-                              gpu->limit_nbytes / MIB, nruns);
-}
-
-/* Device memory for ranges of nblocks blocks, without the encoder's. */
-template <class Key> static size_t range_nbytes(size_t nblocks)
-{
-        return kc_join_feed_nbytes<Key>(nblocks) + kc_gpu_joiner_own_nbytes<Key>(nblocks) +
-               kc_gpu_joiner_join_nbytes<Key>(nblocks);
-}
-
-/* Five eighths of the bound are for ranges and a quarter for the encoder; the rest is for small
- * allocations and for what the pool loses to fragmentation. */
+/* The encoder gets a quarter of the bound. */
 template <class Key>
 static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
-        const size_t limit = c->crew.gpu->limit_nbytes, nruns = c->source->plan->nruns;
-        size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
-                                                         : (size_t)USUAL_BLOCKS;
-        const size_t all = c->source->npairs / KC_BLOCK_NKMERS + nruns + 1;
-        n = n < all ? n : all;
-        if (c->crew.params->batch_nkmers != 0 && n > c->crew.params->batch_nkmers / KC_BLOCK_NKMERS)
-                n = c->crew.params->batch_nkmers / KC_BLOCK_NKMERS;
-        n = n > nruns ? n : nruns + 1;
-        while (n > nruns + 1 && range_nbytes<Key>(n) > limit / 8 * 5)
-                n = n / 4 * 3 > nruns ? n / 4 * 3 : nruns + 1;
-        c->max_blocks = n;
+        enum kc_status status;
+        const size_t limit = c->crew.gpu->limit_nbytes;
+        KC_TRY(kc_gpu_joiner_plan<Key>(c->crew.gpu, c->source, c->crew.params->batch_nkmers, 0,
+                                       &c->max_blocks, err));
         c->parts = kc_gpu_plan_encoder(c->source->k, c->crew.nworkers, c->source->npairs, limit / 4,
                                        PINNED_MIB * MIB);
-        if (range_nbytes<Key>(n) > limit / 8 * 5 ||
-            kc_gpu_encoder_nbytes<Key>(c->parts.max_pairs) > limit / 4)
-                return too_little(c->crew.gpu, nruns, err);
-        return KC_OK;
+        if (kc_gpu_encoder_nbytes<Key>(c->parts.max_pairs) > limit / 4)
+                status = kc_gpu_joiner_no_room(c->crew.gpu, c->source->plan->nruns, err);
+out:
+        return status;
 }
 
 template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)

@@ -61,7 +61,7 @@ static enum kc_status work(void *ctx, int thread, struct kc_error *err)
         if (thread > 0) {
                 if (thread <= crew->nreaders)
                         KC_TRY(task->read(task->ctx, thread - 1, err));
-                return task->write(task->ctx, err);
+                return task->write != NULL ? task->write(task->ctx, err) : KC_OK;
         }
         if (crew->session->is_open)
                 KC_TRY(KC_CUDA(
@@ -81,7 +81,7 @@ static void fail(void *ctx)
 {
         struct kc_gpu_crew *crew = (struct kc_gpu_crew *)ctx;
         kc_gate_stop(crew->gate);
-        if (__atomic_load_n(&crew->began, __ATOMIC_ACQUIRE))
+        if (crew->sink != NULL && __atomic_load_n(&crew->began, __ATOMIC_ACQUIRE))
                 crew->sink->cancel(crew->sink->ctx);
 }
 

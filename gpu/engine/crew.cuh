@@ -1,5 +1,5 @@
 /*
- * The threads that count (count.cu) or join files (combine.cu) on a device.
+ * The threads that count (count.cu) or join files (combine.cu, joint.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
  * read what goes to the device, and later write the parts of the run that come back. If several
@@ -20,7 +20,7 @@ struct kc_gpu_crew_task {
         enum kc_status (*take_memory)(void *ctx, struct kc_error *err);
         enum kc_status (*drive)(void *ctx, struct kc_error *err);
         /* The workers': read this reader's share of the input, one of nreaders; then write parts of
-         * the run until all are written. */
+         * the run until all are written; NULL: there is no run. */
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
         enum kc_status (*write)(void *ctx, struct kc_error *err);
         /* The followers', each of which drives a further device: all of its work. */
@@ -39,7 +39,7 @@ struct kc_gpu_session {
  * kc_gpu_crew_init. */
 struct kc_gpu_crew {
         const struct kc_gpu_params *params;
-        const struct kc_run_sink *sink;
+        const struct kc_run_sink *sink; /* NULL: there is no run */
         struct kc_job *job;
         struct kc_gpu_session *session;
         struct kc_gate *gate; /* of the session, like the next two */

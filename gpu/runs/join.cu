@@ -17,7 +17,10 @@ struct node_rule {
 
         __device__ bool operator()(uint64_t a, uint64_t b, uint64_t *value, tally *tally) const
         {
-                *value = kc_join_values(node.op, a, b, a != 0 && b != 0, &tally->nremoved);
+                if (node.op == KC_JOIN_PAIR)
+                        *value = kc_join_pair(a, b);
+                else
+                        *value = kc_join_values(node.op, a, b, a != 0 && b != 0, &tally->nremoved);
                 if (node.is_file)
                         *value =
                                 kc_join_finish_file(*value, node.mark, file_most, &tally->ndropped);

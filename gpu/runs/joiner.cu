@@ -1,11 +1,18 @@
 #include "gpu/runs/joiner.cuh"
 
 #include "gpu/runs/join.cuh"
+#include "gpu/runs/join_feed.cuh"
 #include "kmer/block_codec.h"
+#include "kmer/remedy.h"
 
 #include <cstdlib>
 
 #define MIB ((size_t)1 << 20)
+
+enum {
+        USUAL_BLOCKS = 8192, /* in a range: 8 Mi pairs */
+        BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
+};
 
 /* ---- memory ---- */
 
@@ -23,6 +30,39 @@ template <class Key> size_t kc_gpu_joiner_own_nbytes(size_t nblocks)
 template <class Key> size_t kc_gpu_joiner_join_nbytes(size_t nblocks)
 {
         return 2 * pairs_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) / 16 + MIB;
+}
+
+enum kc_status kc_gpu_joiner_no_room(const struct kc_gpu *gpu, size_t nruns, struct kc_error *err)
+{
+        return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
+                              "%zu MiB of device memory is too little to merge %zu runs",
+                              gpu->limit_nbytes / MIB, nruns);
+}
+
+template <class Key> static size_t range_nbytes(size_t nblocks, size_t more_nbytes)
+{
+        return kc_join_feed_nbytes<Key>(nblocks) + kc_gpu_joiner_own_nbytes<Key>(nblocks) +
+               kc_gpu_joiner_join_nbytes<Key>(nblocks) + nblocks * more_nbytes;
+}
+
+template <class Key>
+enum kc_status kc_gpu_joiner_plan(const struct kc_gpu *gpu, const struct kc_join_source *source,
+                                  uint64_t batch_nkmers, size_t more_nbytes, size_t *max_blocks,
+                                  struct kc_error *err)
+{
+        const size_t room = gpu->limit_nbytes / 8 * 5, nruns = source->plan->nruns;
+        const size_t all = source->npairs / KC_BLOCK_NKMERS + nruns + 1;
+        size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
+                                                         : (size_t)USUAL_BLOCKS;
+        n = n < all ? n : all;
+        if (batch_nkmers != 0 && n > batch_nkmers / KC_BLOCK_NKMERS)
+                n = batch_nkmers / KC_BLOCK_NKMERS;
+        n = n > nruns ? n : nruns + 1;
+        while (n > nruns + 1 && range_nbytes<Key>(n, more_nbytes) > room)
+                n = n / 4 * 3 > nruns ? n / 4 * 3 : nruns + 1;
+        *max_blocks = n;
+        return range_nbytes<Key>(n, more_nbytes) > room ? kc_gpu_joiner_no_room(gpu, nruns, err)
+                                                        : KC_OK;
 }
 
 template <class Key>
@@ -56,12 +96,17 @@ static void drop(struct kc_gpu_joiner<Key> *j, struct kc_joined_node<Key> *node)
         *node = {};
 }
 
+template <class Key> void kc_gpu_joiner_drop(struct kc_gpu_joiner<Key> *j)
+{
+        for (size_t i = 0; j->nodes != NULL && i < j->source->plan->nnodes; i++)
+                drop(j, &j->nodes[i]);
+}
+
 template <class Key> void kc_gpu_joiner_close(struct kc_gpu_joiner<Key> *j)
 {
         if (j->gpu == NULL)
                 return;
-        for (size_t i = 0; j->nodes != NULL && i < j->source->plan->nnodes; i++)
-                drop(j, &j->nodes[i]);
+        kc_gpu_joiner_drop(j);
         free(j->nodes);
         kc_gpu_run_free(j->gpu, &j->pairs);
         kc_gpu_delete(j->gpu, j->runs, j->source->plan->nruns);
@@ -128,13 +173,14 @@ static void set_leaves(struct kc_gpu_joiner<Key> *j, const struct kc_join_range 
                 node->run.counts = j->pairs.counts + begin;
                 node->run.n = found->nbelow_end - found->nbelow_from;
                 j->nread += found->sum;
+                j->npairs += node->run.n;
                 while (block < in->nblocks && in->blocks[block].run == run)
                         block++;
         }
 }
 
 /* Compute an inner node from its two sides, which are freed. If one side is empty, the other
- * becomes the node, unless the node is a file. */
+ * becomes the node, unless this changes values. */
 template <class Key>
 static enum kc_status join_node(struct kc_gpu_joiner<Key> *j, size_t number, struct kc_error *err)
 {
@@ -142,7 +188,8 @@ static enum kc_status join_node(struct kc_gpu_joiner<Key> *j, size_t number, str
         const struct kc_join_node *node = &j->source->plan->nodes[number];
         struct kc_joined_node<Key> *left = &j->nodes[node->left], *right = &j->nodes[node->right];
         struct kc_joined_node<Key> *to = &j->nodes[number];
-        if (!node->is_file && (left->run.n == 0 || right->run.n == 0)) {
+        const bool changes = node->is_file || node->op == KC_JOIN_PAIR;
+        if (!changes && (left->run.n == 0 || right->run.n == 0)) {
                 struct kc_joined_node<Key> *full = left->run.n > 0 ? left : right;
                 *to = *full;
                 *full = {};
@@ -158,26 +205,33 @@ out:
         return status;
 }
 
+/* Decode a range, and compute the first n nodes of the plan. */
 template <class Key>
-static enum kc_status join(struct kc_gpu_joiner<Key> *j, struct kc_gpu_run<Key> *result,
-                           struct kc_error *err)
+static enum kc_status join_nodes(struct kc_gpu_joiner<Key> *j, const struct kc_join_range *in,
+                                 struct kc_decode_range<Key> *range, size_t n, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status;
         const struct kc_join_plan *plan = j->source->plan;
-        const size_t root = plan->nnodes - 1;
-        struct kc_joined_node<Key> none = {}, *left = &j->nodes[root], *right = &none;
-        for (size_t i = 0; i < root; i++)
+        KC_TRY(decode(j, in, range, err));
+        set_leaves(j, in);
+        for (size_t i = 0; i < n; i++)
                 if (plan->nodes[i].left >= 0)
                         KC_TRY(join_node(j, i, err));
-        if (plan->nodes[root].left >= 0) {
-                left = &j->nodes[plan->nodes[root].left];
-                right = &j->nodes[plan->nodes[root].right];
-        }
-        KC_TRY(kc_gpu_join_root(j->gpu, plan, &left->run, &right->run, j->totals, result, err));
-        drop(j, left);
-        drop(j, right);
 out:
         return status;
+}
+
+/* The sides of the root, the last node; of a root that is a leaf, it and nothing. */
+template <class Key>
+static void find_sides(const struct kc_gpu_joiner<Key> *j, struct kc_gpu_run<Key, uint64_t> *left,
+                       struct kc_gpu_run<Key, uint64_t> *right)
+{
+        const size_t last = j->source->plan->nnodes - 1;
+        const struct kc_join_node *root = &j->source->plan->nodes[last];
+        *left = j->nodes[root->left >= 0 ? (size_t)root->left : last].run;
+        *right = {};
+        if (root->left >= 0)
+                *right = j->nodes[root->right].run;
 }
 
 template <class Key>
@@ -186,10 +240,33 @@ enum kc_status kc_gpu_joiner_join(struct kc_gpu_joiner<Key> *j, const struct kc_
                                   struct kc_gpu_run<Key> *result, struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_join_plan *plan = j->source->plan;
+        struct kc_gpu_run<Key, uint64_t> left, right;
         *result = {};
-        KC_TRY(decode(j, in, range, err));
-        set_leaves(j, in);
-        KC_TRY(join(j, result, err));
+        KC_TRY(join_nodes(j, in, range, plan->nnodes - 1, err));
+        find_sides(j, &left, &right);
+        KC_TRY(kc_gpu_join_root(j->gpu, plan, &left, &right, j->totals, result, err));
+        kc_gpu_joiner_drop(j);
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_joiner_sides(struct kc_gpu_joiner<Key> *j, const struct kc_join_range *in,
+                                   struct kc_decode_range<Key> *range,
+                                   struct kc_gpu_run<Key, uint64_t> *left,
+                                   struct kc_gpu_run<Key, uint64_t> *right, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t last = j->source->plan->nnodes - 1;
+        const bool is_pair = j->source->plan->nodes[last].op == KC_JOIN_PAIR;
+        *left = *right = {};
+        /* a single file has no pairs: it is the left side */
+        KC_TRY(join_nodes(j, in, range, is_pair ? last : last + 1, err));
+        if (is_pair)
+                find_sides(j, left, right);
+        else
+                *left = j->nodes[last].run;
 out:
         return status;
 }
@@ -213,6 +290,14 @@ enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *j,
         template enum kc_status kc_gpu_joiner_join( \
                 struct kc_gpu_joiner<Key> *, const struct kc_join_range *, \
                 struct kc_decode_range<Key> *, struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_joiner_sides( \
+                struct kc_gpu_joiner<Key> *, const struct kc_join_range *, \
+                struct kc_decode_range<Key> *, struct kc_gpu_run<Key, uint64_t> *, \
+                struct kc_gpu_run<Key, uint64_t> *, struct kc_error *); \
+        template void kc_gpu_joiner_drop(struct kc_gpu_joiner<Key> *); \
+        template enum kc_status kc_gpu_joiner_plan<Key>(const struct kc_gpu *, \
+                                                        const struct kc_join_source *, uint64_t, \
+                                                        size_t, size_t *, struct kc_error *); \
         template enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *, \
                                                      struct kc_join_totals *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -1,6 +1,6 @@
 /*
  * The first steps of a kernel that walks two sorted runs (merge.cuh): tiles are cut and loaded, and
- * each thread begins its walk. Private to merge_rule.cuh.
+ * each thread begins its walk. Private to merge_rule.cuh and cells.cu.
  *
  * A rule has the type of the runs' values, `in`.
  */

@@ -131,6 +131,32 @@ enum kc_status kc_cells_add(struct kc_cells *cells, const uint32_t *const *value
                                  : add_all(cells, values, n, 3, err);
 }
 
+/* Where the cell is in small; KC_CELLS_NSMALL: it is not there. */
+static size_t small_place(const struct kc_cells *cells, const struct kc_joint_cell *cell)
+{
+        size_t at = 0;
+        for (size_t i = 0; i < cells->naxes; i++) {
+                if (cell->counts[i] >= cells->limits[i])
+                        return KC_CELLS_NSMALL;
+                at = at << nbits[cells->naxes][i] | cell->counts[i];
+        }
+        return at;
+}
+
+enum kc_status kc_cells_add_cells(struct kc_cells *cells, const struct kc_joint_cell *more,
+                                  size_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < n && status == KC_OK; i++) {
+                const size_t at = small_place(cells, &more[i]);
+                if (at < KC_CELLS_NSMALL)
+                        cells->small[at] += more[i].ndistinct;
+                else
+                        status = add_big(cells, &more[i], err);
+        }
+        return status;
+}
+
 enum kc_status kc_cells_move_big(struct kc_cells *into, struct kc_cells *from, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

@@ -28,6 +28,10 @@ void kc_cells_free(struct kc_cells *cells);
 enum kc_status kc_cells_add(struct kc_cells *cells, const uint32_t *const *values, size_t n,
                             struct kc_error *err);
 
+/* Add the k-mers of n cells whose counts are as in the list. KC_ENOMEM. */
+enum kc_status kc_cells_add_cells(struct kc_cells *cells, const struct kc_joint_cell *more,
+                                  size_t n, struct kc_error *err);
+
 /* Add the k-mers of `from`, which has the same axes, and empty it. KC_ENOMEM. */
 enum kc_status kc_cells_move(struct kc_cells *into, struct kc_cells *from, struct kc_error *err);
 

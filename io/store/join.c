@@ -143,15 +143,34 @@ static void set_marks(struct kc_join_plan *p, const struct kc_set *set)
         p->saturates_files = set->rule != KC_RULE_SUM;
 }
 
-enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
-                           struct kc_error *err)
+static enum kc_status new_plan(const struct kc_set *set, struct kc_join_plan *plan,
+                               struct kc_error *err)
 {
         *plan = (struct kc_join_plan){ 0 };
         plan->nodes = calloc(2 * kc_set_nruns(set) + 1, sizeof *plan->nodes);
-        if (plan->nodes == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for merging %zu runs",
-                               kc_set_nruns(set));
+        return plan->nodes != NULL ? KC_OK
+                                   : kc_fail(err, KC_ENOMEM, "out of memory for merging %zu runs",
+                                             kc_set_nruns(set));
+}
+
+enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
+                           struct kc_error *err)
+{
+        const enum kc_status status = new_plan(set, plan, err);
+        if (status != KC_OK)
+                return status;
         set_marks(plan, set);
         build_root(plan, set);
+        return KC_OK;
+}
+
+enum kc_status kc_joint_plan(const struct kc_set *set, struct kc_join_plan *plan,
+                             struct kc_error *err)
+{
+        const enum kc_status status = new_plan(set, plan, err);
+        if (status != KC_OK)
+                return status;
+        plan->keeps_all = plan->saturates_files = true;
+        build_files(plan, set, 0, set->nstores, KC_JOIN_PAIR);
         return KC_OK;
 }

@@ -11,6 +11,12 @@
 enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
                            struct kc_error *err);
 
+/* The tree of a joint histogram of the set's files, up to KC_JOINT_MAX_FILES of them. Above the
+ * files, all nodes are KC_JOIN_PAIR: the root joins the first file with the second, or with the
+ * pairs of the second and the third. Otherwise as kc_set_plan. */
+enum kc_status kc_joint_plan(const struct kc_set *set, struct kc_join_plan *plan,
+                             struct kc_error *err);
+
 /* Runs of all files. */
 size_t kc_set_nruns(const struct kc_set *set);
 

@@ -6,6 +6,7 @@
 
 #include "io/store/cells.h"
 #include "io/store/parts.h"
+#include "io/store/ranges.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -256,5 +257,37 @@ enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, co
 out:
         pthread_mutex_destroy(&joint.lock);
         kc_cells_free(&joint.cells);
+        return status;
+}
+
+/* ---- by an engine ---- */
+
+static enum kc_status take_cells(void *ctx, const struct kc_joint_cell *cells, size_t n,
+                                 struct kc_error *err)
+{
+        return kc_cells_add_cells(ctx, cells, n, err);
+}
+
+enum kc_status kc_store_joint_by(struct kc_store *const *stores, size_t nstores,
+                                 const uint32_t *most, const struct kc_joint_engine *engine,
+                                 struct kc_joint_cell **cells, size_t *ncells, struct kc_error *err)
+{
+        const struct kc_set set = { .stores = stores, .nstores = nstores };
+        struct kc_cells found = { 0 };
+        const struct kc_joint_taker taker = { &found, nstores, most, take_cells };
+        struct kc_set_ranges *ranges = NULL;
+        uint64_t nread = 0;
+        enum kc_status status = check_files(stores, nstores, err);
+        if (status != KC_OK)
+                return status;
+        KC_TRY(kc_cells_init(&found, nstores, most, err));
+        KC_TRY(kc_joint_ranges_open(&ranges, &set, err));
+        const struct kc_join_source source = kc_set_ranges_source(ranges);
+        KC_TRY(engine->join(engine->ctx, &source, &taker, &nread, err));
+        KC_TRY(kc_stores_check_read(stores, nstores, nread, err));
+        KC_TRY(kc_cells_list(&found, cells, ncells, err));
+out:
+        kc_set_ranges_close(ranges);
+        kc_cells_free(&found);
         return status;
 }

@@ -93,6 +93,8 @@ static void join_some(struct items *a, struct items *b, size_t nsteps, int nword
                 STEPS_BY_WIDTH(KC_JOIN_DIFFERENCE);
                 STEPS_BY_WIDTH(KC_JOIN_LEFT);
                 STEPS_BY_WIDTH(KC_JOIN_RIGHT);
+        case KC_JOIN_PAIR: /* in no plan of a set (kc_set_plan) */
+                break;
         }
 }
 

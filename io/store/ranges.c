@@ -289,7 +289,11 @@ static enum kc_status find_runs(struct kc_set_ranges *r, struct kc_error *err)
         return KC_OK;
 }
 
-enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
+/* make_plan: kc_set_plan or kc_joint_plan. */
+static enum kc_status open_ranges(struct kc_set_ranges **ranges, const struct kc_set *set,
+                                  enum kc_status (*make_plan)(const struct kc_set *,
+                                                              struct kc_join_plan *,
+                                                              struct kc_error *),
                                   struct kc_error *err)
 {
         enum kc_status status;
@@ -298,13 +302,25 @@ enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc
                 return kc_fail(err, KC_ENOMEM, "out of memory for merging files");
         r->set = set;
         r->nwords = (size_t)set->stores[0]->nwords;
-        KC_TRY(kc_set_plan(set, &r->plan, err));
+        KC_TRY(make_plan(set, &r->plan, err));
         KC_TRY(find_runs(r, err));
         *ranges = r;
         r = NULL;
 out:
         kc_set_ranges_close(r);
         return status;
+}
+
+enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
+                                  struct kc_error *err)
+{
+        return open_ranges(ranges, set, kc_set_plan, err);
+}
+
+enum kc_status kc_joint_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
+                                    struct kc_error *err)
+{
+        return open_ranges(ranges, set, kc_joint_plan, err);
 }
 
 struct kc_join_source kc_set_ranges_source(struct kc_set_ranges *r)

@@ -18,6 +18,11 @@ struct kc_set_ranges;
 /* All stores have the same k and strands (kc_set_check), and outlive the ranges. KC_ENOMEM. */
 enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
                                   struct kc_error *err);
+
+/* The same for a joint histogram (kc_joint_plan). */
+enum kc_status kc_joint_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
+                                    struct kc_error *err);
+
 void kc_set_ranges_close(struct kc_set_ranges *ranges); /* NULL is fine */
 
 /* Start again from the first range. The source is valid as long as the ranges. */
