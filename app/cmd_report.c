@@ -88,7 +88,7 @@ static enum kc_status plan_memory(struct report_command *c, const struct report_
 static void put_text(const void *ctx, struct text_out *out)
 {
         const struct report_command *c = ctx;
-        if (c->setup.html != NULL)
+        if (c->setup.html != NULL && strcmp(c->setup.html, "-") != 0)
                 text_out_printf(out, "wrote %s\n", c->setup.html);
         report_put_text(out, &c->filled.page);
         if (c->device.used) /* the CPU is not worth a line */

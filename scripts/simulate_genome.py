@@ -7,12 +7,12 @@ Make the reads and assemblies of docs/report.md, whose truth is known: a small d
 Writes reads.fq.gz, hap1.fa and hap2.fa to FOLDER, the current one by default, and prints what they
 are. The files are the same in each run.
 """
+import argparse
 import bisect
 import gzip
 import math
 import pathlib
 import random
-import sys
 
 CHROMOSOMES = {"chr1": 500_000, "chr2": 300_000, "chr3": 200_000}
 HETEROZYGOSITY, DEPTH, READ, ERROR_RATE = 0.01, 40, 150, 0.005
@@ -159,7 +159,10 @@ def tell(first, second, nreads, contigs):
 
 
 def main():
-    folder = pathlib.Path(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__, usage="simulate_genome.py [FOLDER]",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", default=".", type=pathlib.Path, help=argparse.SUPPRESS)
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     first = {name: make_chromosome(length) for name, length in CHROMOSOMES.items()}
     scatter_repeats(list(first.values()))

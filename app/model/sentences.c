@@ -80,9 +80,9 @@ static void say(const struct model *model, int k, enum model_caveat caveat, char
                 snprintf(
                         to, room,
                         "The coverage of a haplotype is low (%.1f). Below 15, the counts of errors "
-                        "and of the genome overlap, so the heterozygosity is uncertain, and the "
-                        "ploidy may be wrong.",
-                        fit->coverage.value);
+                        "and of the genome overlap, so %sthe ploidy may be wrong.",
+                        fit->coverage.value,
+                        fit->ploidy > 1 ? "the heterozygosity is uncertain, and " : "");
                 break;
         case MODEL_BAD_FIT:
                 snprintf(to, room,

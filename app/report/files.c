@@ -3,11 +3,14 @@
 #include "app/cli/file_check.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum kc_status files_add(struct files *files, struct text_out **out, struct kc_error *err,
                          const char *format, ...)
@@ -54,11 +57,23 @@ out:
         return status;
 }
 
+/* Standard output gets a descriptor of its own: the program closes the other one in the end. */
+static enum kc_status open_file(const struct file *file, bool force, struct kc_error *err)
+{
+        const enum kc_status status = text_out_open(file->out, file->path, force, err);
+        if (status != KC_OK || file->out->fd != STDOUT_FILENO)
+                return status;
+        file->out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        return file->out->fd >= 0 ? KC_OK
+                                  : kc_fail(err, KC_EIO, "cannot write to %s: %s", file->out->name,
+                                            strerror(errno));
+}
+
 enum kc_status files_open(struct files *files, bool force, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < files->n; i++)
-                KC_TRY(text_out_open(files->all[i].out, files->all[i].path, force, err));
+                KC_TRY(open_file(&files->all[i], force, err));
 out:
         return status;
 }

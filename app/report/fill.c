@@ -305,6 +305,7 @@ void fill_reads(struct page *page, const struct report *r)
                 .file = r->reads_name,
                 .nreads = r->info.nreads,
                 .nbases = r->info.nbases,
+                .nlow_quality = r->info.nlow_quality,
                 .min_count = r->info.min_count,
                 .max_count = r->info.max_count_kept < UINT32_MAX ? r->info.max_count_kept : 0,
                 .removed = r->info.ntombstone_runs > 0,

@@ -99,7 +99,7 @@ struct quality quality_estimate(double nabsent, uint64_t nkmers, int k)
         q.error = error_of(nabsent, n, k);
         q.value = value_of(q.error);
         q.low = value_of(error_of(high * k, n, k));
-        q.high = value_of(error_of(low * k, n, k));
+        q.high = nabsent < k ? INFINITY : value_of(error_of(low * k, n, k));
         return q;
 }
 

@@ -23,7 +23,7 @@ struct quality {
         struct quality_counts counts;
         double error;     /* E; 0 if no k-mer is absent */
         double value;     /* QV; infinite, then */
-        double low, high; /* 95%; high is infinite, then */
+        double low, high; /* 95%; high is infinite if fewer than k k-mers are absent */
 };
 
 /* The same for a number of absent k-mers that need not be whole; counts.nabsent is rounded. */

@@ -33,10 +33,14 @@ const char *report_sample(const struct report *report)
         return report->setup->sample != NULL ? report->setup->sample : report->sample;
 }
 
+/* Whether the assembly is far larger than all haplotypes of the genome together; without a model,
+ * their number is not known. A size of fewer bases than a k-mer has is none. */
 static bool are_reads(const struct report *r, const struct report_assembly *a)
 {
         enum { MOST_TIMES = 5 };
-        return r->genome_size > 0 && a->info.sum / MOST_TIMES > r->genome_size;
+        const uint64_t ploidy = r->adjusting.ploidy > 0 ? (uint64_t)r->adjusting.ploidy : 1;
+        return r->genome_size >= (uint64_t)r->info.k &&
+               a->info.sum / MOST_TIMES > ploidy * r->genome_size;
 }
 
 enum page_refusal report_quality_refusal(const struct report *r, const struct report_assembly *a)

@@ -48,6 +48,10 @@ static void test_coverage(void **state)
         page->verdict.coverage.value = 14.9;
         assert_int_equal(page_level_coverage(page), PAGE_CHECK);
         assert_int_equal(count(page, "is covered only 14.9 times"), 1);
+        assert_int_equal(count(page, "heterozygosity is uncertain"), 1);
+        page->model.ploidy = 1;
+        assert_int_equal(count(page, "heterozygosity is uncertain"), 0);
+        assert_int_equal(count(page, "overlap: the ploidy may be wrong."), 1);
         report_example_free(page);
 }
 
@@ -243,6 +247,12 @@ static void test_reads(void **state)
         assert_int_equal(find(page, "reads_filtered"), PAGE_CHECK);
         assert_int_equal(count(page, "K-mers with counts over 1,000"), 1);
         page->reads.max_count = 0;
+        assert_int_equal(find(page, "low_quality_left_out"), PAGE_GOOD);
+        page->reads.nbases = 1000;
+        page->reads.nlow_quality = 24;
+        assert_int_equal(find(page, "low_quality_left_out"), PAGE_CHECK);
+        assert_int_equal(count(page, "2.4 % of the bases were left out"), 1);
+        assert_int_equal(count(page, "its QV is too low"), 0);
         page->reads.removed = true;
         assert_int_equal(page_level_size(page), PAGE_CHECK);
         assert_int_equal(find(page, "reads_filtered"), PAGE_CHECK);
@@ -328,7 +338,22 @@ static void test_long_names(void **state)
         assert_int_equal(count(page, " is a second copy of sequence that the genome has once."), 1);
         assert_int_equal(count(page, "correct or check it first."), 1);
         assert_int_equal(count(page, "it may be a contaminant or an organelle."), 1);
+        for (size_t i = 0; i < 300; i += 3)
+                memcpy(name + i, "\u20ac", 3);
+        assert_int_equal(count(page, "\u20ac is a second copy of sequence"), 1);
         report_example_free(page);
+}
+
+/* Names are cut between characters; a byte that is no UTF-8 counts as one. */
+static void test_name_lengths(void **state)
+{
+        (void)state;
+        assert_int_equal(figure_name_length("", 5), 0);
+        assert_int_equal(figure_name_length("abc", 3), 3);
+        assert_int_equal(figure_name_length("abc", 2), 2);
+        assert_int_equal(figure_name_length("a\u20ac", 3), 1);
+        assert_int_equal(figure_name_length("a\u20ac", 4), 4);
+        assert_int_equal(figure_name_length("\xff\xe2\x82z", 3), 3);
 }
 
 static void test_figures(void **state)
@@ -506,6 +531,7 @@ int main(void)
                 cmocka_unit_test(test_no_flags),     cmocka_unit_test(test_two_assemblies),
                 cmocka_unit_test(test_reads),        cmocka_unit_test(test_model),
                 cmocka_unit_test(test_completeness), cmocka_unit_test(test_flagged_sequences),
+                cmocka_unit_test(test_name_lengths),
         };
         const int nfailed = cmocka_run_group_tests(tests, NULL, NULL);
         return nfailed == 0 && !least_squares_exist() ? 77 : nfailed; /* 77: some were skipped */

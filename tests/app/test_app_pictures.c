@@ -1,6 +1,7 @@
 /* Which files of pictures and for MultiQC there are, and what becomes of their folder. */
 #include "app/report/multiqc.h"
 #include "app/report/pictures.h"
+#include "app/report/svg/drawings.h"
 #include "tests/app/report_example.h"
 
 #include <setjmp.h>
@@ -82,6 +83,52 @@ static void test_files_of_two(void **state)
         assert_int_equal(pictures_add(&s->pictures, &s->files, s->folder, 2, true, &s->err), KC_OK);
         assert_int_equal(s->files.n, PICTURES_MOST);
         assert_true(has(s, "holders.svg") && has(s, "copies-1.svg") && has(s, "copies-2.svg"));
+}
+
+/* The first `most` bytes of the SVG of sequences. */
+static void draw_sequences(const struct scene *s, const struct page *page, char *text, size_t most)
+{
+        static struct text_out out;
+        struct kc_error err = { 0 };
+        char path[96];
+        snprintf(path, sizeof path, "%s/sequences.svg", s->scratch);
+        assert_int_equal(text_out_open(&out, path, true, &err), KC_OK);
+        drawing_put_sequences(&out, page);
+        assert_int_equal(text_out_close(&out, &err), KC_OK);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        text[fread(text, 1, most - 1, file)] = '\0';
+        fclose(file);
+        unlink(path);
+}
+
+/* A bin without k-mers is a gap; one whose k-mers are all absent has no depth. */
+static void test_gaps_have_no_depth(void **state)
+{
+        enum { MOST = 1 << 16 };
+        static const uint32_t bins[2][2][PAGE_NBIN_VALUES] = { { { 0, 0, 40 }, { 0, 0, 0 } },
+                                                               { { 0, 0, 40 }, { 9, 0, 0 } } };
+        struct page *page = report_example_make("diploid");
+        char *texts[2];
+        page->depth = 40;
+        page->nsequences = 1;
+        for (int i = 0; i < 2; i++) {
+                struct page_sequence sequence = page->sequences[0];
+                const struct page_sequence *all = page->sequences;
+                sequence.nbins = 2;
+                sequence.bins = bins[i];
+                page->sequences = &sequence;
+                texts[i] = malloc(MOST);
+                assert_non_null(texts[i]);
+                draw_sequences(*state, page, texts[i], MOST);
+                page->sequences = all;
+        }
+        /* the key is a rectangle, the spans are a path */
+        assert_null(strstr(texts[0], "<path class=\"f-repeated\" d=\"M"));
+        assert_non_null(strstr(texts[1], "<path class=\"f-repeated\" d=\"M"));
+        free(texts[0]);
+        free(texts[1]);
+        report_example_free(page);
 }
 
 /* Nothing was committed, so nothing is left: tear_down finds the scratch folder empty. */
@@ -177,6 +224,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_folder_stays, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_no_folder, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_no_kmers, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_gaps_have_no_depth, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_multiqc_names, set_up, tear_down),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

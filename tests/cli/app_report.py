@@ -54,7 +54,7 @@ def quality(absent, kmers, k=K):
     least = 3 if absent == 0 else limit(n, 0.025)
     return {"assembly_only": absent, "kmers": kmers, "value": value(absent) if absent else None,
             "low": value(least * k),
-            "high": value(limit(n - 1, 0.975) * k) if absent else None}
+            "high": value(limit(n - 1, 0.975) * k) if n >= 1 else None}
 
 
 def close(got, wanted, what, digits=6):
@@ -534,6 +534,25 @@ def test_no_quality():
              message="Are these reads?")
 
 
+def test_phased():
+    """An assembly of all six haplotypes is no set of reads."""
+    rng, s = random.Random(6), Session()
+    first = "".join(rng.choices("ACGT", k=12000))
+    genomes = [substitute(rng, first, 60) for _ in range(6)]
+    s.write("reads.fa", fasta([("r", letters) for letters in read(rng, genomes, depth=40)]))
+    s.write("asm.fa", fasta([(f"h{i}", genome) for i, genome in enumerate(genomes)]))
+    call = ["report", "reads.fa", "-k", K, "-p", 6, "--assembly", "asm.fa", "--json"]
+    got = json.loads(s.kcount(*call))
+    if got["model"] is None:
+        return
+    expect(got["verdict"]["ploidy"]["value"], 6, "ploidy")
+    expect((got["qv"] is None, "larger_than_genome" in names(got)), (False, False),
+           "six haplotypes")
+    s.write("asm.fa", fasta([(f"h{i}", genome) for i, genome in enumerate(genomes * 6)]))
+    got = json.loads(s.kcount(*call, message="five times as large as all haplotypes"))
+    expect(got["qv"], None, "36 haplotypes")
+
+
 def test_small_k():
     rng = random.Random(4)
     s = Session()
@@ -566,6 +585,9 @@ def test_refusals():
     s.kcount("report", "reads.kc", "-o", "", code=2, message="the file's name is empty")
     s.kcount("report", "reads.kc", "-o", "-", "--json", code=2, message="-o - and --json both")
     s.kcount("report", "reads.kc", "-o", "/dev/null")
+    expect("wrote /dev/null" in s.said, True, s.said)
+    s.kcount("report", "reads.kc", "-o", "-")
+    expect("wrote" in s.said, False, f"a page on standard output was written: {s.said!r}")
     s.kcount("hap1.fasta", "-k", K, "--quiet")
     s.kcount("report", "reads.kc", "--assembly", "hap1.kc", "--tracks", "t", code=2,
              message="no sequences for --tracks")
@@ -620,6 +642,7 @@ def test_hostile():
     s.kcount("r.fa", "-k", K, "--quiet")
     got = json.loads(s.kcount("report", "r.kc", *options, "--json", "--quiet"))
     expect(got["completeness"]["solid"], 1, "reads of one k-mer")
+    expect("larger_than_genome" in names(got), False, "the assembly is larger than one k-mer")
     expect("NaN" in json.dumps(got), False, "NaN")
 
 
@@ -639,4 +662,4 @@ def test_other_assemblies():
 
 main([test_numbers, test_merqury, test_stretches, test_pieces, test_page, test_pictures,
       test_counted_assemblies, test_thresholds, test_model, test_perfect, test_no_quality,
-      test_small_k, test_refusals, test_hostile, test_other_assemblies])
+      test_phased, test_small_k, test_refusals, test_hostile, test_other_assemblies])

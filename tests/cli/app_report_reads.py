@@ -157,6 +157,22 @@ def test_warnings():
     expect("no.html" in s.names(), False, "a page of inputs that are refused")
 
 
+def test_low_quality():
+    """It is said if bases of low quality were left out, in this run or before."""
+    s = prepare()
+    s.kcount("a.fa.gz", "b.fq", "-k", 21, "-q", 25, "-o", "q.kc", "--quiet")
+    for reads in ["a.fa.gz", "b.fq", "-q", 25], ["q.kc"]:
+        got = json.loads(s.kcount("report", *reads, "--assembly", "hap1.fasta", "--json"))
+        said = [caveat["text"] for caveat in got["caveats"]
+                if caveat["name"] == "low_quality_left_out"]
+        expect(len(said), 1, f"caveats about low quality of {reads}")
+        expect(said[0].startswith("25.0 % of the bases were left out"), True, said[0])
+        expect("its QV is too low" in said[0], True, said[0])
+    got = json.loads(s.kcount("report", "a.fa.gz", "b.fq", "-q", 20, "--json"))
+    expect("low_quality_left_out" in [caveat["name"] for caveat in got["caveats"]], False,
+           "low quality without bases of low quality")
+
+
 def test_refusals():
     s = prepare()
     s.kcount("reads.fa", "-k", 21, "-o", "reads.kc", "--quiet")
@@ -213,4 +229,4 @@ if DEVICE[1] != "cpu":
     main([test_same_file_on_device, test_no_device])
 else:
     main([test_same_file, test_same_file_on_device, test_spilled, test_same_report, test_warnings,
-          test_refusals, test_failure_ends_checksums, test_no_device])
+          test_low_quality, test_refusals, test_failure_ends_checksums, test_no_device])

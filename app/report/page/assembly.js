@@ -213,11 +213,12 @@ function drawQuality() {
 
 /* Few k-mers that no read has hardly say how high a QV may be (figure_qv_interval). */
 const MOST_QV = 99;
-const limitQv = (qv) => Math.max(qv.value ?? qv.low, Math.min(qv.high ?? qv.low, MOST_QV));
+const highQv = (qv) => qv.high ?? (qv.value === null ? qv.low : MOST_QV);
+const limitQv = (qv) => Math.max(qv.value ?? qv.low, Math.min(highQv(qv), MOST_QV));
 
 function showQv(qv) {
   if (qv.value === null) return `> ${qv.low.toFixed(1)}`;
-  const up = qv.high > MOST_QV ? "or more" : `to ${qv.high.toFixed(1)}`;
+  const up = qv.high === null || qv.high > MOST_QV ? "or more" : `to ${qv.high.toFixed(1)}`;
   return `${qv.value.toFixed(1)} (${qv.low.toFixed(1)} ${up})`;
 }
 
@@ -255,7 +256,9 @@ function drawStrip(parent, s, width, y) {
     return path;
   };
   drawRect(parent, 0, y, width, 7, "f-data");
-  if (full) drawPath(parent, "f-repeated", spans((b) => b[2] > 1.5 * full || b[2] < 0.33 * full));
+  const isGap = (b) => b[0] == 0 && b[2] == 0;
+  const isOther = (b) => !isGap(b) && (b[2] > 1.5 * full || b[2] < 0.33 * full);
+  if (full) drawPath(parent, "f-repeated", spans(isOther));
   drawPath(parent, "f-c2", spans((b) => b[1] > 50));
   drawPath(
       parent, "tick",

@@ -69,7 +69,7 @@ static void put_qv_members(struct json *json, const struct page_qv *qv, int ndig
         json_figures(json, "kmers", qv->nkmers, EXACT);
         page_json_figures(json, "value", !qv->is_bound, qv->qv.value, ndigits);
         json_figures(json, "low", qv->qv.low, ndigits);
-        page_json_figures(json, "high", !qv->is_bound, qv->qv.high, ndigits);
+        page_json_figures(json, "high", page_qv_has_high(qv), qv->qv.high, ndigits);
         json_figures(json, "error", qv->error, ndigits);
 }
 

@@ -108,6 +108,7 @@ enum caveat_id {
         SMALL_K,
         READS_COMPRESSED,
         READS_FILTERED,
+        LOW_QUALITY,
         UNLIKE_GROUP,
         NO_QV,
         QV_OF_FILTERED,
@@ -145,6 +146,7 @@ static const struct {
         [SMALL_K] = { "k_too_small", "Reads", "spectrum" },
         [READS_COMPRESSED] = { "homopolymers_compressed", "Reads", "provenance" },
         [READS_FILTERED] = { "reads_filtered", "Reads", "provenance" },
+        [LOW_QUALITY] = { "low_quality_left_out", "Reads", "provenance" },
         [UNLIKE_GROUP] = { "group_unlike_genome", "Reads", "gc" },
         [NO_QV] = { "no_qv", "Assembly", "quality" },
         [QV_OF_FILTERED] = { "reads_filtered", "Assembly", "quality" },
@@ -187,6 +189,10 @@ static void add(struct caveat_list *list, enum caveat_id id, enum page_level lev
         vsnprintf(c->text, sizeof c->text, format, args);
         va_end(args);
 }
+
+/* Names as two arguments, for %.*s: of assemblies; of sequences, which may be long. */
+#define NAME(name)     figure_name_length(name, 100), name
+#define SEQUENCE(name) figure_name_length(name, 200), name
 
 /* ---- the model ---- */
 
@@ -238,9 +244,9 @@ static void add_of_verdict(const struct page *page, struct caveat_list *list)
         if (v->coverage.value < good_coverage)
                 add(list, LOW_COVERAGE, PAGE_CHECK,
                     "Each haplotype is covered only %s times. Below 15, the counts of errors and "
-                    "of the genome overlap: the heterozygosity is uncertain, and the ploidy may be "
-                    "wrong.",
-                    figure_depth(v->coverage.value).text);
+                    "of the genome overlap: %sthe ploidy may be wrong.",
+                    figure_depth(v->coverage.value).text,
+                    page->model.ploidy > 1 ? "the heterozygosity is uncertain, and " : "");
         if (v->has_error_rate && v->error_rate.value >= many_errors)
                 add(list, MANY_READ_ERRORS, PAGE_CHECK,
                     "%s of the bases are wrong. Most %d-mers of such reads contain an error, so "
@@ -327,6 +333,16 @@ static void add_of_reads(const struct page *page, struct caveat_list *list)
                 add(list, READS_FILTERED, PAGE_CHECK,
                     "K-mers were removed from the counts of the reads. No number in this report "
                     "includes them.");
+        if (page->reads.nlow_quality > 0)
+                add(list, LOW_QUALITY, PAGE_CHECK,
+                    "%s of the bases were left out when the reads were counted, because of their "
+                    "low quality, and so were all k-mers with such a base. Coverage and error rate "
+                    "are those of the other k-mers%s.",
+                    figure_percent((double)page->reads.nlow_quality / (double)page->reads.nbases, 1)
+                            .text,
+                    page->nassemblies > 0 ? ", and if an assembly has some that are only among "
+                                            "those left out, its QV is too low"
+                                          : "");
         add_of_groups(page, list);
 }
 
@@ -389,11 +405,11 @@ static void add_of_copies(const struct page *page, int i, struct caveat_list *li
                                                 : "sequence that the genome has once";
         if (part->missing_percent > some_off)
                 add(list, MISSING, level_of_percent(part->missing_percent),
-                    "%.100s lacks %s of the %s.", name,
+                    "%.*s lacks %s of the %s.", NAME(name),
                     figure_percent(part->missing_percent / 100, 1).text, of);
         if (part->twice_percent > worth_saying)
                 add(list, TWICE, worse(PAGE_CHECK, level_of_percent(part->twice_percent)),
-                    "%.100s holds two copies of %s of the %s.", name,
+                    "%.*s holds two copies of %s of the %s.", NAME(name),
                     figure_percent(part->twice_percent / 100, 1).text, of);
 }
 
@@ -403,11 +419,11 @@ static void add_of_assembly(const struct page *page, int i, struct caveat_list *
         const char *name = name_assembly(page, i);
         if (page->assemblies[i].is_counted)
                 add(list, COUNTED, PAGE_CHECK,
-                    "%.100s is a file of counts, so nothing is known about its sequences.", name);
+                    "%.*s is a file of counts, so nothing is known about its sequences.",
+                    NAME(name));
         if (c->quality.refusal == PAGE_GIVEN && level_of_qv(&c->quality.raw) != PAGE_GOOD)
-                add(list, LOW_QV, level_of_qv(&c->quality.raw),
-                    "%.100s has %s one wrong base in %s.", name,
-                    c->quality.raw.is_bound ? "at most" : "about",
+                add(list, LOW_QV, level_of_qv(&c->quality.raw), "%.*s has %s one wrong base in %s.",
+                    NAME(name), c->quality.raw.is_bound ? "at most" : "about",
                     figure_about(1 / c->quality.raw.error).text);
         if (c->copies.has_parts)
                 add_of_copies(page, i, list);
@@ -454,10 +470,10 @@ static void add_of_flagged(const struct page *page, enum page_flag flag, enum ca
         if (found.first == NULL)
                 return;
         if (found.nothers == 0)
-                add(list, id, PAGE_CHECK, "%.200s %s.", found.first->name, one);
+                add(list, id, PAGE_CHECK, "%.*s %s.", SEQUENCE(found.first->name), one);
         else
-                add(list, id, PAGE_CHECK, "%.200s and %s %s.", found.first->name, found.others,
-                    several);
+                add(list, id, PAGE_CHECK, "%.*s and %s %s.", SEQUENCE(found.first->name),
+                    found.others, several);
 }
 
 static void add_of_low_qv(const struct page *page, struct caveat_list *list)
@@ -470,9 +486,9 @@ static void add_of_low_qv(const struct page *page, struct caveat_list *list)
                 snprintf(others, sizeof others, " In addition, %s %s a low QV.", low.others,
                          low.nothers == 1 ? "has" : "have");
         add(list, LOW_QV_SEQUENCE, PAGE_CHECK,
-            "%.200s has %s of all k-mers of its assembly that no read contains (QV %s): correct or "
+            "%.*s has %s of all k-mers of its assembly that no read contains (QV %s): correct or "
             "check it first.%s",
-            low.first->name,
+            SEQUENCE(low.first->name),
             figure_percent(low.first->qv.nonly /
                                    page_comparison_of(page, low.first->assembly)->quality.raw.nonly,
                            0)
@@ -489,9 +505,9 @@ static void add_of_unlike(const struct page *page, struct caveat_list *list)
         if (unlike.nothers > 0)
                 snprintf(others, sizeof others, " The same goes for %s.", unlike.others);
         add(list, UNLIKE_SEQUENCE, PAGE_CHECK,
-            "%.200s has neither the genome's GC content (%s) nor its depth (%s): it may be a "
+            "%.*s has neither the genome's GC content (%s) nor its depth (%s): it may be a "
             "contaminant or an organelle.%s",
-            unlike.first->name, figure_percent(unlike.first->gc_percent / 100, 0).text,
+            SEQUENCE(unlike.first->name), figure_percent(unlike.first->gc_percent / 100, 0).text,
             figure_count(unlike.first->median).text, others);
 }
 

@@ -1,5 +1,6 @@
 #include "app/report/page/figures.h"
 
+#include "app/cli/utf8.h"
 #include "app/report/page/parts.h"
 
 #include <math.h>
@@ -104,12 +105,24 @@ struct figure figure_qv_interval(const struct page_qv *qv, int ndigits)
         struct figure f;
         if (qv->is_bound)
                 snprintf(f.text, sizeof f.text, "at least %.*f", ndigits, qv->qv.low);
-        else if (qv->qv.high > most)
+        else if (!page_qv_has_high(qv) || qv->qv.high > most)
                 snprintf(f.text, sizeof f.text, "%.*f or more", ndigits, qv->qv.low);
         else
                 snprintf(f.text, sizeof f.text, "%.*f to %.*f", ndigits, qv->qv.low, ndigits,
                          qv->qv.high);
         return f;
+}
+
+int figure_name_length(const char *name, int most)
+{
+        int n = 0;
+        while (name[n] != '\0') {
+                const int length = utf8_length((const unsigned char *)name + n);
+                if (n + (length > 0 ? length : 1) > most)
+                        break;
+                n += length > 0 ? length : 1;
+        }
+        return n;
 }
 
 struct figure figure_word(size_t n)

@@ -27,6 +27,9 @@ struct figure figure_qv_interval(const struct page_qv *qv, int ndigits);
 struct figure figure_word(size_t n);
 const char *figure_ploidy(int ploidy); /* "diploid" */
 
+/* How many bytes of a name a sentence shows, at most `most`: whole characters of UTF-8. */
+int figure_name_length(const char *name, int most);
+
 /* Whether the genome has this part, and its name. */
 bool figure_has_part(const struct page *page, int part);
 const char *figure_part(const struct page *page, int part);

@@ -8,6 +8,7 @@
 #ifndef APP_REPORT_PAGE_PAGE_H
 #define APP_REPORT_PAGE_PAGE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,7 @@ enum page_refusal {
 struct page_reads {
         const char *file, *sha256; /* sha256: hexadecimal; NULL if it is not known */
         uint64_t nreads, nbases;   /* 0 if they are not known, as in a .kc file */
+        uint64_t nlow_quality;     /* of nbases: left out because of their quality */
         uint64_t nonce;            /* distinct k-mers that occur once */
         uint64_t min_count;        /* those with a smaller count are missing */
         uint64_t max_count;        /* likewise those with a greater one; 0: none */
@@ -263,6 +265,12 @@ struct page {
         size_t nsequences;           /* of all assemblies, as far as they are known */
         const struct page_sequence *sequences; /* those with flags, then the longest */
 };
+
+/* Not if so few k-mers are absent that they may be parts of one wrong base. */
+static inline bool page_qv_has_high(const struct page_qv *qv)
+{
+        return !qv->is_bound && isfinite(qv->qv.high);
+}
 
 static inline bool page_has_model(const struct page *page)
 {

@@ -65,7 +65,7 @@ static void put_assembly_verdict(struct json *json, const struct page *page)
         json_begin(json, "assembly", '{');
         page_json_figures(json, "qv", is_given && !qv->is_bound, qv->qv.value, EXACT);
         page_json_figures(json, "qv_low", is_given, qv->qv.low, EXACT);
-        page_json_figures(json, "qv_high", is_given && !qv->is_bound, qv->qv.high, EXACT);
+        page_json_figures(json, "qv_high", is_given && page_qv_has_high(qv), qv->qv.high, EXACT);
         page_json_figures(json, "completeness", c->nsolid > 0, c->percent.value, EXACT);
         json_end(json, '}');
 }

@@ -82,8 +82,10 @@ void page_say_refusal(const struct page *page, enum page_refusal refusal, char *
                 break;
         case PAGE_ARE_READS:
                 snprintf(to, nbytes,
-                         "The assembly is more than five times as large as the genome. Are these "
-                         "reads? An assembly has each part of the genome once or twice.");
+                         "The assembly is more than five times as large as %s. Are these reads? An "
+                         "assembly has each part of the genome once, or once for each haplotype.",
+                         page_ploidy(page) > 1 ? "all haplotypes of the genome together"
+                                               : "the genome");
                 break;
         case PAGE_NO_KMERS:
                 snprintf(to, nbytes,
@@ -107,6 +109,7 @@ void page_say_no_quality(const struct page *page, int assembly, char *to, size_t
         else if (alike)
                 snprintf(to, nbytes, "There is no QV. %s", reason);
         else
-                snprintf(to, nbytes, "There is no QV of %.100s. %s",
+                snprintf(to, nbytes, "There is no QV of %.*s. %s",
+                         figure_name_length(page->assemblies[assembly].name, 100),
                          page->assemblies[assembly].name, reason);
 }

@@ -14,9 +14,11 @@ enum { WIDTH = 1000, LEFT = 200 };
 /* Whether a bin is of the kind that is drawn; full: the depth of the genome, 0 if unknown. */
 typedef bool bin_test(const uint32_t *bin, double full);
 
+/* Not if it has no k-mer, because it is a gap. */
 static bool is_of_other_depth(const uint32_t *bin, double full)
 {
-        return full > 0 && (bin[2] > 1.5 * full || bin[2] < 0.33 * full);
+        const bool is_gap = bin[0] == 0 && bin[2] == 0;
+        return full > 0 && !is_gap && (bin[2] > 1.5 * full || bin[2] < 0.33 * full);
 }
 
 static bool is_double(const uint32_t *bin, double full)
