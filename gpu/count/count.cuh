@@ -65,7 +65,7 @@ size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counte
 /* Of these, most bytes for the arenas of the tables. */
 template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table);
 
-/* Most k-mers of a pass whose bins are of the usual size. */
+/* Most k-mers of a pass: with more, too many bins would overflow their tables. */
 template <class Key> uint64_t kc_gpu_counter_max_nkmers();
 
 /* Allocates its memory now. Uses gpu->stream; gpu must outlive it. KC_ENOMEM, KC_EDEVICE. */

@@ -25,6 +25,10 @@ template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table
  * few such bins, and larger bins are faster. */
 static const uint64_t LARGE_PASS = UINT64_C(5) << 29;
 
+/* What a bin may have in the largest pass: more passes would cost more than some bins that
+ * overflow. */
+static const uint64_t MOST_BIN_NKMERS = 2048;
+
 template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers)
 {
         const uint64_t each = bin_nkmers<Key>(table) / (nkmers > LARGE_PASS ? 2 : 1);
@@ -36,7 +40,7 @@ template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t n
 
 template <class Key> uint64_t kc_gpu_counter_max_nkmers()
 {
-        return bin_nkmers<Key>(KC_TABLE_WARPDRIVE) / 2 << kc_record_bin_bits<Key>();
+        return MOST_BIN_NKMERS << kc_record_bin_bits<Key>();
 }
 
 namespace

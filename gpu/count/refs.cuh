@@ -7,6 +7,11 @@
  *
  * References are valid as long as the fold keeps its stretches: the block drains and clears the
  * table before it clears the fold.
+ *
+ * The longer the k-mers, the more of them contain an error and are distinct, and the fewer
+ * minimizers share a bin, so that bins differ more. So bins are smaller than those of one word:
+ * otherwise a quarter of all k-mers would be in bins that overflow at k = 55, and over half at
+ * k = 101 (docs/dev/notes/gpu.md).
  */
 #ifndef KC_GPU_COUNT_REFS_CUH
 #define KC_GPU_COUNT_REFS_CUH
@@ -41,7 +46,7 @@ template <class Key, class Fold> struct kc_refs {
         };
         enum : uint32_t {
                 CAPACITY = 2048,
-                BIN_NKMERS = 2 * CAPACITY,
+                BIN_NKMERS = CAPACITY / (sizeof(Key) == 32 ? 2 : 1),
                 MIN_BLOCKS = sizeof(Key) == 16   ? 6
                              : sizeof(Key) == 24 ? 4
                                                  : 3,

@@ -150,11 +150,14 @@ struct counting {
         uint32_t nslots;                   /* of a table; 0: the usual number */
         bool heavy;                        /* with sums near the largest count */
         int max_k;                         /* 0: a single k */
+        int most_partial;                  /* percent of the k-mers; 0: any */
 };
 
 static inline counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
-        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false, 0 };
+        return {
+                k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false, 0, 0
+        };
 }
 
 static inline void put(struct kc_gpu_kept *kept, const batch &b)
@@ -278,6 +281,24 @@ static inline letters random_letters(uint64_t *state, size_t n, int nletters)
         for (uint8_t &base : s)
                 base = (uint8_t)(next_random(state) % (uint64_t)nletters);
         return s;
+}
+
+/* As sequencers make them: 150 bases, 40 of them for each base of the genome, one in 200 wrong. */
+static inline std::vector<letters> usual_reads(uint64_t seed, size_t ngenome)
+{
+        enum { LENGTH = 150, COVERAGE = 40, ERROR_EVERY = 200 };
+        uint64_t state = seed;
+        const letters genome = random_letters(&state, ngenome, 4);
+        std::vector<letters> reads;
+        for (size_t i = 0; i < ngenome * COVERAGE / LENGTH; i++) {
+                const size_t start = next_random(&state) % (ngenome - LENGTH);
+                letters s(genome.begin() + (long)start, genome.begin() + (long)start + LENGTH);
+                for (uint8_t &base : s)
+                        if (next_random(&state) % ERROR_EVERY == 0)
+                                base ^= (uint8_t)(1 + next_random(&state) % 3);
+                reads.push_back(s);
+        }
+        return reads;
 }
 
 /* Reads of a small genome, from either strand, with errors; of all kinds of lengths. */

@@ -120,6 +120,8 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         assert_int_equal(counted.nkmers, nkmers);
         assert_true(how.nrecords == 0 || total.nrecords < how.nrecords * passes.size() ||
                     counted.npartial > 0); /* there were rounds */
+        assert_true(how.most_partial == 0 ||
+                    counted.npartial * 100 <= nkmers * (uint64_t)how.most_partial);
         if (how.heavy) {
                 assert_int_equal(counted.npartial, nkmers); /* others must not be summed */
                 sum_heavy(&t, &expected, &counted.nsaturated);
@@ -417,6 +419,18 @@ static void tiny_tables(void **state)
                                 }
 }
 
+/* At usual coverage and error rates, most bins fit their tables, however long k is. */
+static void few_tables_overflow(void **state)
+{
+        (void)state;
+        const std::vector<letters> reads = usual_reads(31, 20000);
+        for (int k : { 31, 55, 77, 101, 127 }) {
+                counting how = usual(k, false, KC_TABLE_WARPDRIVE);
+                how.most_partial = 10;
+                check_how(reads, how);
+        }
+}
+
 /* For the memory and race checkers, which are slow. */
 static void little_of_all(void **state)
 {
@@ -448,6 +462,7 @@ int main(void)
                 cmocka_unit_test(reads_are_shared),
                 cmocka_unit_test(filters_see_whole_counts),
                 cmocka_unit_test(tiny_tables),
+                cmocka_unit_test(few_tables_overflow),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
