@@ -109,8 +109,8 @@ struct kc_job;
  * The CUDA engine: the contract of kc_cpu_count (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K.
  * The run is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, and
  * reads and runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on
- * the device. If sink->put_counts is set, counts are tallied on the device, and only some k-mers
- * are passed to put. Returns KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace
+ * the device. If sink->put_counts is set, counts are tallied on the devices, and no k-mers are
+ * passed to put. Returns KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace
  * cannot be written, or what source or sink return.
  */
 enum kc_status kc_gpu_count(const struct kc_count_params *params,

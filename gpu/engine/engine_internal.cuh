@@ -1,7 +1,7 @@
 /*
  * Private to gpu/engine: an engine and the state that its source files share, which are the steps
  * of the driver (count.cu), memory for the stages (memory.cu), reading (reading.cu), counting
- * shares (followers.cu) and merging (merging.cu).
+ * shares (followers.cu), merging (merging.cu), and tallying in place of merging (tallying.cu).
  */
 #ifndef KC_GPU_ENGINE_ENGINE_INTERNAL_CUH
 #define KC_GPU_ENGINE_ENGINE_INTERNAL_CUH
@@ -253,7 +253,23 @@ enum kc_status kc_engine_follow_shares(struct gpu_engine_of<Key> *e, struct gpu_
  * way if another device has failed. */
 template <class Key> void kc_engine_end_follower(struct gpu_counting_of<Key> *c);
 
+/* ---- tallying.cu ---- */
+
+/* Tally the runs of a follower's device, and free them. If the device lacks the memory, they stay,
+ * for the first device to take over. */
+template <class Key>
+enum kc_status kc_engine_tally_follower(const struct gpu_engine_of<Key> *e,
+                                        struct gpu_counting_of<Key> *c, struct kc_error *err);
+
+/* Tally the first device's runs. */
+template <class Key>
+enum kc_status kc_engine_tally_first(struct gpu_engine_of<Key> *e, struct kc_error *err);
+
 /* ---- merging.cu ---- */
+
+/* Note what saturation cut off, and what went to files. The device must be current. */
+template <class Key>
+enum kc_status kc_engine_settle_sums(struct gpu_counting_of<Key> *c, struct kc_error *err);
 
 /* With several devices, a message says which one failed. */
 enum kc_status kc_engine_fail_for(const struct gpu_counting *c, const struct kc_error *failure,

@@ -221,6 +221,8 @@ enum kc_status kc_engine_follow_shares(struct gpu_engine_of<Key> *e, struct gpu_
         kc_engine_end_counting(c);
         if (status == KC_ENOMEM)
                 discard(c);
+        else if (kc_engine_tallies(e) && c->lsm != NULL)
+                KC_TRY(kc_engine_tally_follower(e, c, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
         if (refusal.status == KC_ENOMEM)
                 kc_gpu_shares_yield(&e->shares, device);

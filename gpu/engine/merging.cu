@@ -6,7 +6,8 @@
  *                        them (gpu/engine/devices/exchange.cuh, gpu/output/emit.cuh)
  *
  * The first device takes the runs of devices that lack the memory for this into its own LSM. It
- * merges alone if all other devices lack it, or if there are few pairs.
+ * merges alone if all other devices lack it, or if there are few pairs. If only counts are wanted,
+ * each device tallies its own runs (tallying.cu).
  */
 #include "gpu/engine/engine_internal.cuh"
 
@@ -49,9 +50,8 @@ template <class Key> static uint64_t count_pairs(const struct gpu_engine_of<Key>
         return npairs;
 }
 
-/* Note what saturation cut off, and what went to files. The device must be current. */
 template <class Key>
-static enum kc_status settle_sums(struct gpu_counting_of<Key> *c, struct kc_error *err)
+enum kc_status kc_engine_settle_sums(struct gpu_counting_of<Key> *c, struct kc_error *err)
 {
         c->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(c->lsm);
         return kc_gpu_lsm_nsaturated(c->lsm, &c->nsaturated, err);
@@ -75,7 +75,7 @@ static enum kc_status take_ranges(struct gpu_engine_of<Key> *e, struct gpu_count
                 c->nmerged += range.n;
         }
         c->runs_nbytes += kc_gpu_exchange_sent_nbytes(&e->exchange, member);
-        KC_TRY(settle_sums(c, err));
+        KC_TRY(kc_engine_settle_sums(c, err));
 out:
         return status;
 }
@@ -157,7 +157,7 @@ static enum kc_status gather_from(struct gpu_engine_of<Key> *e, struct gpu_count
         };
         KC_TRY(kc_gpu_lsm_gather(&to, &from, &c->runs_nbytes, err));
         KC_TRY(KC_CUDA(cudaSetDevice(c->gpu->device)));
-        KC_TRY(settle_sums(c, err));
+        KC_TRY(kc_engine_settle_sums(c, err));
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
         KC_TRY(KC_CUDA(cudaSetDevice(e->crew.gpu->device)));
@@ -265,19 +265,9 @@ static enum kc_status divide_merge(struct gpu_engine_of<Key> *e, bool *is_togeth
         return gather(e, err);
 }
 
-/* Hand over the counts that were tallied. The rest of the run follows as pairs. */
-static enum kc_status put_tally(const struct gpu_engine *e, struct kc_error *err)
-{
-        struct kc_run_counts counts = {};
-        counts.rows = e->counted.rows;
-        return e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err);
-}
-
 /* What the sink and the emitter must know before the pairs come. */
-template <class Key>
-static enum kc_status begin_output(struct gpu_engine_of<Key> *e, struct kc_error *err)
+template <class Key> static void begin_output(struct gpu_engine_of<Key> *e)
 {
-        enum kc_status status = KC_OK;
         const uint64_t npairs = count_pairs(e);
         bool use_files = kc_engine_uses_files(e, &e->own);
         for (int i = 0; i < e->crew.nfollowers; i++)
@@ -286,14 +276,9 @@ static enum kc_status begin_output(struct gpu_engine_of<Key> *e, struct kc_error
                 kc_engine_expect_counted(e, &e->counted, npairs);
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER),
                            npairs / e->plan.parts.part_pairs + 1);
-        if (kc_engine_tallies(e))
-                KC_TRY(put_tally(e, err));
-        else
-                kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
+        kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
         if (e->counted.npartial == 0)
                 kc_gpu_emitter_all_pass(e->emitter);
-out:
-        return status;
 }
 
 /* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
@@ -313,7 +298,7 @@ static enum kc_status merge_alone(struct gpu_engine_of<Key> *e, struct kc_error 
                 e->own.nmerged += range.n;
         }
         KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* an empty range ends the run */
-        KC_TRY(settle_sums(&e->own, err));
+        KC_TRY(kc_engine_settle_sums(&e->own, err));
 out:
         return status;
 }
@@ -329,22 +314,51 @@ out:
         return status;
 }
 
+template <class Key> static void add_counted(struct gpu_engine_of<Key> *e)
+{
+        kc_gpu_counted_add(&e->counted, &e->own.counted);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                kc_gpu_counted_add(&e->counted, &e->others[i].counted);
+}
+
+/* Hand over what all devices have tallied. No k-mer is in the runs of two devices, so there is
+ * nothing to merge. */
+template <class Key>
+static enum kc_status tally_all(struct gpu_engine_of<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const kc_gpu_run<Key> none = {};
+        struct kc_run_counts counts = {};
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER), 1);
+        kc_gpu_vote_propose(&e->merging, 0);
+        KC_TRY(gather(e, err));
+        KC_TRY(kc_engine_tally_first(e, err));
+        add_counted(e);
+        counts.rows = e->counted.rows;
+        KC_TRY(e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err));
+        KC_TRY(kc_gpu_emitter_put(e->emitter, &none, err)); /* the end, for the workers */
+out:
+        return status;
+}
+
 template <class Key>
 enum kc_status kc_engine_merge_all(struct gpu_engine_of<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         bool is_together;
-        kc_gpu_counted_add(&e->counted, &e->own.counted);
-        for (int i = 0; i < e->crew.nfollowers; i++)
-                kc_gpu_counted_add(&e->counted, &e->others[i].counted);
+        if (kc_engine_tallies(e))
+                return tally_all(e, err);
+        add_counted(e);
         KC_TRY(divide_merge(e, &is_together, err));
-        KC_TRY(begin_output(e, err));
+        begin_output(e);
         KC_TRY(is_together ? merge_together(e, err) : merge_alone(e, err));
 out:
         return status;
 }
 
 #define INSTANTIATE(Key) \
+        template enum kc_status kc_engine_settle_sums<Key>(struct gpu_counting_of<Key> *, \
+                                                           struct kc_error *); \
         template bool kc_engine_uses_files<Key>(const struct gpu_engine_of<Key> *, \
                                                 const struct gpu_counting_of<Key> *); \
         template enum kc_status kc_engine_follow_merge<Key>(struct gpu_engine_of<Key> *, \

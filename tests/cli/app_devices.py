@@ -213,14 +213,34 @@ def test_several_k_and_histogram():
                True, f"same file for k = {k} of several")
     for options in ([], ["--min", 2]):
         call = ["hist", "x.fq", "-k", 31, *options]
-        expect(s.kcount(*call, "--device", devices(3)), s.kcount(*call, "--device", "cpu"),
-               f"hist {options}")
+        expect(s.kcount(*call, "--device", devices(3), "--gpu-memory", "1G"),
+               s.kcount(*call, "--device", "cpu"), f"hist {options}")
+
+
+def test_histogram():
+    """On 1, 2 and 3 devices, in one pass and in several, in which some counts are partial; with
+    counts too large for a row of the tally."""
+    s = Session()
+    reads = sequences(9, 30000)
+    s.write("x.fq", fastq(reads + reads[:1] * 700 + reads_of(*["A" * 150] * 300)))
+    for k in (21, 55, 101):
+        call = ["hist", "x.fq", "-k", k]
+        expected = s.kcount(*call, "--device", "cpu")
+        for n in (1, 2, 3):
+            for option in (["--gpu-memory", "1G"], ["--gpu-batch", 8192],
+                           ["--gpu-batch", 300000, "--gpu-memory", "256M"]):
+                trace = ["--gpu-trace", "trace.tsv"]
+                (s.path / "trace.tsv").unlink(missing_ok=True)
+                expect(s.kcount(*call, *option, *trace, "--device", devices(n)), expected,
+                       f"hist, k = {k}, {n} devices, {option}")
+                stages = {line.split("\t")[0] for line in (s.path / "trace.tsv").open()}
+                expect(stages & {"encode", "merge"}, set(), "stages of merging in a histogram")
 
 
 def test_summary():
     s = Session()
     s.write("x.fq", fastq(sequences(5, 5000)))
-    s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "x.kc",
+    s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "x.kc", "--gpu-memory", "1G",
              message=f"\ncounted on {devices(2)}, table warpdrive")
     said = [line for line in s.said.splitlines() if line.startswith("cuda:")]
     expect(len(said), 2, "lines about devices")
@@ -229,7 +249,7 @@ def test_summary():
 
 def test_wrong_device():
     s = Session()
-    s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", code=1,
+    s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", "--gpu-memory", "1G", code=1,
              message="cuda:77: there is no device cuda:77")
     expect(s.names(), ["a.fq"], "files after a failure")
 
@@ -248,5 +268,5 @@ def test_interrupted():
 
 
 main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
-      test_few_and_skewed, test_several_k_and_histogram, test_summary, test_wrong_device,
-      test_interrupted])
+      test_few_and_skewed, test_several_k_and_histogram, test_histogram, test_summary,
+      test_wrong_device, test_interrupted])

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "io/histogram.h"
 #include "tests/gpu/engine/work.h"
 #include "tests/sampling.h"
 
@@ -233,6 +234,71 @@ static void merging_with_failing_copies(void **state)
         assert_int_equal(nalone, 0);
 }
 
+/* Reads that all begin at one place: counts too large for rows, which are in each device's runs. */
+static void prepare_tally(struct work *work)
+{
+        prepare_reads(work, 2 * KC_RUN_NROWS, 15000);
+        work->reads.ngenome = 1;
+}
+
+/* The engine: kc_cpu_count or, on devices, kc_gpu_count. Sets rows, which the caller frees. */
+static enum kc_status tally(struct work *work, bool on_devices, struct kc_histogram_row **rows,
+                            size_t *nrows)
+{
+        const struct kc_batch_source source = { &work->reads, next_batch };
+        struct kc_histogram *histogram;
+        enum kc_status status;
+        *rows = NULL;
+        *nrows = 0;
+        expect(kc_histogram_new(&histogram, &work->err), KC_OK, work);
+        const struct kc_run_sink sink = kc_histogram_sink(histogram);
+        if (on_devices)
+                status = kc_gpu_count(&work->params, &work->gpu, &source, &sink, &work->job,
+                                      &work->totals, &work->report, &work->err);
+        else
+                status = kc_cpu_count(&work->params, &source, &sink, &work->job, &work->totals,
+                                      &work->err);
+        if (status == KC_OK)
+                status = kc_histogram_rows(histogram, &work->totals, rows, nrows, &work->err);
+        kc_histogram_free(histogram);
+        return status;
+}
+
+/* A device without the memory to tally leaves its runs to the first one. */
+static void tallying_in_scarce_memory(void **state)
+{
+        static struct work work;
+        struct kc_histogram_row *wanted, *rows;
+        size_t nwanted, nrows;
+        bool met = true;
+        int ngathered = 0;
+        (void)state;
+        prepare_tally(&work);
+        work.params.memory_nbytes = 256 << 20;
+        expect(tally(&work, false, &wanted, &nwanted), KC_OK, &work);
+        assert_true(nwanted > 100 && wanted[nwanted - 1].count > KC_RUN_NROWS);
+        for (long n = 0; met; n += 7 * STRIDE) {
+                assert_in_range(n, 0, 3000);
+                prepare_tally(&work);
+                kc_emulator_scarcity(KC_SCARCITY_TAKEN, n);
+                const enum kc_status status = tally(&work, true, &rows, &nrows);
+                met = kc_emulator_was_scarce();
+                kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+                assert_int_equal(kc_emulator_device_nbytes(), 0);
+                assert_int_equal(kc_emulator_npinned(), 0);
+                expect(status, status == KC_OK ? KC_OK : KC_ENOMEM, &work);
+                assert_true(status == KC_OK || met);
+                if (status == KC_OK) {
+                        assert_int_equal(nrows, nwanted);
+                        assert_memory_equal(rows, wanted, nrows * sizeof *rows);
+                }
+                ngathered += work.report.parts[1].runs_nbytes > 0;
+                free(rows);
+        }
+        free(wanted);
+        assert_true(ngathered > 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -244,6 +310,8 @@ int main(void)
                 cmocka_unit_test(failing_copies),
                 cmocka_unit_test(merging_in_scarce_memory),
                 cmocka_unit_test(merging_with_failing_copies),
+                cmocka_unit_test(tallying_in_scarce_memory),
         };
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, count_on_the_host, free_host);
 }
