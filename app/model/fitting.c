@@ -367,11 +367,12 @@ out:
         return status;
 }
 
-/* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them.
- * Returns the factor, at least 1, by which the heterozygosity is less certain. */
+/* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them; with
+ * more than two haplotypes, the peaks of the others are also wider than they are apart. Returns the
+ * factor, at least 1, by which the heterozygosity is less certain. */
 static double find_overlap(const struct model_fit *fit)
 {
-        const double enough = 15;
+        const double enough = fit->ploidy > 2 ? 21 : 15;
         return pow(fmax(1, enough / fit->coverage.value), 2);
 }
 

@@ -382,6 +382,21 @@ def test_uneven_coverage():
         expect(words in " ".join(one["caveats"]), True, one["caveats"])
 
 
+def test_close_peaks():
+    """Four haplotypes need more coverage than two for the same interval of the heterozygosity."""
+    s = Session()
+    same = (1 - 0.01)**21
+
+    def find(coverage, ploidy):
+        peaks = {coverage: 1e8 * (1 - same), (ploidy - 1) * coverage: 1e8 * (1 - same),
+                 ploidy * coverage: 1e8 * same}
+        got = model_rows(s, table(peaks, 0.1, 400, 3e8), "-p", ploidy)["verdict"]["heterozygosity"]
+        return got["high"] / got["value"] - 1
+
+    expect(find(16, 4) > 1.5 * find(22, 4), True, "coverage of a tetraploid genome")
+    expect(find(16, 2) < 1.2 * find(22, 2), True, "coverage of a diploid genome")
+
+
 def test_rough_caveats():
     """Two genomes in the reads, and k-mers that are no genome's."""
     s = Session()
@@ -469,4 +484,4 @@ main([test_genomescope, test_known_genomes, test_ploidies, test_groups, test_ref
       test_no_verdict, test_store, test_bad_inputs, test_hostile_inputs,
       test_peaks_beyond_all_limits, test_coverage_of_two_thousand, test_kmers_that_are_not_there,
       test_deep_and_uneven, test_many_rows, test_low_shoulder, test_uneven_coverage,
-      test_rough_caveats, test_single_rows, test_best_fit_decides, test_filters])
+      test_close_peaks, test_rough_caveats, test_single_rows, test_best_fit_decides, test_filters])
