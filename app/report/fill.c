@@ -161,8 +161,8 @@ static void join_bins(const struct strip_result *from, size_t n, uint32_t to[PAG
                 nwindows += from[i].nwindows;
                 nabsent += from[i].nabsent;
                 nextra += from[i].nextra;
-                if (from[i].median > 0)
-                        medians[nmedians++] = from[i].median;
+                if (from[i].quarters > 0)
+                        medians[nmedians++] = (double)from[i].quarters / 4;
         }
         to[0] = (uint32_t)nabsent;
         to[1] = nwindows > 0 ? (uint32_t)(percent_of(nextra, nwindows) + 0.5) : 0;

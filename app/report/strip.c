@@ -221,14 +221,21 @@ out:
 
 /* ---- results ---- */
 
+static uint32_t at_most_32_bits(uint64_t n)
+{
+        return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 void strip_results(const struct strip *strip, struct strip_result *results)
 {
         for (size_t i = 0; i < strip->nbins; i++) {
                 const struct strip_bin *bin = &strip->bins[i];
-                results[i] = (struct strip_result){ .nwindows = bin->nwindows,
-                                                    .nabsent = bin->nabsent,
-                                                    .nextra = bin->nextra,
-                                                    .median = (double)median_of(strip, i) / 4 };
+                results[i] = (struct strip_result){
+                        .nwindows = at_most_32_bits(bin->nwindows),
+                        .nabsent = at_most_32_bits(bin->nabsent),
+                        .nextra = at_most_32_bits(bin->nextra),
+                        .quarters = (uint32_t)median_of(strip, i), /* counts have 24 bits */
+                };
         }
 }
 

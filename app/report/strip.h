@@ -30,10 +30,11 @@ struct strip {
         struct tally last; /* counts in the last bin, until strip_end */
 };
 
-/* A bin, as it is kept. */
+/* A bin, as it is kept, for all sequences of an assembly. */
 struct strip_result {
-        uint64_t nwindows, nabsent, nextra;
-        double median; /* of the counts that are not 0; 0: there is none */
+        uint32_t nwindows, nabsent, nextra; /* at most UINT32_MAX */
+        uint32_t
+                quarters; /* four times the median of the counts that are not 0; 0: there is none */
 };
 
 struct strip_total {
