@@ -2,6 +2,7 @@
 
 #include "app/model/least_squares.h"
 #include "app/model/origin.h"
+#include "app/report/chance.h"
 #include "app/report/fill.h"
 #include "app/report/merqury.h"
 #include "app/report/page/caveats.h"
@@ -426,6 +427,19 @@ out:
 
 /* ---- the assemblies ---- */
 
+/* How long a stretch of an assembly may look collapsed by chance. */
+static uint64_t find_chance(const struct report *r, const struct report_assembly *a)
+{
+        const double nreads = (double)r->info.nreads, nbases = (double)r->info.nbases;
+        const struct chance chance = {
+                .depth = (double)r->depth,
+                .bias = r->adjusting.bias, /* 0 without a model */
+                .nspan = nreads > 0 ? nbases / nreads - r->info.k + 1 : 0,
+                .nwindows = a->info.sum,
+        };
+        return chance_windows(&chance);
+}
+
 static enum kc_status find_sequences(struct report *r, struct report_assembly *a,
                                      struct kc_error *err)
 {
@@ -443,6 +457,7 @@ static enum kc_status find_sequences(struct report *r, struct report_assembly *a
                 return KC_OK;
         a->tracks.k = r->info.k;
         a->tracks.depth = r->depth;
+        a->tracks.least_collapsed = find_chance(r, a);
         KC_TRY(temporary_pairs(&pairs, r->store, a->store, &setup, err));
         KC_TRY(contigs_find(&a->contigs, pairs, a->path, &a->tracks, &how, err));
 out:

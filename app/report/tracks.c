@@ -113,7 +113,9 @@ static void end_stretch(struct tracks *t, enum tracks_kind kind)
 {
         struct tracks_stretch *s = &t->stretches[kind];
         const uint64_t k = (uint64_t)t->setup->k, nwindows = s->last - s->begin + 1;
-        const bool is_sure = kind == TRACKS_ABSENT || (s->nhits >= k && 2 * s->nhits >= nwindows);
+        const uint64_t least = kind == TRACKS_COLLAPSED ? t->setup->least_collapsed : 0;
+        const bool is_sure = kind == TRACKS_ABSENT ||
+                             (s->nhits >= k && 2 * s->nhits >= nwindows && nwindows >= least);
         if (s->nhits > 0 && is_sure)
                 put_line(t, t->setup->stretches[kind], s->begin, s->last + k);
         s->nhits = 0;

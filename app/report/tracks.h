@@ -16,7 +16,8 @@
  * makes k absent windows, so each stretch of absent windows that leaves no base out is a line.
  * Counts vary by chance, and differences between haplotypes lower them, so a stretch that is
  * duplicated or collapsed may leave out up to k bases between two windows of its kind; but it must
- * have at least k of these, and they must be at least half of its windows.
+ * have at least k of these, and they must be at least half of its windows. A collapsed one must
+ * also have more windows than stretches that look collapsed by chance.
  */
 #ifndef APP_REPORT_TRACKS_H
 #define APP_REPORT_TRACKS_H
@@ -35,7 +36,8 @@ enum { TRACKS_RUNS = TRACKS_NKINDS, TRACKS_NLISTS };
 
 struct tracks_setup {
         int k;
-        uint64_t depth; /* 0: unknown; nothing is duplicated or collapsed then */
+        uint64_t depth;           /* 0: unknown; nothing is duplicated or collapsed then */
+        uint64_t least_collapsed; /* windows of a collapsed stretch, at least; see chance.h */
         struct text_out *stretches[TRACKS_NKINDS]; /* NULL: not wanted */
         struct text_out *absent_windows;           /* Merqury's: each is a line of BED; or NULL */
         struct text_out *absent_depth; /* Merqury's: wiggle, of how many absent windows have a base;

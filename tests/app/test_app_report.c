@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "app/report/chance.h"
 #include "app/report/peaks.h"
 #include "app/report/quality.h"
 
@@ -157,13 +158,37 @@ static void test_extremes(void **state)
                 }
 }
 
+/* Poisson, a larger variance, and what is not known. */
+static void test_chance(void **state)
+{
+        struct chance c = { .depth = 30, .nspan = 100, .nwindows = 100000 };
+        double above = 0;
+        (void)state;
+        for (int x = 46; x < 200; x++)
+                above += exp(x * log(30) - 30 - lgamma(x + 1.0));
+        assert_int_equal(chance_windows(&c), floor(100 * log(1000) / -log(above)));
+        c.bias = 1;
+        assert_true(chance_windows(&c) > 180);
+        c.nspan = 10000;
+        assert_int_equal(chance_windows(&c), CHANCE_MOST_WINDOWS);
+        c.nspan = 0; /* not known */
+        assert_int_equal(chance_windows(&c), 0);
+        c.nspan = 100000; /* one read is all */
+        assert_int_equal(chance_windows(&c), 0);
+        c.nspan = 100;
+        c.depth = 0;
+        assert_int_equal(chance_windows(&c), 0);
+        c.depth = 100000; /* never by chance */
+        c.bias = 0;
+        assert_int_equal(chance_windows(&c), 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_peaks),
-                cmocka_unit_test(test_few_rows),
-                cmocka_unit_test(test_limits),
-                cmocka_unit_test(test_extremes),
+                cmocka_unit_test(test_peaks),  cmocka_unit_test(test_few_rows),
+                cmocka_unit_test(test_limits), cmocka_unit_test(test_extremes),
+                cmocka_unit_test(test_chance),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

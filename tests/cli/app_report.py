@@ -134,13 +134,37 @@ KINDS = {"absent": lambda n, copies, depth: n == 0,
          "collapsed": lambda n, copies, depth: copies < 255 and n > (copies + 0.5) * depth}
 
 
-def stretches(hits, k, kind):
+def probability_above(count, mean, bias):
+    """The chance that a count is more than this one: negative binomial, or Poisson."""
+    def log_chance(x):
+        if bias == 0:
+            return x * math.log(mean) - mean - math.lgamma(x + 1)
+        size = mean / bias
+        return (math.lgamma(x + size) - math.lgamma(size) - math.lgamma(x + 1)
+                - size * math.log1p(bias) + x * math.log(bias / (1 + bias)))
+    first = math.floor(count) + 1
+    return math.fsum(math.exp(log_chance(x)) for x in range(first, first + 2000))
+
+
+def windows_by_chance(report, depth, reads, nwindows):
+    """How long a stretch may look collapsed by chance; reads: their lengths."""
+    bias = report["model"]["bias"] if report["verdict"]["genome_size"] is not None else 0
+    span = statistics.mean(reads) - K + 1
+    if span < 1 or nwindows <= span:
+        return 0
+    n = span * math.log(nwindows / span) / -math.log(probability_above(1.5 * depth, depth, bias))
+    return min(1000, math.floor(n))
+
+
+def stretches(hits, k, kind, least=0):
     """The lines of BED of windows at these positions."""
     furthest = k if kind == "absent" else 2 * k
     lines, group = [], []
     for at in [*hits, math.inf]:
         if group and at - group[-1] > furthest:
             enough = len(group) >= k and 2 * len(group) >= group[-1] - group[0] + 1
+            if kind == "collapsed" and group[-1] - group[0] + 1 < least:
+                enough = False
             if kind == "absent" or enough:
                 lines.append((group[0], group[-1] + k))
             group = []
@@ -182,7 +206,7 @@ def check_bins(got, step, own, what):
     expect(got["bins"], wanted, what)
 
 
-def check_sequences(s, got, step, sequences, reads, assembly, depth, prefix):
+def check_sequences(s, got, step, sequences, reads, assembly, depth, prefix, least):
     """got: not in the order of the sequences."""
     got = {one["name"]: one for one in got}
     expect(sorted(got), sorted(header.split()[0] for header, _ in sequences), "names")
@@ -204,7 +228,7 @@ def check_sequences(s, got, step, sequences, reads, assembly, depth, prefix):
         for kind, holds in KINDS.items():
             hits = [at for at, n, copies in seen if holds(n, copies, depth)]
             tracks[kind] += "".join(f"{name}\t{begin}\t{end}\n"
-                                    for begin, end in stretches(hits, K, kind))
+                                    for begin, end in stretches(hits, K, kind, least))
     for kind in KINDS:
         same_text(s.read(f"{prefix}.{kind}.bed"), tracks[kind], f"{prefix}.{kind}.bed")
 
@@ -272,7 +296,10 @@ def check_report(s, options, reads, assemblies):
     got = report["sequences"]
     for i, (model, sequences) in enumerate(zip(models, assemblies)):
         mine = [one for one in got if one.get("assembly", "hap1") == f"hap{i + 1}"]
-        check_sequences(s, mine, report["step"], sequences, reads, model, depth, f"t.hap{i + 1}")
+        lengths = [len(line) for line in s.read("reads.fa").splitlines()[1::2]]
+        least = windows_by_chance(report, depth, lengths, sum(model.values()))
+        check_sequences(s, mine, report["step"], sequences, reads, model, depth, f"t.hap{i + 1}",
+                        least)
     return report
 
 
@@ -324,6 +351,25 @@ def test_stretches():
     check_report(s, options, count(bases(reads), K, False), [assembly])
     lines = [line.split("\t")[0] for line in s.read("t.hap1.duplicated.bed").splitlines()]
     expect(lines, ["all"] * 4 + ["enough", "near", "far", "far"], "stretches")
+
+
+def test_chance():
+    """Of reads that cover a genome 20 times, many stretches look collapsed by chance."""
+    rng = random.Random(9)
+    genome = "".join(rng.choices("ACGT", k=80000))
+    repeat = genome[30000:31500]
+    reads = [("r", letters) for letters in read(rng, [genome], depth=40)
+             + read(rng, [repeat], depth=40)]
+    s, options = prepare(reads, [[("all", genome)]])
+    model = count(bases(reads), K, False)
+    report = check_report(s, options, model, [[("all", genome)]])
+    lines = [list(map(int, line.split("\t")[1:]))
+             for line in s.read("t.hap1.collapsed.bed").splitlines()]
+    near = [29900 < begin < end < 31600 for begin, end in lines]
+    expect((len(lines) > 0, near.count(False) <= 1), (True, True), f"collapsed: {lines}")
+    hits = [at for at, kmer in windows(genome)
+            if model.get(kmer, 0) > 1.5 * report["depth"]]
+    expect(len(stretches(hits, K, "collapsed")) > 10, True, "stretches by chance")
 
 
 def names(report):
@@ -378,7 +424,7 @@ def test_pieces():
              "".join(rng.choices("ACGTN", [100, 100, 100, 100, 1], k=30000)), genome[15000:]]
     assembly = [("first", genome[:300]), ("long", "".join(parts)), ("short", "ACGT"),
                 ("other", "N" * 20000 + genome[:25000]), ("last", genome[500:800])]
-    reads = [("r", genome)] * 10 + [("r", genome[9000:13000])] * 30
+    reads = [("r", genome)] * 10 + [("r", genome[9000:13000])] * 45
     s, options = prepare(reads, [assembly])
     model = count(bases(reads), K, False)
     lines = [merqury_tracks(name, letters, model) for name, letters in assembly]
@@ -660,6 +706,7 @@ def test_other_assemblies():
         check_report(s, options, count(bases(reads), K, False), both[:1 + seed % 2])
 
 
-main([test_numbers, test_merqury, test_stretches, test_pieces, test_page, test_pictures,
-      test_counted_assemblies, test_thresholds, test_model, test_perfect, test_no_quality,
-      test_phased, test_small_k, test_refusals, test_hostile, test_other_assemblies])
+main([test_numbers, test_merqury, test_stretches, test_chance, test_pieces, test_page,
+      test_pictures, test_counted_assemblies, test_thresholds, test_model, test_perfect,
+      test_no_quality, test_phased, test_small_k, test_refusals, test_hostile,
+      test_other_assemblies])
