@@ -196,6 +196,31 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
         return status;
 }
 
+/* So many gigabases for each further device: up to 20 Gbases, two H100s were no faster than one
+ * (docs/dev/notes/gpu.md), because it takes time to open a device and to close it. */
+enum { FURTHER_GBASES = 10 };
+
+void device_leave_out(struct device_choice *choice, uint64_t nbases)
+{
+        const uint64_t nworth = 1 + nbases / (FURTHER_GBASES * UINT64_C(1000000000));
+        if (nbases == 0 || nworth >= (uint64_t)choice->ndevices)
+                return;
+        choice->nleft_out = choice->ndevices - (int)nworth;
+        choice->ndevices = (int)nworth;
+}
+
+void device_put_left_out(struct text_out *out, const struct device_choice *choice)
+{
+        for (int i = 0; i < choice->nleft_out; i++)
+                text_out_printf(out, "%scuda:%d", i == 0 ? "" : ", ",
+                                choice->indices[choice->ndevices + i]);
+        if (choice->nleft_out > 0)
+                text_out_printf(out,
+                                " %s left out: a further device saves time only with %d Gbases or "
+                                "more of input for it\n",
+                                choice->nleft_out == 1 ? "was" : "were", FURTHER_GBASES);
+}
+
 uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least)
 {
         enum { LEAST_MIB = 256, PARTS_EACH = 8 };

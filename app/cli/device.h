@@ -22,6 +22,7 @@ struct device_choice {
                                start */
         int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first device reads and writes */
         int ndevices;
+        int nleft_out; /* further ones, after these: device_leave_out */
         enum kc_gpu_table table;
         const char *table_name;
 };
@@ -55,6 +56,14 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, i
  * share one. KC_ENODEVICE if there is none. */
 enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
                                  struct kc_error *err);
+
+/* Leave out the last ones of several devices if the input has too few bases to be worth opening
+ * them.
+ *   nbases  about; 0: unknown */
+void device_leave_out(struct device_choice *choice, uint64_t nbases);
+
+/* A line of the summary about devices that were left out; none if there are none. */
+void device_put_left_out(struct text_out *out, const struct device_choice *choice);
 
 /* Whether the CPU may do the work that the device failed to start (app/cli/fall_back.h): only if
  * the user did not ask for the device. If true, sets choice->cuda to false. */

@@ -153,6 +153,15 @@ static struct kc_gpu_params device_params(const struct count *count,
         return gpu;
 }
 
+/* With a bound on its memory, or on what it counts at a time, the first device may need the
+ * others. */
+static void leave_out_devices(struct count *count)
+{
+        const struct count_settings *s = count->settings;
+        if (count->ranks == NULL && s->gpu_memory_nbytes == 0 && s->gpu_batch_nkmers == 0)
+                device_leave_out(&count->writing.device, kc_reader_expected_nbases(count->reader));
+}
+
 static enum kc_status count_on_device(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
@@ -162,6 +171,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
         struct kc_stored_source stored;
         const struct kc_batch_source source = kc_reader_source(count->reader);
         const struct kc_count_params params = engine_params(count);
+        leave_out_devices(count);
         const struct kc_gpu_params gpu = device_params(count, &stored);
         const struct joint_devices_setup joint = { &params, &gpu, &source, w->job };
         enum kc_status status;

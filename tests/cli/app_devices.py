@@ -223,18 +223,34 @@ def test_histogram():
     s = Session()
     reads = sequences(9, 30000)
     s.write("x.fq", fastq(reads + reads[:1] * 700 + reads_of(*["A" * 150] * 300)))
-    for k in (21, 55, 101):
+    for k in (21, 101):
         call = ["hist", "x.fq", "-k", k]
         expected = s.kcount(*call, "--device", "cpu")
         for n in (1, 2, 3):
-            for option in (["--gpu-memory", "1G"], ["--gpu-batch", 8192],
-                           ["--gpu-batch", 300000, "--gpu-memory", "256M"]):
+            for option in (["--gpu-memory", "1G"], ["--gpu-batch", 8192]):
                 trace = ["--gpu-trace", "trace.tsv"]
                 (s.path / "trace.tsv").unlink(missing_ok=True)
                 expect(s.kcount(*call, *option, *trace, "--device", devices(n)), expected,
                        f"hist, k = {k}, {n} devices, {option}")
                 stages = {line.split("\t")[0] for line in (s.path / "trace.tsv").open()}
                 expect(stages & {"encode", "merge"}, set(), "stages of merging in a histogram")
+
+
+def test_left_out():
+    """A second device is not opened for a small input, unless the memory of devices is bounded, or
+    it is not known how large the input is."""
+    s = Session()
+    s.write("x.fq", fastq(sequences(10, 3000)))
+    second = devices(2).split(",")[1]
+    s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "x.kc",
+             message=f"\ncuda:{second} was left out: a further device saves time only with 10 ")
+    expect("\ncounted on cuda:0, table" in s.said, True, "the device that counted")
+    s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "y.kc", "--gpu-memory", "1G",
+             message=f"\ncounted on {devices(2)}, table")
+    expect("left out" in s.said, False, "all devices count")
+    expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "same file")
+    s.kcount("-", "-k", 31, "--device", devices(2), "-o", "z.kc",
+             text=s.read("x.fq"), message=f"\ncounted on {devices(2)}, table")
 
 
 def test_summary():
@@ -268,5 +284,5 @@ def test_interrupted():
 
 
 main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
-      test_few_and_skewed, test_several_k_and_histogram, test_histogram, test_summary,
-      test_wrong_device, test_interrupted])
+      test_few_and_skewed, test_several_k_and_histogram, test_histogram, test_left_out,
+      test_summary, test_wrong_device, test_interrupted])
