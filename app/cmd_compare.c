@@ -2,6 +2,7 @@
  * kcount compare: how many distinct k-mers have which counts in two or three .kc files.
  */
 #include "app/cli/command.h"
+#include "app/cli/file_check.h"
 #include "app/cli/size.h"
 #include "app/hist/joint.h"
 #include "app/hist/matrix.h"
@@ -15,7 +16,8 @@ enum { FORMAT_TSV = 1, FORMAT_KAT };
 
 struct compare_settings {
         struct dumping_settings common;
-        const char *max_count;
+        const char *max_count, *device, *gpu_trace;
+        uint64_t gpu_memory_nbytes, gpu_batch_nkmers;
         int format; /* 0: not given */
 };
 
@@ -24,6 +26,7 @@ struct compare_command {
         const char *path; /* NULL: standard output */
         struct kc_store *stores[KC_JOINT_MAX_FILES];
         struct kc_store_info info; /* of the first */
+        uint64_t nread;            /* k-mers of all */
         struct joint_histogram joint;
         struct joint_totals totals;
         struct writing writing;
@@ -89,6 +92,7 @@ static enum kc_status check_options(struct compare_command *c, struct kc_error *
 {
         const struct compare_settings *s = c->settings;
         enum kc_status status;
+        KC_TRY(device_check(s->device, 0, DEVICE_COMPARES, err));
         KC_TRY(set_bounds(c, err));
         if (s->format != FORMAT_KAT)
                 return KC_OK;
@@ -108,18 +112,40 @@ out:
         return status;
 }
 
+static enum kc_status check_outputs(const struct compare_command *c, struct kc_error *err)
+{
+        const struct compare_settings *s = c->settings;
+        const char *const outputs[] = { s->gpu_trace, c->path };
+        const size_t noutputs = c->path != NULL ? 2 : 1;
+        enum kc_status status;
+        KC_TRY(dumping_check(&s->common, c->joint.files, c->joint.nfiles, err));
+        if (s->gpu_trace != NULL)
+                KC_TRY(output_check_files(outputs, noutputs, c->joint.files, c->joint.nfiles, err));
+out:
+        return status;
+}
+
+static enum kc_status choose_device(struct compare_command *c, struct kc_error *err)
+{
+        struct writing *w = &c->writing;
+        const char *device = device_if_worth(c->settings->device, c->nread, w->nthreads);
+        return device_choose(&w->device, device, 0, c->info.k, DEVICE_COMPARES, err);
+}
+
 static enum kc_status open_all(struct compare_command *c, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_store_info info;
-        KC_TRY(dumping_check(&c->settings->common, c->joint.files, c->joint.nfiles, err));
+        KC_TRY(check_outputs(c, err));
         for (size_t i = 0; i < c->joint.nfiles; i++) {
                 KC_TRY(stores_open(&c->stores[i], c->joint.files[i], err));
                 kc_store_get_info(c->stores[i], &info);
                 stores_warn_absent(&info, c->joint.files[i]);
+                c->nread += info.ndistinct;
         }
         kc_store_get_info(c->stores[0], &c->info);
         c->joint.k = c->info.k;
+        KC_TRY(choose_device(c, err));
 out:
         return status;
 }
@@ -140,6 +166,7 @@ static void put_json_totals(const struct compare_command *c, struct json *json)
         json_bool(json, "stranded", c->info.stranded);
         json_bool(json, "hpc", c->info.hpc);
         json_bool(json, "only", c->info.only_checksum != 0);
+        writing_json_device(json, &c->writing);
         if (c->path != NULL)
                 json_string(json, "output", c->path);
         uint64_t most[KC_JOINT_MAX_FILES];
@@ -180,9 +207,36 @@ static void put_text(const void *ctx, struct text_out *out)
         for (size_t i = 0; i < c->joint.nfiles; i++)
                 text_out_printf(out, "%s only in %s\n", format_number(t->only_in[i], only),
                                 c->joint.files[i]);
+        writing_put_device(out, &c->writing, "compared");
         writing_put_names(out, &c->path, 1);
         text_out_puts(out, "\n");
         writing_put_costs(out, &c->writing, &(struct writing_costs){ 0 });
+}
+
+/* ctx: a struct compare_command. */
+static enum kc_status join_on_device(void *ctx, const struct kc_join_source *source,
+                                     const struct kc_joint_taker *taker, uint64_t *nread,
+                                     struct kc_error *err)
+{
+        struct compare_command *c = ctx;
+        struct writing *w = &c->writing;
+        const struct kc_gpu_params params = { .device = w->device.indices[0],
+                                              .memory_nbytes = c->settings->gpu_memory_nbytes,
+                                              .batch_nkmers = c->settings->gpu_batch_nkmers,
+                                              .trace = c->settings->gpu_trace };
+        return kc_gpu_joint(&params, w->nthreads, source, taker, w->job, nread, &w->gpu, err);
+}
+
+/* Where c->writing.device says. */
+static enum kc_status find_cells(struct compare_command *c, struct kc_error *err)
+{
+        struct joint_histogram *h = &c->joint;
+        const struct kc_joint_engine engine = { c, join_on_device };
+        if (c->writing.device.cuda)
+                return kc_store_joint_by(c->stores, h->nfiles, h->most, &engine, &h->cells,
+                                         &h->ncells, err);
+        return kc_store_joint(c->stores, h->nfiles, h->most, c->writing.nthreads, c->writing.job,
+                              &h->cells, &h->ncells, err);
 }
 
 /* Compare, and print on c->out, which is a file or standard output. */
@@ -191,8 +245,7 @@ static enum kc_status print(void *ctx, struct kc_error *err)
         struct compare_command *c = ctx;
         struct joint_histogram *h = &c->joint;
         enum kc_status status;
-        KC_TRY(kc_store_joint(c->stores, h->nfiles, h->most, c->writing.nthreads, c->writing.job,
-                              &h->cells, &h->ncells, err));
+        KC_TRY(find_cells(c, err));
         c->totals = joint_add_up(h);
         if (prints_json(c))
                 put_json_with_rows(c);
@@ -212,10 +265,19 @@ static enum kc_status fill_file(void *ctx, struct kc_error *err)
         return status == KC_OK ? text_out_finish(c->out, err) : status;
 }
 
+static enum kc_status print_to_stdout(struct compare_command *c, struct kc_error *err)
+{
+        const struct writing_work work = {
+                .ctx = c, .on_device = print, .on_cpu = print, .hidden = true
+        };
+        return writing_run_part(&c->writing, &work, err);
+}
+
 static enum kc_status print_to_file(struct compare_command *c, struct kc_error *err)
 {
         static const char *const label = "comparing";
         const struct writing_work work = { .ctx = c,
+                                           .on_device = fill_file,
                                            .on_cpu = fill_file,
                                            .progress = { &label, 1, PROGRESS_PARTS } };
         const struct writing_report report = { .ctx = c,
@@ -243,7 +305,7 @@ static enum kc_status run_compare(const struct invocation *call, struct kc_error
         enum kc_status status;
         KC_TRY(check_options(&c, err));
         KC_TRY(open_all(&c, err));
-        KC_TRY(c.path != NULL ? print_to_file(&c, err) : print(&c, err));
+        KC_TRY(c.path != NULL ? print_to_file(&c, err) : print_to_stdout(&c, err));
 out:
         for (size_t i = 0; i < c.joint.nfiles; i++)
                 kc_store_close(c.stores[i]);
@@ -267,6 +329,10 @@ static const struct option_spec compare_options[] = {
                .argument = "FORMAT", .words = "tsv kat"),
         DUMPING_OPTIONS(FIELD(common)),
         OPTION_THREADS(FIELD(common.common.nthreads)),
+        OPTION_DEVICE(FIELD(device)),
+        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
+        OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
+        OPTION_GPU_TRACE(FIELD(gpu_trace)),
         WRITING_OPTIONS(FIELD(common.common)),
         { 0 },
 };

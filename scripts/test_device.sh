@@ -112,7 +112,7 @@ case $mode in
                 test_one "matrix_cuda $part" python3 "$tests/matrix.py" "$kcount" \
                         "$build/tests/naive" "$build/bench/simulate" "$part" cuda
         done
-        for name in threads lsm app_signals; do
+        for name in threads lsm app_compare app_signals; do
                 test_one "${name}_cuda" python3 "$tests/$name.py" "$kcount" . cuda
         done
         for name in app_devices app_reader app_ask_device; do

@@ -42,6 +42,7 @@ static const char *const table_names[] = {
 static const char *const doing[] = {
         [DEVICE_COUNTS] = "counting",
         [DEVICE_MERGES] = "merging",
+        [DEVICE_COMPARES] = "comparing",
         [DEVICE_ANSWERS] = "answering",
 };
 
@@ -66,7 +67,7 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
 {
         int indices[KC_GPU_MAX_DEVICES];
         const int n = read_indices(cuda, indices);
-        if (n > 1 && work == DEVICE_MERGES)
+        if (n > 1 && (work == DEVICE_MERGES || work == DEVICE_COMPARES))
                 return kc_fail(err, KC_EUSAGE,
                                "--device: '%s' lists several devices; only counting and looking "
                                "up can use more than one",
@@ -92,6 +93,16 @@ enum kc_status device_check(const char *device, int table, enum device_work work
                                "--table chooses a hash table of the CUDA engine; it cannot be "
                                "used with --device cpu");
         return KC_OK;
+}
+
+/* A device takes a quarter of a second to start; in that time a thread merges or compares
+ * NKMERS_PER_THREAD k-mers (docs/dev/notes/gpu.md). More than MOST_NTHREADS threads do not make the
+ * CPU faster. */
+const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads)
+{
+        enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };
+        const int n = nthreads < MOST_NTHREADS ? nthreads : MOST_NTHREADS;
+        return nkmers / (unsigned)n >= NKMERS_PER_THREAD ? device : device_if_named(device);
 }
 
 enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* The kind of work: merging uses one device only, and messages name it. */
-enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_ANSWERS };
+/* The kind of work: merging and comparing use one device only, and messages name it. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES, DEVICE_COMPARES, DEVICE_ANSWERS };
 
 struct device_choice {
         enum device_work work;
@@ -30,9 +30,9 @@ struct device_choice {
 enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
 
 /*
- * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, unless files are merged, a
- * list cuda:N,M,...; table is an enum kc_gpu_table plus 1, or 0 if none is given. KC_EUSAGE. Does
- * not access a device.
+ * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, if the work can use several
+ * devices, a list cuda:N,M,...; table is an enum kc_gpu_table plus 1, or 0 if none is given.
+ * KC_EUSAGE. Does not access a device.
  */
 enum kc_status device_check(const char *device, int table, enum device_work work,
                             struct kc_error *err);
@@ -42,6 +42,10 @@ static inline const char *device_if_named(const char *device)
 {
         return strcmp(device, "auto") == 0 ? "cpu" : device;
 }
+
+/* For joins of files with nkmers k-mers: `device` if one should be faster than the CPU, or if the
+ * user names one; otherwise cpu. */
+const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads);
 
 /*
  * Choose the engine, after device_check. Does not access a device: preparing one takes so long that

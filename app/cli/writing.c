@@ -129,6 +129,15 @@ void writing_put_names(struct text_out *out, const char *const *names, size_t n)
         }
 }
 
+void writing_put_device(struct text_out *out, const struct writing *w, const char *joined)
+{
+        char device[DEVICE_NAME_NBYTES], peak[FORMATTED_NBYTES];
+        if (w->device.cuda)
+                text_out_printf(out, "%s on %s, %s of device memory\n", joined,
+                                device_name(&w->device, device),
+                                format_size(w->gpu.peak_nbytes, peak));
+}
+
 void writing_put_noted(struct text_out *out, const char *label, uint64_t number, const char *note)
 {
         enum { WIDTH = 41 };
@@ -147,6 +156,16 @@ void writing_put_share(struct text_out *out, const char *label, uint64_t part, u
 {
         char share[FORMATTED_NBYTES];
         writing_put_noted(out, label, part, format_share(part, whole, share));
+}
+
+void writing_json_device(struct json *json, const struct writing *w)
+{
+        char device[DEVICE_NAME_NBYTES];
+        json_string(json, "device", device_name(&w->device, device));
+        if (!w->device.cuda)
+                return;
+        json_number(json, "device_peak_memory_bytes", w->gpu.peak_nbytes);
+        json_number(json, "device_ranges", w->gpu.nranges);
 }
 
 void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info)

@@ -101,6 +101,9 @@ void writing_json_begin(struct json *json, const struct writing *writing);
 /* "wrote A, B and C", without an end of the line. */
 void writing_put_names(struct text_out *out, const char *const *names, size_t n);
 
+/* The line that says on which device the files were joined, if one was used: "merged", ... */
+void writing_put_device(struct text_out *out, const struct writing *writing, const char *joined);
+
 /* Lines of the text: a label and a number; with a note beside it, if that is not ""; with its share
  * of the whole. The numbers end in the same column, unless one is too long for that. */
 void writing_put_number(struct text_out *out, const char *label, uint64_t number);
@@ -116,12 +119,13 @@ struct writing_costs {
 void writing_put_costs(struct text_out *out, const struct writing *writing,
                        const struct writing_costs *costs);
 
-/* Parts of the JSON: the file that was written; what a new file holds; and, at the end, times,
- * those of stages first, and memory. */
+/* Parts of the JSON: where files were joined; the file that was written; what a new file holds;
+ * and, at the end, times, those of stages first, and memory. */
 struct writing_stage {
         const char *name;
         double seconds;
 };
+void writing_json_device(struct json *json, const struct writing *writing);
 void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info);
 void writing_json_counts(struct json *json, const struct kc_store_info *info);
 void writing_json_costs(struct json *json, const struct writing *writing,

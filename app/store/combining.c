@@ -173,20 +173,10 @@ static enum kc_status run_set(struct combining *c, struct kc_error *err)
         return writing_run(&c->writing, &work, err);
 }
 
-/* A device takes a quarter of a second to start; in that time a thread merges NKMERS_PER_THREAD
- * k-mers (docs/dev/notes/gpu.md). More than MOST_NTHREADS threads do not make the CPU faster. */
-static bool is_worth_a_device(const struct combining *c)
-{
-        enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };
-        const int nthreads = c->writing.nthreads;
-        const int n = nthreads < MOST_NTHREADS ? nthreads : MOST_NTHREADS;
-        return c->nread / (unsigned)n >= NKMERS_PER_THREAD;
-}
-
 static enum kc_status choose_device(struct combining *c, struct kc_error *err)
 {
         const struct combine_settings *s = c->settings;
-        const char *device = is_worth_a_device(c) ? s->device : device_if_named(s->device);
+        const char *device = device_if_worth(s->device, c->nread, c->writing.nthreads);
         return device_choose(&c->writing.device, device, 0, c->k, DEVICE_MERGES, err);
 }
 
@@ -210,8 +200,8 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
         const size_t nfiles = c->plan->ninputs;
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], read[FORMATTED_NBYTES];
-        char ndistinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], device[DEVICE_NAME_NBYTES];
+        char size[FORMATTED_NBYTES], read[FORMATTED_NBYTES];
+        char ndistinct[FORMATTED_NBYTES], sum[FORMATTED_NBYTES];
         text_out_printf(out, "%zu file%s", nfiles, nfiles == 1 ? "" : "s");
         if (c->nruns > nfiles)
                 text_out_printf(out, " with %" PRIu64 " sorted runs", c->nruns);
@@ -221,10 +211,7 @@ static void put_text(const void *ctx, struct text_out *out)
         else
                 text_out_printf(out, "%s distinct, sum of counts %s\n",
                                 format_number(r->ndistinct, ndistinct), format_number(r->sum, sum));
-        if (w->device.cuda)
-                text_out_printf(out, "merged on %s, %s of device memory\n",
-                                device_name(&w->device, device),
-                                format_size(w->gpu.peak_nbytes, peak));
+        writing_put_device(out, w, "merged");
         text_out_printf(out, "%s %s, %s\n", c->idle ? "nothing to do for" : "wrote",
                         c->plan->output, format_size(r->file_nbytes, size));
         writing_put_costs(out, w, &(struct writing_costs){ 0 });
@@ -235,12 +222,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         (void)number;
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
-        char device[DEVICE_NAME_NBYTES];
-        json_string(json, "device", device_name(&w->device, device));
-        if (w->device.cuda) {
-                json_number(json, "device_peak_memory_bytes", w->gpu.peak_nbytes);
-                json_number(json, "device_ranges", w->gpu.nranges);
-        }
+        writing_json_device(json, w);
         json_string(json, "operation", operation_names[c->plan->operation]);
         json_string(json, "counts", rule_names[c->plan->rule]);
         json_strings(json, "files", c->plan->inputs, c->plan->ninputs);

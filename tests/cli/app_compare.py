@@ -2,18 +2,27 @@
 compare and hist --gc: every row is what counting with dictionaries gives, for all widths of k-mers,
 strands, several runs, saturated counts and numbers of threads; KAT's matrices; what is refused.
 
-    app_compare.py KCOUNT SOURCE
+    app_compare.py KCOUNT SOURCE [DEVICE]
 """
 import collections
 import gzip
 import json
 import random
+import sys
 
 from lib.model import MOST, count
+from lib.devices import devices
 from lib.session import SOURCE, Session, expect
 from lib.tools import main, same_text
 
 NAMES = "abc"
+DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
+if DEVICE != "cpu":
+    devices(1)  # or the test is skipped
+
+
+def compare(s, *arguments, **how):
+    return s.kcount("compare", *arguments, "--device", DEVICE, **how)
 
 
 def joint_rows(models, most=None):
@@ -62,7 +71,7 @@ def parse_matrix(text):
 
 def check_joint(s, files, models, *options, most=None, **how):
     for threads in 1, 3:
-        same_text(s.kcount("compare", *files, "-t", threads, *options, **how),
+        same_text(compare(s, *files, "-t", threads, *options, **how),
                   joint_table(models, most), f"compare {' '.join(files)}, {threads} threads")
 
 
@@ -112,8 +121,11 @@ def test_real_reads():
     check_joint(s, ["a.kc", "b.kc"], models)
     check_gc(s, "a.kc", models[0])
     wanted = joint_rows(models)
-    got = json.loads(s.kcount("compare", "a.kc", "b.kc", "--json"))
+    got = json.loads(compare(s, "a.kc", "b.kc", "--json"))
     expect(got["rows"], [list(row) for row in wanted], "rows of --json")
+    expect(got["device"], {"cuda": "cuda:0"}.get(DEVICE, DEVICE), "device")
+    expect(got.get("device_ranges"), 1 if DEVICE == "cuda" else None, "device_ranges")
+    expect("device_peak_memory_bytes" in got, DEVICE == "cuda", "device_peak_memory_bytes")
     expect(got["columns"], ["count_a", "count_b", "distinct", "sum_a", "sum_b"], "columns")
     expect(got["distinct"], len(models[0].keys() | models[1].keys()), "distinct")
     expect(got["distinct_in_all"], len(models[0].keys() & models[1].keys()), "distinct_in_all")
@@ -123,12 +135,17 @@ def test_real_reads():
     got = json.loads(s.kcount("hist", "--gc", "a.kc", "--json"))
     expect(got["rows"], [list(row) for row in gc_rows(models[0])], "rows of hist --gc --json")
     # a file, and what is said about it
-    printed = json.loads(s.kcount("compare", "a.kc", "b.kc", "-o", "joint.tsv", "--json"))
+    printed = json.loads(compare(s, "a.kc", "b.kc", "-o", "joint.tsv", "--json"))
     same_text(s.read("joint.tsv"), joint_table(models), "compare -o")
     expect("rows" in printed, False, "rows beside a file")
     expect(printed["distinct"], len(models[0].keys() | models[1].keys()), "distinct beside a file")
     expect(s.said.startswith(f"{printed['distinct']:,} distinct 21-mers, "
                              f"{printed['distinct_in_all']:,} in all files\n"), True, s.said)
+    expect("compared on cuda:0, " in s.said, DEVICE == "cuda", s.said)
+    if DEVICE == "cuda":
+        same_text(compare(s, "a.kc", "b.kc", "--gpu-batch", 10000, "--gpu-memory", "256M",
+                          "--gpu-trace", "trace.json"), joint_table(models), "range by range")
+        expect("join" in s.read("trace.json"), True, "trace")
 
 
 def test_runs():
@@ -197,8 +214,7 @@ def test_kat():
         wanted = [[0] * columns for _ in range(rows)]
         for row in joint_rows(models):
             wanted[min(row[0], rows - 1)][min(row[1], columns - 1)] += row[2]
-        head, got = parse_matrix(s.kcount("compare", "d/a.kc", "d/b.kc", "--format", "kat",
-                                          *options))
+        head, got = parse_matrix(compare(s, "d/a.kc", "d/b.kc", "--format", "kat", *options))
         expect(got, wanted, f"kat {options}")
         expect(head, {"Title": "K-mer comparison plot", "XLabel": "5-mer frequency for: a.kc",
                       "YLabel": "5-mer frequency for: b.kc", "ZLabel": "# distinct 5-mers",
@@ -228,7 +244,7 @@ def test_nothing():
     check_joint(s, ["a.kc", "b.kc"], [model, {}])
     check_joint(s, ["b.kc", "b.kc", "b.kc"], [{}, {}, {}])
     check_gc(s, "b.kc", {})
-    _, got = parse_matrix(s.kcount("compare", "b.kc", "b.kc", "--format", "kat", "--max-count", 1))
+    _, got = parse_matrix(compare(s, "b.kc", "b.kc", "--format", "kat", "--max-count", 1))
     expect(got, [[0, 0], [0, 0]], "matrix of nothing")
     s.kcount("merge", "a.kc", "--min", 2, "-o", "c.kc")
     kept = {kmer: n for kmer, n in model.items() if n > 1}
@@ -250,25 +266,28 @@ def test_refusals():
                                   "homopolymer-compressed ones"),
                           ("only", "a.kc and only.kc do not hold counts of the same set of "
                                    "k-mers")):
-        s.kcount("compare", "a.kc", name + ".kc", code=2, message=message)
-        s.kcount("compare", name + ".kc", name + ".kc")
-    s.kcount("compare", "a.kc", "a.fq", code=1, message="a.fq holds reads")
-    s.kcount("compare", "a.kc", "none.kc", code=1, message="none.kc: No such file")
+        compare(s, "a.kc", name + ".kc", code=2, message=message)
+        compare(s, name + ".kc", name + ".kc")
+    compare(s, "a.kc", "a.fq", code=1, message="a.fq holds reads")
+    compare(s, "a.kc", "none.kc", code=1, message="none.kc: No such file")
     for text in ("x", "", ",", "1,", ",1", "1,2,3", "-1", "4294967295", "1 2", "9" * 30):
-        s.kcount("compare", "a.kc", "a.kc", f"--max-count={text}", code=2,
-                 message="" if text == "" else f"--max-count {text}: give one number from 0 to "
-                                               "4294967294 for all files, or 2 with commas between "
-                                               "them\n")
-    s.kcount("compare", *["a.kc"] * 3, "--max-count", "1,2", code=2, message="or 3 with commas")
+        compare(s, "a.kc", "a.kc", f"--max-count={text}", code=2,
+                message="" if text == "" else f"--max-count {text}: give one number from 0 to "
+                                              "4294967294 for all files, or 2 with commas between "
+                                              "them\n")
+    compare(s, *["a.kc"] * 3, "--max-count", "1,2", code=2, message="or 3 with commas")
+    s.kcount("compare", "a.kc", "a.kc", "--device", "cuda:0,1", code=2,
+             message="--device: 'cuda:0,1' lists several devices")
+    compare(s, "a.kc", "a.kc", "--gpu-trace", "./a.kc", code=2, message="a.kc")
     s.write("x.tsv", "kept")
     before = s.contents()
-    s.kcount("compare", "a.kc", "a.kc", "-o", "a.kc", "--force", code=2, message="a.kc")
-    s.kcount("compare", "a.kc", "a.kc", "-o", "x.tsv", code=1, message="x.tsv already exists")
+    compare(s, "a.kc", "a.kc", "-o", "a.kc", "--force", code=2, message="a.kc")
+    compare(s, "a.kc", "a.kc", "-o", "x.tsv", code=1, message="x.tsv already exists")
     content = bytearray((s.path / "a.kc").read_bytes())
     content[130] ^= 1
     s.write("bad.kc", bytes(content))
     before["bad.kc"] = bytes(content)
-    s.kcount("compare", "a.kc", "bad.kc", "-o", "y.tsv", code=1, message="bad.kc is damaged")
+    compare(s, "a.kc", "bad.kc", "-o", "y.tsv", code=1, message="bad.kc is damaged")
     s.kcount("hist", "--gc", "bad.kc", code=1, message="bad.kc is damaged")
     expect(s.contents(), before, "files")
 

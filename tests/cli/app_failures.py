@@ -191,10 +191,13 @@ def test_no_device():
     expect(s.said, "", "auto with --quiet")
     for call in (["compact", "a.kc", "--min", 2], ["merge", "a.kc", "-o", "b.kc"],
                  ["union", "a.kc", "-o", "b.kc"], ["intersect", "a.kc", "a.kc", "-o", "b.kc"],
-                 ["subtract", "a.kc", "a.kc", "-o", "b.kc"]):
+                 ["subtract", "a.kc", "a.kc", "-o", "b.kc"], ["compare", "a.kc", "a.kc"],
+                 ["compare", "a.kc", "a.kc", "-o", "b.tsv"]):
         fails(s, *call, "--device", "cuda", message=reason)
     s.kcount("merge", "a.kc", "-o", "c.kc", "--device", "auto")
     expect("merging on the CPU" in s.said, False, "auto, merging")
+    s.kcount("compare", "a.kc", "c.kc")
+    expect(s.said, "", "auto, comparing")
     # htslib moves the offset of the shared open file: a second reading would not begin at 0
     for _ in range(5):
         with open(SOURCE / "data" / "human.bam", "rb") as bam:
@@ -218,6 +221,10 @@ def test_large_k_on_the_cpu():
                                      message=notice and notice + "merging on the CPU"))
         expect((report["device"], report["sum"]), ("cpu", 32),
                f"merge of k = 129 with --device {device}")
+        report = json.loads(s.kcount("compare", "long.kc", "m.kc", "--device", device, "--json",
+                                     message=notice and notice + "comparing on the CPU"))
+        expect((report["device"], report["distinct_in_all"]), ("cpu", 10),
+               f"compare of k = 129 with --device {device}")
     s.kcount("add", "long.kc", "long.fa", "--table", "linear", code=2,
              message="--table linear supports k up to 128")
     expect(json.loads(s.kcount("info", "long.kc", "--json"))["runs"], 1, "runs after that")

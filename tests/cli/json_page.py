@@ -19,7 +19,8 @@ TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object"
          "array of strings": list, "array of integers": list, "array of arrays": list,
          "array of objects": list}
 # Printed only with a device; without one, test_source still checks that the source names them.
-DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU", "looked up on the CPU")
+DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU", "compared on the CPU",
+                 "looked up on the CPU")
 RANKS_ABSENT = "one process"  # likewise: printed only if several processes count together
 
 
