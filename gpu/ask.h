@@ -87,7 +87,8 @@ enum kc_gpu_ask_way {
  *   table   copied; it is read by setup->nthreads threads and the calling one
  *   way     out: how the devices hold it
  * KC_EUSAGE if the map does not hold k-mers of this length; KC_ENOMEM, also if not even a range of
- * the table fits on the device; KC_ENODEVICE; KC_EDEVICE; or what reading the table returns.
+ * the table fits on the device; KC_ENODEVICE; KC_EDEVICE; KC_ECANCELED; or what reading the table
+ * returns.
  */
 enum kc_status kc_gpu_ask_open(struct kc_asker *asker, const struct kc_gpu_ask_table *table,
                                const struct kc_gpu_ask_options *options,

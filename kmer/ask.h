@@ -58,15 +58,18 @@ struct kc_ask_answer {
         size_t nstretches;
 };
 
+struct kc_job;
+
 struct kc_ask_setup {
         int nthreads;
         uint64_t memory_nbytes;        /* bound on the asker's own memory */
         uint32_t min_count, max_count; /* of windows in range; min_count may be 0 */
         bool wants_counts;             /* not only summaries */
+        const struct kc_job *job;      /* reading the table ends if it is canceled; may be NULL */
 };
 
 /* All functions: KC_ENOMEM; answer, or whichever reads the table, also KC_EIO, KC_ECORRUPT,
- * KC_EDEVICE. After a failure only close may be called. */
+ * KC_EDEVICE, KC_ECANCELED. After a failure only close may be called. */
 struct kc_asker {
         void *ctx;
         /* Of a prompt asker: how many blocks a thread should have added before it takes the first

@@ -583,6 +583,7 @@ static enum kc_status ask(struct asking *a, struct kc_store *store,
                 .min_count = options->min_count,
                 .max_count = options->max_count,
                 .wants_counts = options->wants_counts,
+                .job = options->job,
         };
         int nblocks;
         enum kc_status status;

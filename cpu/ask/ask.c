@@ -1,5 +1,6 @@
 #include "cpu/ask/ask.h"
 
+#include "base/job.h"
 #include "base/parallel.h"
 #include "cpu/ask/join.h"
 #include "cpu/ask/shape.h"
@@ -159,6 +160,8 @@ static enum kc_status join_shares(void *ctx, int worker, struct kc_error *err)
                 const uint32_t share = atomic_fetch_add(&a->next_share, 1);
                 if (share >= a->plan.nparts * a->nshares)
                         break;
+                if (kc_job_is_canceled(a->setup.job))
+                        return kc_fail(err, KC_ECANCELED, "canceled");
                 KC_TRY(kc_ask_join(&a->joiners[worker], a->lists + share % a->nshares,
                                    a->setup.nthreads / (int)a->nshares, share / a->nshares, err));
         }

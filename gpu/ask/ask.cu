@@ -390,7 +390,8 @@ static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
         struct replica<Key> *r = (struct replica<Key> *)ctx;
         const struct engine<Key> *e = r->engine;
         const int nreaders = e->rules.setup.nthreads / e->nreplicas;
-        return kc_ask_load(&r->table, r->gpu, source, e->options->map, nreaders, totals, err);
+        return kc_ask_load(&r->table, r->gpu, source, e->options->map, nreaders, e->rules.setup.job,
+                           totals, err);
 }
 
 template <class Key> static enum kc_status load_replica(void *ctx, int number, struct kc_error *err)

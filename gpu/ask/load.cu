@@ -213,7 +213,7 @@ enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_g
         l.taker = taker;
         l.is_single = is_single_run(source->plan);
         l.max_blocks = choose_blocks(&l);
-        kc_gate_init(&l.gate, NULL);
+        kc_gate_init(&l.gate, taker->job);
         KC_TRY(taker->begin(taker->ctx, l.max_blocks * KC_BLOCK_NKMERS,
                             range_nbytes<Key>(l.is_single, l.max_blocks), err));
         KC_TRY(kc_join_feed_new(&l.feed, source, nreaders, &l.gate, err));
@@ -259,7 +259,8 @@ static enum kc_status put(void *ctx, Key *kmers, uint32_t *counts, size_t n, str
 template <class Key>
 enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                            const struct kc_join_source *source, enum kc_gpu_map map, int nreaders,
-                           struct kc_join_totals *totals, struct kc_error *err)
+                           const struct kc_job *job, struct kc_join_totals *totals,
+                           struct kc_error *err)
 {
         struct loading<Key> l = {
                 table, gpu,
@@ -268,7 +269,7 @@ enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                 }
         };
         const struct kc_ask_taker<Key> taker = {
-                &l, open_map<Key>, put<Key>
+                &l, job, open_map<Key>, put<Key>
         };
         return kc_ask_load_by(&taker, gpu, source, nreaders, totals, err);
 }
@@ -279,5 +280,6 @@ enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                                                struct kc_join_totals *, struct kc_error *); \
         template enum kc_status kc_ask_load(struct kc_ask_map<Key> *, struct kc_gpu *, \
                                             const struct kc_join_source *, enum kc_gpu_map, int, \
-                                            struct kc_join_totals *, struct kc_error *);
+                                            const struct kc_job *, struct kc_join_totals *, \
+                                            struct kc_error *);
 KC_GPU_INTEGER_KEYS(INSTANTIATE)

@@ -17,6 +17,7 @@ enum {
 /* Takes the k-mers of a table. */
 template <class Key> struct kc_ask_taker {
         void *ctx;
+        const struct kc_job *job; /* loading ends if it is canceled; may be NULL */
         /* Called once, before all others.
          *   most_at_once  pairs that are put at a time
          *   nbytes        of device memory, which must stay free for reading and joining ranges */
@@ -32,7 +33,7 @@ template <class Key> struct kc_ask_taker {
  * Pass all k-mers of the source to the taker, by the calling thread.
  *   nreaders  threads that read, besides the calling one
  *   totals    out
- * KC_ENOMEM, KC_EDEVICE; what the source or the taker returns.
+ * KC_ENOMEM, KC_EDEVICE, KC_ECANCELED; what the source or the taker returns.
  */
 template <class Key>
 enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_gpu *gpu,
@@ -44,6 +45,7 @@ enum kc_status kc_ask_load_by(const struct kc_ask_taker<Key> *taker, struct kc_g
 template <class Key>
 enum kc_status kc_ask_load(struct kc_ask_map<Key> *table, struct kc_gpu *gpu,
                            const struct kc_join_source *source, enum kc_gpu_map map, int nreaders,
-                           struct kc_join_totals *totals, struct kc_error *err);
+                           const struct kc_job *job, struct kc_join_totals *totals,
+                           struct kc_error *err);
 
 #endif

@@ -272,7 +272,7 @@ static enum kc_status load(void *ctx, const struct kc_join_source *source,
 {
         struct kc_ask_spread<Key> *s = (struct kc_ask_spread<Key> *)ctx;
         const struct kc_ask_taker<Key> taker = {
-                s, open_maps<Key>, put<Key>
+                s, s->rules->setup.job, open_maps<Key>, put<Key>
         };
         return kc_ask_load_by(&taker, &s->links.gpus[0], source, s->rules->setup.nthreads, totals,
                               err);

@@ -168,7 +168,8 @@ static enum kc_status join_runs(void *ctx, const struct kc_join_source *source,
         struct tallier<Key> *d = (struct tallier<Key> *)ctx;
         const struct tallying<Key> *t = d->all;
         const int nreaders = std::max(t->reads->nthreads / t->options->ndevices, 1);
-        return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, totals, err);
+        return kc_ask_load(&d->table, &d->gpu, source, t->options->map, nreaders, t->reads->job,
+                           totals, err);
 }
 
 /* Load the device's table, unless it is loaded already. */

@@ -190,7 +190,7 @@ static enum kc_status take_turns(void *ctx, const struct kc_join_source *source,
 {
         struct turns<Key> *e = (struct turns<Key> *)ctx;
         const struct kc_ask_taker<Key> taker = {
-                e, open_map<Key>, put<Key>
+                e, e->rules.setup.job, open_map<Key>, put<Key>
         };
         enum kc_status status;
         kc_ask_rounds_rewind(&e->rounds, true);

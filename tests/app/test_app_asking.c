@@ -201,6 +201,7 @@ enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store 
                                         struct kc_error *err)
 {
         enum kc_status status = start.is_slow ? start_slowly(err) : KC_OK;
+        assert_true(start.cancels == NULL || setup->job == start.cancels);
         if (status == KC_OK)
                 status = lookup_asker_open(asker, store, setup, err);
         asker->depth = options->batch_nbases;

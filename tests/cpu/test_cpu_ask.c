@@ -4,6 +4,7 @@
  */
 #include "tests/io/store/store_sets.h"
 
+#include "base/job.h"
 #include "cpu/ask/ask.h"
 #include "tests/sampling.h"
 
@@ -482,6 +483,21 @@ static void test_failure_of_the_table(void **state)
         free_set(&s);
 }
 
+static void test_canceled(void **state)
+{
+        (void)state;
+        struct kc_job job = { .cancel = true };
+        struct kc_error err = { 0 };
+        struct kc_asker asker;
+        const struct kc_ask_setup setup = { .nthreads = 2, .memory_nbytes = 1 << 24, .job = &job };
+        struct pair_set s = make_set(5, false, 100, 1);
+        const struct kc_ask_table table = table_of(&s);
+        assert_ok(kc_cpu_ask_open(&asker, &table, &setup, NULL, &err), err);
+        assert_int_equal(asker.answer(asker.ctx, &err), KC_ECANCELED);
+        asker.close(asker.ctx);
+        free_set(&s);
+}
+
 /* The summaries of pieces, appended, are that of the whole. */
 static void test_pieces(void **state)
 {
@@ -515,6 +531,7 @@ int main(void)
                 cmocka_unit_test(test_unusual_tables), cmocka_unit_test(test_clustered_table),
                 cmocka_unit_test(test_files),          cmocka_unit_test(test_failure_of_the_table),
                 cmocka_unit_test(test_pieces),         cmocka_unit_test(test_shares),
+                cmocka_unit_test(test_canceled),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
 }

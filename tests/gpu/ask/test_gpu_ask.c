@@ -3,9 +3,8 @@
  * Skipped without a device.
  */
 #include "tests/gpu/ask/ask_texts.h"
+#include "tests/gpu/ask/file_table.h"
 #include "tests/gpu/need_device.h"
-
-#include "gpu/ask.h"
 
 enum { MOST_THREADS = 4, BLOCK = 5 /* sequences */ };
 
@@ -20,7 +19,7 @@ static size_t size(size_t n)
 struct asking {
         struct kc_gpu_ask_options options;
         struct kc_ask_setup setup;
-        struct kc_store *store;
+        struct file_table table;
         struct kc_asker asker;
         enum kc_gpu_ask_way way;
         const struct pair_set *set;
@@ -34,27 +33,11 @@ struct asking {
         size_t nscarce; /* how often reading the table fails, once it is open, for want of memory */
 };
 
-static enum kc_status join(void *ctx, const struct kc_join_source *source,
-                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
-                           struct kc_error *err)
-{
-        const struct kc_gpu_ask_reader *reader = ctx;
-        (void)sink;
-        return reader->join(reader->ctx, source, totals, err);
-}
-
 static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *reader,
                                  struct kc_error *err)
 {
         struct asking *a = ctx;
-        struct kc_gpu_ask_reader copy = *reader;
-        const struct kc_set set = { &a->store, 1, KC_SET_UNION, KC_RULE_SUM };
-        const struct kc_set_joiner joiner = { &copy, join };
-        const struct kc_run_sink none = { .ctx = NULL };
-        struct kc_store_origin origin;
-        const char **names;
-        const enum kc_status status = kc_set_run_by(&set, &joiner, &none, &origin, &names, err);
-        free(names);
+        const enum kc_status status = read_file_table(&a->table, reader, err);
         __atomic_add_fetch(&a->nreads, 1, __ATOMIC_RELAXED); /* a thread for each device */
         if (status == KC_OK && a->nopened > 0 && a->nscarce > 0) {
                 a->nscarce--;
@@ -66,8 +49,8 @@ static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *read
 /* The store is to be closed in any case. */
 static enum kc_status open_asker(struct asking *a, const char *path, struct kc_error *err)
 {
-        a->store = open_store(path);
-        const struct kc_set set = { &a->store, 1, KC_SET_UNION, KC_RULE_SUM };
+        a->table.store = open_store(path);
+        const struct kc_set set = { &a->table.store, 1, KC_SET_UNION, KC_RULE_SUM };
         const struct kc_gpu_ask_table table = { a, a->set->k, kc_set_npairs(&set), read_table };
         return kc_gpu_ask_open(&a->asker, &table, &a->options, &a->setup, &a->way, err);
 }
@@ -255,7 +238,7 @@ static void ask_all(struct asking *a, const char *path)
         else
                 run_rounds(a);
         a->asker.close(a->asker.ctx);
-        kc_store_close(a->store);
+        kc_store_close(a->table.store);
         for (size_t i = 0; i < a->texts->n; i++) {
                 check_answer(a, a->texts->items[i], &a->got[i]);
                 free((void *)a->got[i].counts);
@@ -590,11 +573,44 @@ static void test_windows(void **state)
         free(genome);
 }
 
+/* A job that is canceled when the first of several pieces of a table has been read. */
+static void test_canceled(void **state)
+{
+        (void)state;
+        const struct texts none = { 0 };
+        struct pair_set set = make_set(31, false, 20000, 1);
+        write_set(&set, "t.kc", 1, 700, 1);
+        append_set("t.kc", &set, false, 1);
+        append_set("t.kc", &set, false, 1);
+        for (int way = KC_GPU_ASK_WHOLE; way <= KC_GPU_ASK_TURNS; way++) {
+                struct kc_job job = { 0 };
+                struct kc_error err = { 0 };
+                struct asking a = make_asking(KC_GPU_MAP_WARPDRIVE, &set, &none);
+                a.setup.job = a.table.job = &job;
+                a.options.spread = way == KC_GPU_ASK_SPREAD;
+                a.options.ndevices = a.options.spread ? 2 : 1;
+                if (way == KC_GPU_ASK_TURNS)
+                        a.options.memory_nbytes = 24 * set.n; /* a map takes 36 */
+                enum kc_status status = open_asker(&a, "t.kc", &err);
+                if (way == KC_GPU_ASK_TURNS) {
+                        assert_ok(status, err);
+                        status = a.asker.answer(a.asker.ctx, &err);
+                        a.asker.close(a.asker.ctx);
+                }
+                assert_int_equal(status, KC_ECANCELED);
+                assert_int_equal(a.way, way);
+                assert_int_equal(a.table.npieces, 1);
+                kc_store_close(a.table.store);
+        }
+        unlink("t.kc");
+        free_set(&set);
+}
+
 static void expect_failure(struct asking *a, enum kc_status status, const char *words)
 {
         struct kc_error err = { 0 };
         assert_int_equal(open_asker(a, "t.kc", &err), status);
-        kc_store_close(a->store);
+        kc_store_close(a->table.store);
         assert_non_null(strstr(err.message, words));
 }
 
@@ -640,6 +656,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_spread_turns, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_windows, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_long, enter_folder, leave_folder),
+                cmocka_unit_test_setup_teardown(test_canceled, enter_folder, leave_folder),
                 cmocka_unit_test_setup_teardown(test_limits, enter_folder, leave_folder),
         };
         need_device();

@@ -2,10 +2,10 @@
  * How often each count occurs among the windows of files, found on one device and on two, against
  * counts found window by window in a sorted array. Skipped without a device.
  */
+#include "tests/gpu/ask/file_table.h"
 #include "tests/gpu/need_device.h"
 #include "tests/io/store/store_sets.h"
 
-#include "gpu/ask.h"
 #include "io/reader.h"
 
 enum { READS_NBYTES = 1 << 20 };
@@ -90,32 +90,6 @@ static void write_reads(const struct pair_set *s, const char *path, size_t nread
         assert_int_equal(fclose(file), 0);
 }
 
-/* ---- the table ---- */
-
-static enum kc_status join(void *ctx, const struct kc_join_source *source,
-                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
-                           struct kc_error *err)
-{
-        const struct kc_gpu_ask_reader *reader = ctx;
-        (void)sink;
-        return reader->join(reader->ctx, source, totals, err);
-}
-
-static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *reader,
-                                 struct kc_error *err)
-{
-        struct kc_store *store = ctx;
-        struct kc_gpu_ask_reader copy = *reader;
-        const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
-        const struct kc_set_joiner joiner = { &copy, join };
-        const struct kc_run_sink none = { .ctx = NULL };
-        struct kc_store_origin origin;
-        const char **names;
-        const enum kc_status status = kc_set_run_by(&set, &joiner, &none, &origin, &names, err);
-        free(names);
-        return status;
-}
-
 /* ---- asking ---- */
 
 static enum kc_status put(void *ctx, uint32_t count, uint64_t n, struct kc_error *err)
@@ -152,14 +126,19 @@ static struct kc_gpu_ask_options options_of(const struct way *way, enum kc_gpu_m
                                             .batch_nbases = way->batch_nbases };
 }
 
+static struct kc_gpu_ask_table table_of(struct file_table *file, int k)
+{
+        const struct kc_set set = { &file->store, 1, KC_SET_UNION, KC_RULE_SUM };
+        return (struct kc_gpu_ask_table){ file, k, kc_set_npairs(&set), read_file_table };
+}
+
 static void check_way(const struct way *way, enum kc_gpu_map map, const struct pair_set *s,
                       const char *const *paths, const struct counts *want)
 {
         const struct kc_gpu_ask_options options = options_of(way, map, s->stranded);
         const struct kc_reader_options reading = { .k = s->k, .nworkers = way->nthreads };
-        struct kc_store *store = open_store("t.kc");
-        const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
-        const struct kc_gpu_ask_table table = { store, s->k, kc_set_npairs(&set), read_table };
+        struct file_table file = { .store = open_store("t.kc") };
+        const struct kc_gpu_ask_table table = table_of(&file, s->k);
         struct counts got = { 0 };
         const struct kc_ask_tally tally = { &got, put, clear };
         struct kc_error err = { 0 };
@@ -180,7 +159,7 @@ static void check_way(const struct way *way, enum kc_gpu_map map, const struct p
         sort(&got);
         assert_true(got.n == 0 || memcmp(got.items, want->items, got.n * sizeof *got.items) == 0);
         kc_reader_close(reader);
-        kc_store_close(store);
+        kc_store_close(file.store);
         free(got.items);
 }
 
@@ -229,25 +208,38 @@ static void test_strange(void **state)
 }
 
 /* What fails before reading begins says so, so that the caller can do it in another way. */
+static void check_failure(struct file_table *file, uint64_t memory_nbytes, enum kc_status failure)
+{
+        const struct way way = { file->job != NULL ? 1 : 2, 1, 0, false, false };
+        const struct kc_ask_tally tally = { NULL, put, clear };
+        const struct kc_gpu_ask_reads reads = { .nthreads = 1,
+                                                .memory_nbytes = 1 << 26,
+                                                .job = file->job };
+        struct kc_gpu_ask_options options = options_of(&way, KC_GPU_MAP_WARPDRIVE, false);
+        const struct kc_gpu_ask_table table = table_of(file, 31);
+        struct kc_error err = { 0 };
+        bool began = true;
+        options.memory_nbytes = memory_nbytes;
+        assert_int_equal(kc_gpu_ask_tally(&table, &options, &reads, &tally, &began, &err), failure);
+        assert_false(began);
+}
+
+/* Too little memory; a job that is canceled when the first of two pieces of a table has been
+ * read. */
 static void test_limits(void **state)
 {
         (void)state;
-        const struct way way = { 2, 1, 0, false, false };
-        const struct kc_ask_tally tally = { NULL, put, clear };
-        const struct kc_gpu_ask_reads reads = { .nthreads = 1, .memory_nbytes = 1 << 26 };
-        struct kc_gpu_ask_options options = options_of(&way, KC_GPU_MAP_WARPDRIVE, false);
+        struct kc_job job = { 0 };
         struct pair_set set = make_set(31, false, 50000, 1);
-        struct kc_error err = { 0 };
-        bool began = true;
         write_set(&set, "t.kc", 1, 700, 1);
-        struct kc_store *store = open_store("t.kc");
-        const struct kc_set files = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
-        const struct kc_gpu_ask_table table = { store, 31, kc_set_npairs(&files), read_table };
-        options.memory_nbytes = 300 << 10;
-        assert_int_equal(kc_gpu_ask_tally(&table, &options, &reads, &tally, &began, &err),
-                         KC_ENOMEM);
-        assert_false(began);
-        kc_store_close(store);
+        append_set("t.kc", &set, false, 1);
+        struct file_table file = { .store = open_store("t.kc") };
+        check_failure(&file, 300 << 10, KC_ENOMEM);
+        assert_int_equal(file.npieces, 0);
+        file.job = &job;
+        check_failure(&file, 1 << 30, KC_ECANCELED);
+        assert_int_equal(file.npieces, 1);
+        kc_store_close(file.store);
         unlink("t.kc");
         free_set(&set);
 }
