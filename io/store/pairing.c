@@ -4,6 +4,7 @@
  */
 #include "io/joint.h"
 
+#include "io/store/part_buffer.h"
 #include "io/store/parts.h"
 
 #include <stdatomic.h>
@@ -60,44 +61,47 @@ static inline enum kc_status side_to(struct pair_side *side, const uint64_t *kme
         return KC_OK;
 }
 
+struct pair_walker {
+        struct pair_side sides[2];
+        struct kc_part_buffer buffer;
+};
+
 /* Pair the batch that the second side has. */
-static enum kc_status pair_batch(struct pairing *p, struct pair_side sides[2], uint64_t part,
+static enum kc_status pair_batch(struct pairing *p, struct pair_walker *w, uint64_t part,
                                  struct kc_error *err)
 {
         uint32_t pairs[KC_BLOCK_NKMERS];
-        const struct pair_side *second = &sides[1];
+        const struct pair_side *second = &w->sides[1];
         uint64_t sum = 0;
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < second->n; i++) {
                 uint32_t count;
-                KC_TRY(side_to(&sides[0], second->kmers + i * (size_t)p->nwords, p->nwords, &count,
-                               err));
+                const uint64_t *kmer = second->kmers + i * (size_t)p->nwords;
+                KC_TRY(side_to(&w->sides[0], kmer, p->nwords, &count, err));
                 pairs[i] = kc_pair_of(count, second->counts[i]);
                 sum += pairs[i];
         }
         atomic_fetch_add(&p->sum, sum);
-        const struct kc_run_pairs out = {
-                .part = part, .n = second->n, .kmers = second->kmers, .counts = pairs
-        };
-        status = p->sink->put(p->sink->ctx, &out, err);
+        status =
+                kc_part_buffer_add(&w->buffer, p->sink, part, second->kmers, pairs, second->n, err);
 out:
         return status;
 }
 
-static enum kc_status pair_part(struct pairing *p, struct pair_side sides[2],
+static enum kc_status pair_part(struct pairing *p, struct pair_walker *w,
                                 const struct kc_part *part, struct kc_error *err)
 {
-        const struct kc_run_pairs end = { .part = part->number, .last = true };
+        struct pair_side *first = &w->sides[0], *second = &w->sides[1];
         enum kc_status status;
-        KC_TRY(side_range(&sides[0], part, err));
-        KC_TRY(side_range(&sides[1], part, err));
-        while (sides[1].n > 0) {
-                KC_TRY(pair_batch(p, sides, part->number, err));
-                KC_TRY(side_next(&sides[1], err));
+        KC_TRY(side_range(first, part, err));
+        KC_TRY(side_range(second, part, err));
+        while (second->n > 0) {
+                KC_TRY(pair_batch(p, w, part->number, err));
+                KC_TRY(side_next(second, err));
         }
-        while (sides[0].n > 0) /* what was read is compared with the footer */
-                KC_TRY(side_next(&sides[0], err));
-        status = p->sink->put(p->sink->ctx, &end, err);
+        while (first->n > 0) /* what was read is compared with the footer */
+                KC_TRY(side_next(first, err));
+        status = kc_part_buffer_end(&w->buffer, p->sink, part->number, err);
 out:
         return status;
 }
@@ -107,23 +111,25 @@ static enum kc_status pair_parts(void *ctx, int worker, struct kc_parts *parts,
 {
         (void)worker;
         struct pairing *p = ctx;
-        struct pair_side sides[2] = { 0 };
+        struct pair_walker w = { 0 };
         struct kc_part part = { 0 };
         bool found = true;
         enum kc_status status;
-        KC_TRY(side_open(&sides[0], &p->stores[0], err));
-        KC_TRY(side_open(&sides[1], &p->stores[1], err));
+        KC_TRY(kc_part_buffer_init(&w.buffer, p->nwords, err));
+        for (int i = 0; i < 2; i++)
+                KC_TRY(side_open(&w.sides[i], &p->stores[i], err));
         for (;;) {
                 KC_TRY(kc_parts_next(parts, &part, &found, err));
                 if (!found)
                         break;
-                KC_TRY(pair_part(p, sides, &part, err));
+                KC_TRY(pair_part(p, &w, &part, err));
         }
         for (int i = 0; i < 2; i++)
-                atomic_fetch_add(&p->nread, kc_merge_get_totals(sides[i].merge)->nread);
+                atomic_fetch_add(&p->nread, kc_merge_get_totals(w.sides[i].merge)->nread);
 out:
-        kc_merge_close(sides[0].merge);
-        kc_merge_close(sides[1].merge);
+        for (int i = 0; i < 2; i++)
+                kc_merge_close(w.sides[i].merge);
+        kc_part_buffer_free(&w.buffer);
         return status;
 }
 

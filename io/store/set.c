@@ -1,6 +1,7 @@
 /*
  * Set operations: checks, the result's origin, and the merge into a sink.
  */
+#include "io/store/part_buffer.h"
 #include "io/store/parts.h"
 #include "io/store/ranges.h"
 #include "kmer/remedy.h"
@@ -116,48 +117,20 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
 
 /* ---- the merge ---- */
 
-/* Pairs of a worker's part, collected for the sink. */
-struct buffer {
-        uint64_t *kmers;
-        uint32_t *counts;
-        size_t n;
-};
-
 struct feed {
         const struct kc_run_sink *sink;
-        size_t nwords, cap; /* of a buffer, in pairs */
-        struct buffer *buffers;
+        struct kc_part_buffer *buffers; /* [nbuffers] of the workers */
         int nbuffers;
 };
-
-static enum kc_status flush(struct feed *f, struct buffer *b, uint64_t part, bool last,
-                            struct kc_error *err)
-{
-        struct kc_run_pairs pairs = {
-                .part = part, .last = last, .kmers = b->kmers, .counts = b->counts
-        };
-        pairs.n = kc_run_filter_pairs(&f->sink->filter, b->kmers, b->counts, b->n, (int)f->nwords,
-                                      &pairs.dropped);
-        b->n = 0;
-        return f->sink->put(f->sink->ctx, &pairs, err);
-}
 
 static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, const uint64_t *kmers,
                            const uint32_t *counts, size_t n, struct kc_error *err)
 {
         struct feed *f = ctx;
-        struct buffer *b = &f->buffers[worker];
+        struct kc_part_buffer *b = &f->buffers[worker];
         if (last)
-                return flush(f, b, part, true, err);
-        if (b->n + n > f->cap) {
-                enum kc_status status = flush(f, b, part, false, err);
-                if (status != KC_OK)
-                        return status;
-        }
-        memcpy(b->kmers + b->n * f->nwords, kmers, n * f->nwords * sizeof *kmers);
-        memcpy(b->counts + b->n, counts, n * sizeof *counts);
-        b->n += n;
-        return KC_OK;
+                return kc_part_buffer_end(b, f->sink, part, err);
+        return kc_part_buffer_add(b, f->sink, part, kmers, counts, n, err);
 }
 
 static void cancel(void *ctx)
@@ -166,42 +139,30 @@ static void cancel(void *ctx)
         f->sink->cancel(f->sink->ctx);
 }
 
-/* Enough that nearly every part goes in a single put. */
-static size_t buffer_npairs(int nwords)
-{
-        return kc_part_nkmers(nwords) / 4 * 5;
-}
-
 uint64_t kc_set_thread_nbytes(const struct kc_set *set)
 {
         enum { ENCODER_NBYTES = 3 << 19 };
         const int nwords = set->stores[0]->nwords;
-        const size_t pair_nbytes = (size_t)nwords * sizeof(uint64_t) + sizeof(uint32_t);
-        return kc_merge_nbytes(kc_set_nruns(set), nwords) + buffer_npairs(nwords) * pair_nbytes +
+        return kc_merge_nbytes(kc_set_nruns(set), nwords) + kc_part_buffer_nbytes(nwords) +
                ENCODER_NBYTES;
 }
 
-static enum kc_status new_buffers(struct feed *f, int n, struct kc_error *err)
+static enum kc_status new_buffers(struct feed *f, int n, int nwords, struct kc_error *err)
 {
-        f->cap = buffer_npairs((int)f->nwords);
+        enum kc_status status = KC_OK;
         f->buffers = calloc((size_t)n, sizeof *f->buffers);
-        f->nbuffers = f->buffers == NULL ? 0 : n;
-        bool complete = f->buffers != NULL;
-        for (int i = 0; i < f->nbuffers; i++) {
-                struct buffer *b = &f->buffers[i];
-                b->kmers = malloc(f->cap * f->nwords * sizeof *b->kmers);
-                b->counts = malloc(f->cap * sizeof *b->counts);
-                complete &= b->kmers != NULL && b->counts != NULL;
-        }
-        return complete ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for merging files");
+        if (f->buffers == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for merging files");
+        f->nbuffers = n;
+        for (int i = 0; i < n && status == KC_OK; i++)
+                status = kc_part_buffer_init(&f->buffers[i], nwords, err);
+        return status;
 }
 
 static void free_buffers(struct feed *f)
 {
-        for (int i = 0; i < f->nbuffers; i++) {
-                free(f->buffers[i].kmers);
-                free(f->buffers[i].counts);
-        }
+        for (int i = 0; i < f->nbuffers; i++)
+                kc_part_buffer_free(&f->buffers[i]);
         free(f->buffers);
 }
 
@@ -260,9 +221,9 @@ static enum kc_status merge(const struct kc_set *set, int nthreads, struct kc_jo
                             struct kc_error *err)
 {
         enum kc_status status;
-        struct feed feed = { .sink = sink, .nwords = (size_t)set->stores[0]->nwords };
+        struct feed feed = { .sink = sink };
         const struct kc_parts_taker taker = { .ctx = &feed, .take = take, .cancel = cancel };
-        KC_TRY(new_buffers(&feed, nthreads, err));
+        KC_TRY(new_buffers(&feed, nthreads, set->stores[0]->nwords, err));
         KC_TRY(kc_parts_merge(set, nthreads, job, &taker, totals, err));
 out:
         free_buffers(&feed);
