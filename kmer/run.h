@@ -143,7 +143,7 @@ struct kc_run_sink {
                                      struct kc_error *err);
         /* Announces that the run will have about npairs pairs that the filter keeps, so that the
          * sink can prepare. Called before the first part, by one thread at a time, and again when
-         * more is known. NULL if the sink does not need it. */
+         * more is known: the last call counts. NULL if the sink does not need it. */
         void (*expect)(void *ctx, uint64_t npairs);
         /* Wakes blocked calls; they and all later ones return KC_ECANCELED. An engine that fails
          * calls it. */

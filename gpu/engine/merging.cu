@@ -37,8 +37,8 @@ void kc_engine_expect_counted(const struct gpu_engine *e, const struct kc_gpu_co
 {
         const struct kc_run_sink *sink = e->crew.sink;
         const uint64_t nprovisional = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
-        if (sink->expect != NULL && npairs > nprovisional)
-                sink->expect(sink->ctx, npairs - nprovisional);
+        if (sink->expect != NULL)
+                sink->expect(sink->ctx, npairs - std::min(npairs, nprovisional));
 }
 
 template <class Key> static uint64_t count_pairs(const struct gpu_engine_of<Key> *e)

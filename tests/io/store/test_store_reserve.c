@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -179,6 +180,28 @@ static void working_ahead_ends_with_the_file(void **state)
         }
 }
 
+/* Estimates are made before anything is counted, and may be much too high. */
+static void a_lower_estimate_ends_the_work_ahead(void **state)
+{
+        enum { NMIB = 64, MOST_MS = 10000 };
+        const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".";
+        const struct timespec pause = { .tv_nsec = 1000000 };
+        char path[256];
+        struct kc_output output;
+        struct kc_error err = { 0 };
+        (void)state;
+        snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
+        assert_int_equal(kc_output_create(&output, path, &plain, &err), KC_OK);
+        struct kc_reserve *reserve = &output.reserve;
+        kc_reserve_ahead(reserve, (uint64_t)1 << 40);
+        kc_reserve_ahead(reserve, (uint64_t)NMIB << 20);
+        for (int ms = 0; atomic_load(&reserve->busy) && ms < MOST_MS; ms++)
+                nanosleep(&pause, NULL);
+        assert_false(atomic_load(&reserve->busy));
+        assert_true(atomic_load(&reserve->target) <= (uint64_t)NMIB << 20);
+        kc_output_discard(&output);
+}
+
 /* Half of the free space is the bound for all that is reserved ahead, however many calls there are:
  * here they appear to have reserved twice the free space. */
 static void many_calls_reserve_no_more_than_one(void **state)
@@ -225,6 +248,7 @@ int main(void)
                 cmocka_unit_test(a_limit_on_the_size_is_kept),
                 cmocka_unit_test(a_reservation_that_failed_is_cut_off),
                 cmocka_unit_test(working_ahead_ends_with_the_file),
+                cmocka_unit_test(a_lower_estimate_ends_the_work_ahead),
                 cmocka_unit_test(many_calls_reserve_no_more_than_one),
                 cmocka_unit_test(what_a_file_holds_is_kept),
         };
