@@ -230,8 +230,8 @@ def details(tool, said):
     if TOOLS[tool][0] == "kcount":
         summary = json.loads(said)
         wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device", "table",
-                  "device_peak_memory_bytes", "device_passes", "device_text_bytes",
-                  "host_text_bytes", "host_fallback_bytes")
+                  "device_peak_memory_bytes", "device_passes", "device_walks",
+                  "device_text_bytes", "host_text_bytes", "host_fallback_bytes")
         return {name: summary[name] for name in wanted if name in summary}
     found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
     return {"distinct": int(found.group(1))} if found else {}

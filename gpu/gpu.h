@@ -60,6 +60,10 @@ struct kc_gpu_params {
         /* The most k-mers uploaded, counted or decoded at a time, and that one of several devices
          * merges; 0: chosen from the memory and the input. */
         uint64_t batch_nkmers;
+        /* How many passes are counted after each walk over the reads, at most
+         * KC_GPU_MAX_WALK_PASSES, if all reads are on the device; 0: chosen from the memory and the
+         * input. */
+        int walk_npasses;
         bool read_ahead; /* read while the device is being initialized; if that fails, the
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
@@ -78,6 +82,7 @@ struct kc_gpu_params {
 struct kc_gpu_part_report {
         int device;
         uint64_t nkmers, npasses; /* that it counted */
+        uint64_t nwalks;          /* over the reads, for these passes */
         size_t peak_nbytes;
         uint64_t nmerged; /* pairs that it merged and put, before the last filter */
         uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */
@@ -94,7 +99,7 @@ struct kc_gpu_report {
         /* kc_gpu_count */
         struct kc_gpu_part_report parts[KC_GPU_MAX_DEVICES]; /* [nparts] for each device */
         int nparts;
-        uint64_t npasses;  /* over the reads */
+        uint64_t npasses, nwalks; /* of all devices */
         uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
         uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */

@@ -20,7 +20,7 @@ struct count_settings {
         struct writing_settings common;
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality, nskip,
-                gpu_memory_nbytes, gpu_batch_nkmers, rank_patience;
+                gpu_memory_nbytes, gpu_batch_nkmers, gpu_walk_npasses, rank_patience;
         const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags,
                 *only;
         int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
@@ -154,6 +154,10 @@ char *count_temporary_path(const char *folder);
                        .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA), \
                 COUNT_READER, OPTION_GPU_MEMORY(COUNT_FIELD(gpu_memory_nbytes)), \
                 OPTION_GPU_BATCH(COUNT_FIELD(gpu_batch_nkmers)), \
+                OPTION(NUMBER, "gpu-walk", COUNT_FIELD(gpu_walk_npasses), \
+                       "How many passes are counted after each walk over reads that are on the " \
+                       "device, for tests.", \
+                       .argument = "N", .min = 1, .max = KC_GPU_MAX_WALK_PASSES, .hidden = true), \
                 OPTION_GPU_TRACE(COUNT_FIELD(gpu_trace)), \
                 OPTION(NUMBER, "rank-patience", COUNT_FIELD(rank_patience), \
                        "With several processes: how long one may send nothing, for tests.", \

@@ -9,6 +9,7 @@ static void put_parts(struct json *json, const struct kc_gpu_report *gpu)
                 json_number(json, "index", (uint64_t)part->device);
                 json_number(json, "counted_kmers", part->nkmers);
                 json_number(json, "passes", part->npasses);
+                json_number(json, "walks", part->nwalks);
                 json_number(json, "peak_memory_bytes", part->peak_nbytes);
                 json_number(json, "merged_kmers", part->nmerged);
                 json_number(json, "text_bytes", part->text_nbytes);
@@ -34,6 +35,7 @@ static void put_device(struct json *json, const struct count *c, const struct kc
         json_number(json, "device_inflated_bytes", read.stored.inflated_nbytes);
         json_number(json, "device_fallback_bytes", read.stored.wasted_nbytes);
         json_number(json, "device_passes", gpu->npasses);
+        json_number(json, "device_walks", gpu->nwalks);
         json_number(json, "device_partial_kmers", gpu->npartial);
         json_number(json, "reads_on_device_bytes", gpu->kept_device_nbytes);
         json_number(json, "reads_in_memory_bytes", gpu->kept_host_nbytes);

@@ -65,8 +65,12 @@ static enum kc_status run_count(struct bench *bench, void *ctx, struct kc_error 
         (void)bench;
         c->nruns = 0;
         c->npairs = 0;
-        const struct kc_gpu_pass all = { 0, 0, c->reads.nkmers };
-        return kc_gpu_counter_count(c->counter, c->reads_kept, &all, &taker, &c->counted, err);
+        const struct kc_gpu_pass all = { 0, 0, c->reads.nkmers, c->reads.nkmers };
+        enum kc_status status;
+        KC_TRY(kc_gpu_counter_walk(c->counter, c->reads_kept, &all, 1, err));
+        KC_TRY(kc_gpu_counter_count(c->counter, 0, &taker, &c->counted, err));
+out:
+        return status;
 }
 
 /* The same, and the counter's own times of its stages. */
@@ -188,7 +192,7 @@ static enum kc_status make_counter(struct counting<Key> *c, enum kc_gpu_table ta
         const struct kc_gpu_counter_setup setup = { c->superkmers, false, table, filter };
         const struct kc_gpu_counter_caps caps = { 2 * c->nrecords + 2 * KC_GPU_MIN_RECORDS,
                                                   c->reads.nkmers / 2 + KC_GPU_MIN_PAIRS,
-                                                  c->reads.nkmers };
+                                                  c->reads.nkmers, c->reads.nkmers, 1 };
         return kc_gpu_counter_new(&c->counter, &c->bench->gpu, &setup, &caps, err);
 }
 

@@ -13,7 +13,7 @@ enum kc_status bench_records(struct bench *bench, const struct kc_superkmer_setu
         KC_TRY(KC_CUDA(cudaMemsetAsync(n, 0, sizeof *n, gpu->stream)));
         out.n = n;
         KC_TRY(kc_gpu_kept_begin(kept, NULL, 0, &chunks, &position, err));
-        KC_TRY(kc_superkmer_find(gpu, superkmers, &all, &chunks, 0, chunks.ngroups, &out, err));
+        KC_TRY(kc_superkmer_find(gpu, superkmers, &all, 1, &chunks, 0, chunks.ngroups, &out, err));
         KC_TRY(kc_gpu_read(gpu, nrecords, n, 1, err));
 out:
         kc_gpu_delete(gpu, n, 1);

@@ -4,6 +4,7 @@
 #include "gpu/engine/devices/exchange.cuh"
 #include "gpu/engine/plan.cuh"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace
@@ -155,7 +156,7 @@ template <class Key> static enum kc_status count_share(void *ctx, int number, st
         struct kc_gpu_pass passes[KC_NLOADS];
         struct kc_load most = {};
         const struct kc_gpu_kept_source reads = { all->kept, &s->link };
-        size_t npasses;
+        size_t npasses, together;
         KC_TRY(use(s, err));
         s->kept = all->kept;
         if (number > 0)
@@ -163,10 +164,14 @@ template <class Key> static enum kc_status count_share(void *ctx, int number, st
         most.nrecords = kc_gpu_counter_max_records(&all->superkmers, &s->caps, s->kept);
         most.nkmers = s->caps.nkmers;
         npasses = kc_gpu_plan_passes(all->loads, &s->share, &most, passes);
+        together = (size_t)kc_gpu_counter_max_passes(&s->caps, s->kept);
         for (size_t i = 0; i < npasses; i++) {
+                if (i % together == 0)
+                        KC_TRY(kc_gpu_counter_walk(s->counter, s->kept, &passes[i],
+                                                   (int)std::min(together, npasses - i), err));
                 KC_TRY(kc_gpu_lsm_make_room(
                         s->lsm, kc_gpu_plan_run_room(all->superkmers.k, s->caps.npairs), err));
-                KC_TRY(kc_gpu_counter_count(s->counter, s->kept, &passes[i], &taker, &s->counted,
+                KC_TRY(kc_gpu_counter_count(s->counter, (int)(i % together), &taker, &s->counted,
                                             err));
         }
         KC_TRY(KC_CUDA(cudaStreamSynchronize(s->gpu->stream)));

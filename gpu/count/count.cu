@@ -1,5 +1,6 @@
 /*
- * Runs passes through the stages find, split, count and order, and measures the time of each.
+ * Walks over the reads and runs passes through the stages find, split, count and order; measures
+ * the time of each stage.
  */
 #include "gpu/count/count_internal.cuh"
 
@@ -39,15 +40,15 @@ struct kc_gpu_counter_times kc_gpu_counter_get_times(const struct kc_gpu_counter
 template <class Key>
 static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
-        c->readback->nrecords = 0;
-        return KC_CUDA(cudaMemsetAsync(&c->cursors[0], 0, sizeof(uint64_t), c->gpu->stream));
+        kc_counter_nrecords(c) = 0;
+        return KC_CUDA(cudaMemsetAsync(&c->nfound[c->number], 0, sizeof(uint64_t), c->gpu->stream));
 }
 
 /* Count the records found so far. */
 template <class Key> static enum kc_status end_round(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        if (c->readback->nrecords > 0) {
+        if (kc_counter_nrecords(c) > 0) {
                 KC_TRY(kc_counter_split(c, err));
                 KC_TRY(kc_counter_count_tasks(c, err));
         }
@@ -56,12 +57,12 @@ out:
         return status;
 }
 
-/* ---- a pass ---- */
+/* ---- records of a pass ---- */
 
 namespace
 {
 
-/* Some of a pass's reads: groups of chunks that are on the device, or of a chunk that was copied
+/* Some of the reads: groups of chunks that are on the device, or of a chunk that was copied
  * there. */
 struct kept_groups {
         struct kc_gpu_chunks chunks;
@@ -71,42 +72,46 @@ struct kept_groups {
 
 } // namespace
 
+/* Find the groups' records of npasses passes from c->number on, whose lists begin at c->found. */
 template <class Key>
-static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, struct kc_error *err)
+static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, int npasses,
+                           struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t *n = &c->cursors[0];
+        uint64_t *n = &c->nfound[c->number];
         const struct kc_records_out out = { c->found, c->max_records, n,
                                             groups->copied ? c->copies : NULL, c->copies_position };
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins, &groups->chunks,
-                                 groups->first, groups->ngroups, &out, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
-                                       c->gpu->stream)));
+        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins[c->number], npasses,
+                                 &groups->chunks, groups->first, groups->ngroups, &out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&kc_counter_nrecords(c), n, (size_t)npasses * sizeof *n,
+                                       cudaMemcpyDeviceToHost, c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
 out:
         return status;
 }
 
-/*
- * Find the groups' records. If there is no room for all of them, first count the records found
- * before, as a round of their own; if those of the groups do not fit alone either, take the groups
- * in two halves. The records of a single group always fit.
- */
 template <class Key>
 static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
-                              struct kc_error *err)
+                              struct kc_error *err);
+
+/*
+ * The groups' records were found, after `before` others. If there was no room for all of them,
+ * first count those others, as a round of their own; if the records of the groups do not fit alone
+ * either, take the groups in two halves. The records of a single group always fit.
+ */
+template <class Key>
+static enum kc_status fit_in(kc_gpu_counter<Key> *c, const kept_groups *groups, uint64_t before,
+                             struct kc_error *err)
 {
         enum kc_status status;
-        const uint64_t before = c->readback->nrecords;
         kept_groups half = *groups;
-        KC_TRY(find(c, groups, err));
-        if (c->readback->nrecords <= c->max_records)
+        if (kc_counter_nrecords(c) <= c->max_records)
                 return KC_OK;
         if (before == 0 && groups->ngroups == 1)
                 return kc_fail(err, KC_EUSAGE, "a counter is too small for the records of a group");
         c->rounds = true;
-        c->readback->nrecords = before;
+        kc_counter_nrecords(c) = before;
         KC_TRY(end_round(c, err));
         if (before > 0)
                 return collect(c, groups, err);
@@ -120,16 +125,30 @@ out:
         return status;
 }
 
+/* Find the groups' records of the pass. */
 template <class Key>
-static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
-                                  struct kc_error *err)
+static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
+                              struct kc_error *err)
+{
+        const uint64_t before = kc_counter_nrecords(c);
+        const enum kc_status status = find(c, groups, 1, err);
+        return status == KC_OK ? fit_in(c, groups, before, err) : status;
+}
+
+/* The reads that are on the device; the walk was over these. */
+template <class Key> static kept_groups groups_on_device(const kc_gpu_counter<Key> *c)
+{
+        return { c->chunks, 0, c->chunks.ngroups, false };
+}
+
+template <class Key> static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
-        kept_groups groups = { c->chunks, 0, c->chunks.ngroups, false };
-        KC_TRY(collect(c, &groups, err));
+        kept_groups groups = groups_on_device(c);
+        KC_TRY(fit_in(c, &groups, 0, err));
         groups.copied = true;
         for (;;) {
-                KC_TRY(kc_gpu_kept_next(kept, &groups.chunks, err));
+                KC_TRY(kc_gpu_kept_next(c->kept, &groups.chunks, err));
                 if (groups.chunks.n == 0)
                         break;
                 groups.ngroups = groups.chunks.ngroups;
@@ -139,15 +158,16 @@ out:
         return status;
 }
 
+/* ---- a walk ---- */
+
 /* Divide the memory for records. */
-template <class Key>
-static void arrange_records(kc_gpu_counter<Key> *c, const struct kc_gpu_kept *kept)
+template <class Key> static void arrange_records(kc_gpu_counter<Key> *c)
 {
-        const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
-        c->max_records = kc_gpu_counter_max_records(&c->setup.superkmers, &c->caps, kept);
-        c->found = c->words;
-        c->records = c->found + c->max_records;
-        c->copies = copies ? c->records + c->max_records : NULL;
+        const bool copies = kc_gpu_kept_pass_nbytes(c->kept) > 0;
+        const int nlists = kc_gpu_counter_max_passes(&c->caps, c->kept);
+        c->max_records = kc_gpu_counter_max_records(&c->setup.superkmers, &c->caps, c->kept);
+        c->spare = c->words + (uint64_t)nlists * c->max_records;
+        c->copies = copies ? c->spare + c->max_records : NULL;
 }
 
 /* Bins of the usual size; bins are at least two points wide. */
@@ -155,7 +175,7 @@ template <class Key>
 static int choose_bin_bits(const kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass,
                            uint64_t npoints)
 {
-        int bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers);
+        int bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers, pass->total_nkmers);
         if (bits > c->max_bin_bits)
                 bits = c->max_bin_bits;
         while (UINT64_C(2) << bits > npoints)
@@ -168,13 +188,51 @@ static uint64_t points_of(const struct kc_gpu_pass *pass)
         return pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
 }
 
-template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
+template <class Key>
+static void choose_bins(kc_gpu_counter<Key> *c, int number, const struct kc_gpu_pass *pass)
 {
         const uint64_t npoints = points_of(pass);
-        c->bin_bits = choose_bin_bits(c, pass, npoints);
-        c->bins = { pass->first, pass->width,
-                    (uint32_t)((UINT64_C(1) << (32 + c->bin_bits)) / npoints) };
+        const int bits = choose_bin_bits(c, pass, npoints);
+        c->bin_bits[number] = bits;
+        c->bins[number] = { pass->first, pass->width,
+                            (uint32_t)((UINT64_C(1) << (32 + bits)) / npoints) };
 }
+
+/* Turn to a pass, whose records were found. */
+template <class Key> static void set_pass(kc_gpu_counter<Key> *c, int number)
+{
+        c->number = number;
+        c->found = c->words + (uint64_t)number * c->max_records;
+        c->records = c->spare;
+        c->rounds = false;
+}
+
+template <class Key>
+enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
+                                   const struct kc_gpu_pass *passes, int npasses,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        size_t ncopies_words;
+        kept_groups groups;
+        c->kept = kept;
+        arrange_records(c);
+        ncopies_words =
+                c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
+        for (int i = 0; i < npasses; i++)
+                choose_bins(c, i, &passes[i]);
+        set_pass(c, 0);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(c->nfound, 0, (size_t)npasses * sizeof *c->nfound,
+                                       c->gpu->stream)));
+        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
+                                 err));
+        groups = groups_on_device(c);
+        KC_TRY(find(c, &groups, npasses, err));
+out:
+        return status;
+}
+
+/* ---- a pass ---- */
 
 /* Clear the blocks' totals. */
 template <class Key> static enum kc_status clear_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
@@ -219,36 +277,16 @@ template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, str
 }
 
 template <class Key>
-static enum kc_status begin_pass(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass,
-                                 const struct kc_gpu_run_taker<Key> *taker,
-                                 struct kc_gpu_counted *counted, struct kc_error *err)
-{
-        enum kc_status status;
-        c->taker = taker;
-        c->counted = counted;
-        c->rounds = false;
-        choose_bins(c, pass);
-        KC_TRY(clear_cells(c, err));
-        KC_TRY(forget_records(c, err));
-out:
-        return status;
-}
-
-template <class Key>
-enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
-                                    const struct kc_gpu_pass *pass,
+enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, int number,
                                     const struct kc_gpu_run_taker<Key> *taker,
                                     struct kc_gpu_counted *counted, struct kc_error *err)
 {
         enum kc_status status;
-        size_t ncopies_words;
-        arrange_records(c, kept);
-        ncopies_words =
-                c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
-        KC_TRY(begin_pass(c, pass, taker, counted, err));
-        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
-                                 err));
-        KC_TRY(collect_all(c, kept, err));
+        c->taker = taker;
+        c->counted = counted;
+        set_pass(c, number);
+        KC_TRY(clear_cells(c, err));
+        KC_TRY(collect_all(c, err));
         KC_TRY(end_round(c, err));
         KC_TRY(add_cells(c, err));
 out:
@@ -260,9 +298,12 @@ out:
                                                            struct kc_error *); \
         template enum kc_status kc_counter_end_time<Key>(kc_gpu_counter<Key> *, enum count_stage, \
                                                          struct kc_error *); \
-        template enum kc_status kc_gpu_counter_count<Key>( \
+        template enum kc_status kc_gpu_counter_walk<Key>( \
                 struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \
-                const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
+                int, struct kc_error *); \
+        template enum kc_status kc_gpu_counter_count<Key>( \
+                struct kc_gpu_counter<Key> *, int, const struct kc_gpu_run_taker<Key> *, \
+                struct kc_gpu_counted *, struct kc_error *); \
         template struct kc_gpu_counter_times kc_gpu_counter_get_times<Key>( \
                 const struct kc_gpu_counter<Key> *);
 KC_GPU_KEYS(INSTANTIATE)

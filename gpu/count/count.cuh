@@ -1,9 +1,12 @@
 /*
  * Counting in passes: from reads that are kept (gpu/kept/kept.cuh) to sorted runs on the device.
  *
- *      reads -> super-k-mers of the pass (gpu/superkmers/superkmer.cuh) -> multisplit into bins by
- *            minimizer -> a table per bin, in shared memory -> pairs -> order
- *            (gpu/order/order.cuh) -> run
+ *      reads -> super-k-mers (gpu/superkmers/superkmer.cuh) of some passes, split among them
+ *            -> pass by pass: multisplit into bins by minimizer -> a table per bin, in shared
+ *            memory -> pairs -> order (gpu/order/order.cuh) -> run
+ *
+ * A walk over the reads finds the records of several passes if all reads are on the device. The
+ * reads are much smaller than the records, and a walk takes as long as counting several passes.
  *
  * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained,
  * and the filter is applied there. The rest are partial counts, which the LSM sums: those of bins
@@ -41,18 +44,25 @@ struct kc_gpu_counter_caps {
                             is counted in rounds */
         uint64_t npairs; /* that fit in one run, at least KC_GPU_MIN_PAIRS */
         uint64_t nkmers; /* of a pass, about */
+        uint64_t total_nkmers; /* of all passes, about */
+        int npasses; /* of a walk, 1 to KC_GPU_MAX_WALK_PASSES, if all reads are on the device */
 };
 
 enum { KC_GPU_MIN_RECORDS = 1 << 12, KC_GPU_MIN_PAIRS = 1 << 18 };
 
-/* Words of device memory for a super-k-mer. copies: some of the reads are not on the device. */
+/* Words of device memory for a super-k-mer of each of the npasses passes of a walk, and one for
+ * sorting. copies: some of the reads are not on the device; then there is one pass. */
 static inline uint64_t kc_gpu_counter_record_nwords(const struct kc_superkmer_setup *superkmers,
-                                                    bool copies)
+                                                    int npasses, bool copies)
 {
-        return 2 + (copies ? (uint64_t)superkmers->copy_nwords : 0);
+        return copies ? 2 + (uint64_t)superkmers->copy_nwords : 1 + (uint64_t)npasses;
 }
 
-/* Most super-k-mers of these reads that a counter holds at a time. */
+/* How many passes over these reads take one walk, at most. */
+int kc_gpu_counter_max_passes(const struct kc_gpu_counter_caps *caps,
+                              const struct kc_gpu_kept *kept);
+
+/* Most super-k-mers of a pass over these reads that a counter holds at a time. */
 uint64_t kc_gpu_counter_max_records(const struct kc_superkmer_setup *superkmers,
                                     const struct kc_gpu_counter_caps *caps,
                                     const struct kc_gpu_kept *kept);
@@ -81,6 +91,7 @@ void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine *
 struct kc_gpu_pass {
         uint32_t first, width; /* width 0: all points */
         uint64_t nkmers;       /* about */
+        uint64_t total_nkmers; /* of all passes over the reads, about */
 };
 
 /* What passes have counted. */
@@ -105,16 +116,27 @@ static inline void kc_gpu_counted_add(struct kc_gpu_counted *counted,
 }
 
 /*
- * Count a pass over the reads. This makes one run, or several if the pairs do not fit in memory at
- * once, or none.
+ * Walk over the reads that are on the device, and find the records of the passes, which must be
+ * counted next. The reads must exist and stay where they are until then.
+ *   passes  [npasses] up to kc_gpu_counter_max_passes; each begins where the one before ends
+ * KC_ENOMEM, KC_EDEVICE.
+ */
+template <class Key>
+enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *counter, struct kc_gpu_kept *kept,
+                                   const struct kc_gpu_pass *passes, int npasses,
+                                   struct kc_error *err);
+
+/*
+ * Count a pass of the last walk, each of them once. This makes one run, or several if the pairs do
+ * not fit in memory at once, or none.
+ *   number   of the pass, from 0
  *   taker    receives each run in turn
  *   counted  in/out: what the pass counted is added
  * The counts of the runs, counted->dropped.nkmers and counted->nsaturated add up to the k-mers of
  * the pass. KC_ENOMEM, KC_EDEVICE, KC_EIO, KC_ECANCELED, or what taker->take returns.
  */
 template <class Key>
-enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter, struct kc_gpu_kept *kept,
-                                    const struct kc_gpu_pass *pass,
+enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter, int number,
                                     const struct kc_gpu_run_taker<Key> *taker,
                                     struct kc_gpu_counted *counted, struct kc_error *err);
 

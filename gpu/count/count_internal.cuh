@@ -21,7 +21,8 @@ struct task_wave {
 
 /* What the device reports to the host during a pass. */
 struct count_readback {
-        uint64_t nrecords, npairs;
+        uint64_t nrecords[KC_GPU_MAX_WALK_PASSES]; /* found for each pass of the walk */
+        uint64_t npairs;
         uint32_t ntasks;
         struct task_wave wave;
 };
@@ -35,14 +36,15 @@ template <class Key> struct kc_gpu_counter {
         int max_bin_bits;
         uint64_t tasks_cap;
 
-        uint64_t *words;             /* [caps.nwords] found, records and copies */
+        uint64_t *words;             /* [caps.nwords] lists of records, and copies */
         Key *kmers;                  /* [2 * caps.npairs] */
         uint32_t *counts;            /* [2 * caps.npairs] */
         uint32_t *offsets;           /* [2^bits + 1] of the bins' records */
         uint32_t *pieces;            /* [2^bits + 1] number of tasks before each bin */
         kc_task *tasks;              /* [tasks_cap] */
         uint64_t *bounds;            /* [tasks_cap] k-mers in each task and all before it */
-        uint64_t *cursors;           /* [2] numbers of records found and of pairs */
+        uint64_t *nfound;            /* [KC_GPU_MAX_WALK_PASSES] numbers of records, by pass */
+        uint64_t *npairs;            /* [1] number of pairs */
         struct task_wave *wave;      /* [1] the next one */
         struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] */
         uint64_t *rows;              /* [KC_COUNT_NTALLIES][KC_RUN_NROWS], or NULL */
@@ -50,25 +52,39 @@ template <class Key> struct kc_gpu_counter {
         size_t cub_nbytes;
         struct count_readback *readback; /* pinned */
 
-        /* the pass */
+        /* the walk: words has a list of max_records records for each pass that it may have, a
+         * spare one, and copies */
+        struct kc_gpu_kept *kept;
         uint64_t max_records;
-        uint64_t *found;   /* [max_records] in the order found */
-        uint64_t *records; /* [max_records] by bin */
-        uint64_t *copies;  /* [max_records * superkmers.copy_nwords] bases of records, or NULL */
+        uint64_t *spare;
+        uint64_t *copies; /* [max_records * superkmers.copy_nwords] bases of records, or NULL */
         uint64_t copies_position;
         struct kc_gpu_chunks chunks;
+        struct kc_bins bins[KC_GPU_MAX_WALK_PASSES];
+        int bin_bits[KC_GPU_MAX_WALK_PASSES];
+
+        /* the pass */
+        int number;
+        uint64_t *found;   /* [max_records] in the order found */
+        uint64_t *records; /* [max_records] by bin */
         const struct kc_gpu_run_taker<Key> *taker;
         struct kc_gpu_counted *counted;
-        struct kc_bins bins;
-        int bin_bits;
         bool rounds; /* its records are counted in several rounds */
 
         cudaEvent_t events[2];
         double ms[NSTAGES];
 };
 
-/* Bits of a bin number for a pass of nkmers k-mers: there are 2^bits bins. */
-template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers);
+/* Bits of a bin number for a pass of nkmers k-mers, of total_nkmers in all passes: there are 2^bits
+ * bins. */
+template <class Key>
+int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers);
+
+/* The records of the pass that were found and not counted yet. */
+template <class Key> static inline uint64_t &kc_counter_nrecords(kc_gpu_counter<Key> *c)
+{
+        return c->readback->nrecords[c->number];
+}
 
 /* Measure the device time of a stage. The end waits for the stream. */
 template <class Key>
@@ -77,8 +93,8 @@ template <class Key>
 enum kc_status kc_counter_end_time(kc_gpu_counter<Key> *c, enum count_stage stage,
                                    struct kc_error *err);
 
-/* The multisplit: sort by bin the readback->nrecords records found, then set tasks, bounds
- * (cumulative) and readback->ntasks. */
+/* The multisplit: sort the records found by bin, then set tasks, bounds (cumulative) and
+ * readback->ntasks. */
 template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, struct kc_error *err);
 
 /* Count all tasks and hand the runs to the taker. */

@@ -3,7 +3,9 @@
  */
 #include "gpu/count/count_internal.cuh"
 #include "gpu/count/tables.cuh"
+#include "gpu/superkmers/stretch.cuh"
 
+#include <algorithm>
 #include <new>
 
 template <class Key> static uint64_t bin_nkmers(enum kc_gpu_table table)
@@ -20,18 +22,19 @@ template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table
         });
 }
 
-/* In a pass of more k-mers than this, bins have half as many k-mers: the commonest minimizers have
- * so many there that uneven bins would overflow several percent of the tables. A smaller pass has
- * few such bins, and larger bins are faster. */
-static const uint64_t LARGE_PASS = UINT64_C(5) << 29;
+/* In an input of more k-mers than this, bins have half as many k-mers: the commonest minimizers
+ * have so many there that uneven bins would overflow several percent of the tables. A smaller input
+ * has few such bins, and larger bins are faster. */
+static const uint64_t LARGE_INPUT = UINT64_C(5) << 29;
 
 /* What a bin may have in the largest pass: more passes would cost more than some bins that
  * overflow. */
 static const uint64_t MOST_BIN_NKMERS = 2048;
 
-template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers)
+template <class Key>
+int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers)
 {
-        const uint64_t each = bin_nkmers<Key>(table) / (nkmers > LARGE_PASS ? 2 : 1);
+        const uint64_t each = bin_nkmers<Key>(table) / (total_nkmers > LARGE_INPUT ? 2 : 1);
         int bits = 0;
         while (bits < kc_record_bin_bits<Key>() && each << bits < nkmers)
                 bits++;
@@ -64,8 +67,11 @@ template <class Key>
 static sizes sizes_for(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
         sizes s = {};
-        s.nbins = UINT64_C(1) << kc_counter_bin_bits<Key>(table, caps->nkmers);
-        const uint64_t nrecords = caps->nwords / 2;
+        s.nbins = UINT64_C(1) << kc_counter_bin_bits<Key>(table, caps->nkmers, caps->total_nkmers);
+        /* The most that a pass can have: with copies, it may be more than without. */
+        const uint64_t nlists =
+                std::min(1 + (uint64_t)caps->npasses, 2 + (uint64_t)kc_stretch<Key>::NWORDS);
+        const uint64_t nrecords = caps->nwords / nlists;
         s.tasks = s.nbins + nrecords / TASK_NRECORDS;
         s.cub = cub_nbytes_for(nrecords > s.tasks ? nrecords : s.tasks);
         return s;
@@ -82,12 +88,19 @@ size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counte
                s.cub + arenas + other;
 }
 
+int kc_gpu_counter_max_passes(const struct kc_gpu_counter_caps *caps,
+                              const struct kc_gpu_kept *kept)
+{
+        return kc_gpu_kept_pass_nbytes(kept) > 0 ? 1 : caps->npasses;
+}
+
 uint64_t kc_gpu_counter_max_records(const struct kc_superkmer_setup *superkmers,
                                     const struct kc_gpu_counter_caps *caps,
                                     const struct kc_gpu_kept *kept)
 {
         const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
-        const uint64_t n = caps->nwords / kc_gpu_counter_record_nwords(superkmers, copies);
+        const uint64_t n =
+                caps->nwords / kc_gpu_counter_record_nwords(superkmers, caps->npasses, copies);
         const uint64_t most = (uint64_t)kc_gpu_kept_free_chunks(kept) * KC_CHUNK_NWORDS /
                               (uint64_t)superkmers->copy_nwords;
         return copies && n > most ? most : n;
@@ -110,7 +123,8 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         KC_TRY(kc_gpu_new(gpu, &c->pieces, s.nbins + 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->tasks, s.tasks, err));
         KC_TRY(kc_gpu_new(gpu, &c->bounds, s.tasks, err));
-        KC_TRY(kc_gpu_new(gpu, &c->cursors, 2, err));
+        KC_TRY(kc_gpu_new(gpu, &c->nfound, KC_GPU_MAX_WALK_PASSES, err));
+        KC_TRY(kc_gpu_new(gpu, &c->npairs, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->wave, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->cells, KC_COUNT_NCELLS, err));
         if (c->setup.tallies)
@@ -137,7 +151,8 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->pieces, nbins + 1);
         kc_gpu_delete(gpu, c->tasks, c->tasks_cap);
         kc_gpu_delete(gpu, c->bounds, c->tasks_cap);
-        kc_gpu_delete(gpu, c->cursors, 2);
+        kc_gpu_delete(gpu, c->nfound, KC_GPU_MAX_WALK_PASSES);
+        kc_gpu_delete(gpu, c->npairs, 1);
         kc_gpu_delete(gpu, c->wave, 1);
         kc_gpu_delete(gpu, c->cells, KC_COUNT_NCELLS);
         kc_gpu_delete(gpu, c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS);
@@ -163,7 +178,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
         if (setup->tallies)
                 c->setup.filter = { KC_RUN_NROWS, UINT32_MAX };
         c->caps = *caps;
-        c->max_bin_bits = kc_counter_bin_bits<Key>(setup->table, caps->nkmers);
+        c->max_bin_bits = kc_counter_bin_bits<Key>(setup->table, caps->nkmers, caps->total_nkmers);
         enum kc_status status = take_memory(c, err);
         if (status != KC_OK) {
                 kc_gpu_counter_free(c);
@@ -174,7 +189,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 }
 
 #define INSTANTIATE(Key) \
-        template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t); \
+        template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t, uint64_t); \
         template uint64_t kc_gpu_counter_max_nkmers<Key>(); \
         template size_t kc_gpu_counter_arenas_nbytes<Key>(enum kc_gpu_table); \
         template size_t kc_gpu_counter_nbytes<Key>(enum kc_gpu_table, \

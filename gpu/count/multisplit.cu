@@ -95,9 +95,9 @@ template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, st
 {
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
-        const uint32_t nbins = 1u << c->bin_bits;
+        const uint32_t nbins = 1u << c->bin_bits[c->number];
         const int length_bits = c->setup.superkmers.length_bits;
-        const uint64_t n = c->readback->nrecords;
+        const uint64_t n = kc_counter_nrecords(c);
         size_t nbytes = c->cub_nbytes;
         multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
                 c->records, n, nbins, length_bits, c->offsets);
@@ -125,13 +125,14 @@ template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, str
 {
         enum kc_status status;
         const int bin_shift = KC_RECORD_POSITION_BITS + c->setup.superkmers.length_bits;
+        const int bin_bits = c->bin_bits[c->number];
         cub::DoubleBuffer<uint64_t> buffers(c->found, c->records);
         size_t nbytes = c->cub_nbytes;
         KC_TRY(kc_counter_begin_time(c, err));
-        if (c->bin_bits > 0) /* otherwise all are in one bin, in the order found */
+        if (bin_bits > 0) /* otherwise all are in one bin, in the order found */
                 KC_TRY(KC_CUDA(cub::DeviceRadixSort::SortKeys(
-                        c->cub_memory, nbytes, buffers, c->readback->nrecords, bin_shift,
-                        bin_shift + c->bin_bits, c->gpu->stream)));
+                        c->cub_memory, nbytes, buffers, kc_counter_nrecords(c), bin_shift,
+                        bin_shift + bin_bits, c->gpu->stream)));
         c->records = buffers.Current();
         c->found = buffers.Alternate();
         KC_TRY(make_tasks(c, err));

@@ -43,7 +43,7 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
         const pair_buffers<Key> pairs = get_pairs(c);
-        const kc_pairs_out<Key> out = { pairs.kmers,     pairs.counts, &c->cursors[1],
+        const kc_pairs_out<Key> out = { pairs.kmers,     pairs.counts, c->npairs,
                                         c->setup.filter, c->cells,     c->rows };
         const struct kc_tasks_in in = { c->setup.superkmers.k, c->setup.stranded, c->chunks.table,
                                         c->chunks.n,           c->records,        c->tasks };
@@ -56,7 +56,7 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_count_tasks<Key>(c->gpu, c->setup.table, &c->table, &in, *first,
                                    c->readback->wave.end, &out, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->npairs, &c->cursors[1], sizeof(uint64_t),
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->npairs, c->npairs, sizeof(uint64_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(kc_counter_end_time(c, COUNT, err));
         *first = c->readback->wave.end;
@@ -77,7 +77,7 @@ template <class Key> static enum kc_status give_run(kc_gpu_counter<Key> *c, stru
         KC_TRY(kc_counter_end_time(c, ORDER, err));
         KC_TRY(c->taker->take(c->taker->ctx, &run, err));
         c->readback->npairs = 0;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(c->npairs, 0, sizeof(uint64_t), c->gpu->stream)));
 out:
         return status;
 }
@@ -94,7 +94,7 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *e
         enum kc_status status = KC_OK;
         uint32_t first = 0;
         c->readback->npairs = 0;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(c->npairs, 0, sizeof(uint64_t), c->gpu->stream)));
         while (first < c->readback->ntasks) {
                 uint32_t before = first;
                 KC_TRY(count_wave(c, &first, err));

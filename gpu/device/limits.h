@@ -5,8 +5,9 @@
 #define KC_GPU_DEVICE_LIMITS_H
 
 enum {
-        KC_GPU_MAX_DEVICES = 16,   /* that work together */
-        KC_GPU_ENGINE_MAX_K = 128, /* what the widest key holds (gpu/device/key.cuh) */
+        KC_GPU_MAX_DEVICES = 16,    /* that work together */
+        KC_GPU_ENGINE_MAX_K = 128,  /* what the widest key holds (gpu/device/key.cuh) */
+        KC_GPU_MAX_WALK_PASSES = 8, /* whose records are found in one walk over the reads */
 };
 
 /* The tables that count a bin (docs/dev/design.md, "The CUDA engine"). */

@@ -75,8 +75,8 @@ static enum kc_status grow_counter(struct gpu_engine_of<Key> *e, const struct kc
         input.copies = streaming > 0;
         if (room < streaming ||
             kc_gpu_plan_counter(&input, room - streaming, &e->own.caps, &refusal) != KC_OK ||
-            (e->own.caps.nwords / 5 * 4 <= before.nwords &&
-             e->own.caps.nkmers / 5 * 4 <= before.nkmers)) {
+            (e->own.caps.nwords / 10 * 9 <= before.nwords &&
+             e->own.caps.nkmers / 10 * 9 <= before.nkmers)) {
                 e->own.caps = before;
                 return KC_OK;
         }
@@ -404,6 +404,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting 
         part->device = c->device;
         part->nkmers = c->counted.nkmers;
         part->npasses = c->npasses;
+        part->nwalks = c->nwalks;
         part->peak_nbytes = c->gpu->peak_nbytes;
         part->reads_nbytes = c->reads_nbytes;
         part->nmerged = c->nmerged;
@@ -411,6 +412,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting 
         part->text_nbytes = text_nbytes;
         part->kept_nbytes = kept_nbytes;
         report->npasses += c->npasses;
+        report->nwalks += c->nwalks;
 }
 
 /* The text that a device parsed, and that was of use. */

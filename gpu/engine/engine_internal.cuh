@@ -65,7 +65,7 @@ struct gpu_counting {
         struct kc_gpu_kept *kept;        /* all reads: in->kept, or those of all devices, joined */
         struct kc_gpu_counter_caps caps; /* of the counter */
         struct kc_gpu_counted counted;
-        uint64_t npasses;
+        uint64_t npasses, nwalks;
         uint64_t nmerged;                             /* pairs of the run that it merged */
         uint64_t nsaturated, spilled_nbytes;          /* of its LSM, in the end */
         uint64_t runs_nbytes;                         /* pairs that it sent to other devices */

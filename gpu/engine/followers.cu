@@ -32,22 +32,48 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
 
 /* The timeline shows the first device's stream; of other devices, times by the host's clock. */
 template <class Key>
+static cudaStream_t traced_stream(const struct gpu_engine_of<Key> *e,
+                                  const struct gpu_counting_of<Key> *c)
+{
+        return c == &e->own ? c->gpu->stream : NULL;
+}
+
+/* number: in the last walk */
+template <class Key>
 static enum kc_status count_pass(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
-                                 const struct kc_gpu_pass *pass, struct kc_error *err)
+                                 const struct kc_gpu_pass *pass, int number, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_run_taker<Key> taker = {
                 c, insert<Key>
         };
-        cudaStream_t stream = c == &e->own ? c->gpu->stream : NULL;
+        cudaStream_t stream = traced_stream(e, c);
         int trace;
         KC_TRY(kc_gpu_lsm_make_room(c->lsm, kc_gpu_plan_run_room(e->params.k, c->caps.npairs),
                                     err));
         trace = kc_gpu_trace_begin(e->crew.trace, "count", c->npasses, stream);
-        KC_TRY(kc_gpu_counter_count(c->counter, c->kept, pass, &taker, &c->counted, err));
+        KC_TRY(kc_gpu_counter_count(c->counter, number, &taker, &c->counted, err));
         kc_gpu_trace_end(e->crew.trace, trace, stream);
         c->npasses++;
         kc_job_advance(e->crew.job, pass->width == 0 ? KC_NLOADS : pass->width >> KC_LOAD_SHIFT);
+out:
+        return status;
+}
+
+/* Count passes whose records are found in one walk over the reads. */
+template <class Key>
+static enum kc_status count_walk(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                 const struct kc_gpu_pass *passes, int npasses,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = traced_stream(e, c);
+        const int trace = kc_gpu_trace_begin(e->crew.trace, "find", c->nwalks, stream);
+        KC_TRY(kc_gpu_counter_walk(c->counter, c->kept, passes, npasses, err));
+        kc_gpu_trace_end(e->crew.trace, trace, stream);
+        c->nwalks++;
+        for (int i = 0; i < npasses; i++)
+                KC_TRY(count_pass(e, c, &passes[i], i, err));
 out:
         return status;
 }
@@ -61,8 +87,9 @@ static enum kc_status count_share(struct gpu_engine_of<Key> *e, struct gpu_count
         const struct kc_load most = { kc_gpu_counter_max_records(&e->superkmers, &c->caps, c->kept),
                                       c->caps.nkmers };
         const size_t npasses = kc_gpu_plan_passes(e->loads, share, &most, passes);
-        for (size_t i = 0; i < npasses; i++)
-                KC_TRY(count_pass(e, c, &passes[i], err));
+        const size_t together = (size_t)kc_gpu_counter_max_passes(&c->caps, c->kept);
+        for (size_t i = 0; i < npasses; i += together)
+                KC_TRY(count_walk(e, c, &passes[i], (int)std::min(together, npasses - i), err));
 out:
         return status;
 }
@@ -207,7 +234,7 @@ template <class Key> static void discard(struct gpu_counting_of<Key> *c)
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
         c->counted = {};
-        c->npasses = 0;
+        c->npasses = c->nwalks = 0;
 }
 
 template <class Key>

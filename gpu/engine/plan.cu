@@ -18,8 +18,10 @@ enum {
         MAX_SLOTS = 64,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
-        MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several and all reads are on the
-                                       device: a human genome takes about a dozen passes */
+        FEW_WALKS = 4, /* over the reads: one less would save less time than it takes to move runs
+                          to the host, where these take the room of its records. The same for every
+                          input, because a walk's time and its records grow together */
+        GOOD_PASS_BITS = 30, /* k-mers of a pass that is large enough to be fast */
         MAX_RUN_PAIRS = 1 << 30,
         NKMERS_PER_PAIR = 8,      /* k-mers for each distinct one; 6 at coverage 32 with 0.5 %
                                      errors */
@@ -229,19 +231,79 @@ static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
         return std::min(total->nkmers, nrecords * each) / 4 * 5 + 1;
 }
 
-/* Words for the records of a pass: for all records of the input, if they fit in nbytes. */
-static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nbytes)
+/* Of all reads, with a margin, because passes differ and totals are estimates. */
+static uint64_t all_records(const struct kc_gpu_plan_input *input)
 {
-        const uint64_t each = kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-        const uint64_t with_copies = kc_gpu_counter_record_nwords(input->superkmers, true);
-        const uint64_t least = std::max(each, with_copies) * KC_GPU_MIN_RECORDS;
-        const uint64_t all =
-                input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
-        uint64_t n = nbytes / (8 * each + 1); /* one byte to sort a record */
-        if (n < all && !input->copies) /* with copies, a pass reads everything over the bus */
-                n = std::min(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
-        n = std::min(std::min(n, all), input->top_nkmers);
-        return std::max(n * each, least);
+        return input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
+}
+
+/* Whether walks of npasses passes of n records, which take one of nparts parts of the k-mers each,
+ * fit in nbytes. */
+static bool fits_walk(const struct kc_gpu_plan_input *input, int npasses, uint64_t nparts,
+                      uint64_t n, size_t nbytes)
+{
+        const uint64_t each =
+                kc_gpu_counter_record_nwords(input->superkmers, npasses, input->copies);
+        return n <= nbytes / (8 * each + 1) && /* one byte to sort a record */
+               input->total.nkmers / nparts / 16 * 17 <= counter_max_nkmers(input->superkmers->k);
+}
+
+/* Passes of each of nwalks walks: as many as are large enough. */
+static int walk_npasses(const struct kc_gpu_plan_input *input, uint64_t nwalks)
+{
+        const uint64_t n = (input->total.nkmers / nwalks) >> GOOD_PASS_BITS;
+        if (input->walk_npasses != 0)
+                return input->walk_npasses;
+        return (int)std::min(std::max(n, UINT64_C(1)), (uint64_t)KC_GPU_MAX_WALK_PASSES);
+}
+
+/*
+ * The records of a pass, for the least number of walks over reads that are on the device. Many
+ * small passes in a walk take less memory than a few large ones: all but one of the lists have
+ * records at the same time.
+ *   nbytes   for records, at most
+ *   spare    of these, what the expected runs leave
+ *   npasses  out: of a walk
+ */
+static uint64_t divide_records(const struct kc_gpu_plan_input *input, size_t nbytes, size_t spare,
+                               int *npasses)
+{
+        const uint64_t all = all_records(input);
+        uint64_t nwalks = all / (nbytes / 8 + 1) + 1, n;
+        *npasses = 1;
+        if (input->walk_npasses == 0 && fits_walk(input, 1, 1, all, nbytes))
+                return all;
+        for (;; nwalks += nwalks / 16 + 1) {
+                *npasses = walk_npasses(input, nwalks);
+                const uint64_t nparts = nwalks * (uint64_t)*npasses;
+                n = all / nparts + 1;
+                if (n <= KC_GPU_MIN_RECORDS ||
+                    fits_walk(input, *npasses, nparts, n,
+                              nwalks < FEW_WALKS ? std::min(spare, nbytes) : nbytes))
+                        return n;
+        }
+}
+
+/* Plan the records. room: for everything; nbytes: for records, at most; pairs_nbytes: for pairs */
+static void plan_records(const struct kc_gpu_plan_input *input, size_t room, size_t nbytes,
+                         size_t pairs_nbytes, struct kc_gpu_counter_caps *caps)
+{
+        const struct kc_superkmer_setup *superkmers = input->superkmers;
+        const uint64_t with_copies = kc_gpu_counter_record_nwords(superkmers, 1, true);
+        const uint64_t npairs =
+                input->total.nkmers / (input->drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
+        const size_t runs = run_nbytes(superkmers->k, npairs) + pairs_nbytes;
+        uint64_t n = std::min(nbytes / (8 * with_copies + 1), all_records(input));
+        caps->npasses = 1;
+        if (!input->copies) /* otherwise a pass reads everything over the bus */
+                n = divide_records(input, nbytes, room - std::min(room, runs), &caps->npasses);
+        n = std::max(std::min(n, input->top_nkmers), (uint64_t)KC_GPU_MIN_RECORDS);
+        caps->nwords =
+                std::max(n * kc_gpu_counter_record_nwords(superkmers, caps->npasses, input->copies),
+                         with_copies * KC_GPU_MIN_RECORDS);
+        caps->nkmers = std::min(nkmers_of(&input->total, n),
+                                std::min(counter_max_nkmers(superkmers->k), input->top_nkmers));
+        caps->total_nkmers = input->total.nkmers / 4 * 5 + 1;
 }
 
 /* Most pairs in a run. If most k-mers are dropped, one run is to hold all pairs of a pass. */
@@ -262,14 +324,10 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
         const size_t fixed = FIXED_MIB * MIB + arenas_nbytes(input);
         const size_t room = room_nbytes > fixed ? room_nbytes - fixed : 0;
         const bool rare = input->drops_rare;
+        const size_t pairs = rare ? room / 8 : room / 4;
         *caps = {};
-        caps->nwords = records_nwords(input, rare ? room / 8 * 5 : room / 5 * 2);
-        const uint64_t nrecords =
-                caps->nwords / kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-        caps->nkmers =
-                std::min(nkmers_of(&input->total, nrecords),
-                         std::min(counter_max_nkmers(input->superkmers->k), input->top_nkmers));
-        caps->npairs = run_npairs(input, caps->nkmers, rare ? room / 8 : room / 4);
+        plan_records(input, room, rare ? room / 8 * 5 : room / 5 * 2, pairs, caps);
+        caps->npairs = run_npairs(input, caps->nkmers, pairs);
         if (kc_gpu_plan_counter_nbytes(input, caps) +
                     kc_gpu_plan_run_room(input->superkmers->k, caps->npairs) >
             room_nbytes)
@@ -313,27 +371,30 @@ size_t kc_gpu_plan_shares(const struct kc_load *loads, const struct kc_gpu_share
         return nshares;
 }
 
-static struct kc_gpu_pass pass_of(size_t first, size_t end, uint64_t nkmers)
+static struct kc_gpu_pass pass_of(size_t first, size_t end, uint64_t nkmers, uint64_t total)
 {
-        return { (uint32_t)first << KC_LOAD_SHIFT, (uint32_t)(end - first) << KC_LOAD_SHIFT,
-                 nkmers };
+        return { (uint32_t)first << KC_LOAD_SHIFT, (uint32_t)(end - first) << KC_LOAD_SHIFT, nkmers,
+                 total };
 }
 
 size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_gpu_share *share,
                           const struct kc_load *most, struct kc_gpu_pass *passes)
 {
         size_t n = 0, first = share->first;
+        uint64_t total = 0;
         struct kc_load pass = {};
+        for (size_t i = first; i < share->end; i++)
+                total += loads[i].nkmers;
         for (size_t i = first; i < share->end; i++) {
                 struct kc_load more = { pass.nrecords + loads[i].nrecords,
                                         pass.nkmers + loads[i].nkmers };
                 if (i > first && !fits_pass(&more, most)) {
-                        passes[n++] = pass_of(first, i, pass.nkmers);
+                        passes[n++] = pass_of(first, i, pass.nkmers, total);
                         first = i;
                         more = loads[i];
                 }
                 pass = more;
         }
-        passes[n++] = pass_of(first, share->end, pass.nkmers);
+        passes[n++] = pass_of(first, share->end, pass.nkmers, total);
         return n;
 }

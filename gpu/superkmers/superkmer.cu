@@ -1,6 +1,5 @@
 #include "gpu/superkmers/superkmer.cuh"
 
-#include "gpu/device/limits.h"
 #include "gpu/device/warp.cuh"
 #include "gpu/superkmers/stretch.cuh"
 
@@ -143,23 +142,40 @@ template <bool PACKED> struct lane_list {
         }
 };
 
+/* The lanes' lists as one. */
+struct joint_lists {
+        uint32_t before[WARP]; /* number of entries of the lanes before */
+        uint32_t end[WARP];    /* number of the k-mer where the last record ends */
+};
+
+/* Where the warp's records of each pass go. */
+struct pass_lists {
+        uint64_t place[KC_GPU_MAX_WALK_PASSES]; /* of the first one in the pass's list */
+        uint32_t n[KC_GPU_MAX_WALK_PASSES];     /* how many were counted, then put */
+        struct kc_bins bins[KC_GPU_MAX_WALK_PASSES];
+};
+
 /* What the lanes of a warp share while their lists are emptied. */
 struct warp_board {
         uint64_t position[WARP]; /* of the span's first base */
-        uint32_t before[WARP];   /* number of entries of the lanes before */
-        uint32_t end[WARP];      /* number of the k-mer where the last record ends */
+        union {
+                joint_lists joint; /* FIND_ALL, FIND_LOADS */
+                pass_lists passes; /* FIND_SOME, FIND_COPY */
+        };
 };
 
 /* What happens to the records. */
 enum find_mode {
         FIND_ALL,   /* every record is wanted */
-        FIND_SOME,  /* those in the bins */
+        FIND_SOME,  /* those of the passes */
         FIND_COPY,  /* the same, with their bases */
         FIND_LOADS, /* records are only counted */
 };
 
 struct find_out {
-        struct kc_bins bins;
+        uint32_t npasses;
+        struct kc_bins bins[KC_GPU_MAX_WALK_PASSES]; /* [npasses] */
+        struct kc_bins all;                          /* the points of all passes; not divided */
         struct kc_records_out records;
         struct kc_load *loads;
         uint32_t stride; /* of groups */
@@ -178,7 +194,7 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
 {
         uint32_t owner = 0;
         for (uint32_t step = WARP / 2; step > 0; step /= 2)
-                if (board->before[owner + step] <= e)
+                if (board->joint.before[owner + step] <= e)
                         owner += step;
         return owner;
 }
@@ -202,9 +218,11 @@ template <bool PACKED>
 __device__ static found_record record_of(const warp_board *board, const lane_list<PACKED> &list,
                                          uint32_t e, uint32_t total)
 {
-        const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
-        const bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
-        return record_at(list, row * WARP + owner, last, board->position[owner], board->end[owner]);
+        const uint32_t owner = owner_of(board, e), row = e - board->joint.before[owner];
+        const bool last =
+                owner + 1 < WARP ? e + 1 == board->joint.before[owner + 1] : e + 1 == total;
+        return record_at(list, row * WARP + owner, last, board->position[owner],
+                         board->joint.end[owner]);
 }
 
 /* Copy the record's bases to its place among the copies; returns their position. */
@@ -220,61 +238,102 @@ __device__ static uint64_t copy_bases(const kc_superkmer_setup &setup,
         return out.copies_position + place * (uint32_t)setup.copy_nwords * 32;
 }
 
+/* bins: of its pass; place: among all lists */
 template <enum find_mode MODE>
 __device__ static void put_record(const kc_superkmer_setup &setup, const find_out &out,
-                                  const uint64_t *words, found_record record, uint64_t place)
+                                  const uint64_t *words, found_record record,
+                                  const struct kc_bins &bins, uint64_t place)
 {
         if (MODE == FIND_COPY)
                 record.position = copy_bases(setup, out.records, words, record, place);
         __stcs(&out.records.records[place],
-               kc_record(record.position, record.nkmers, kc_bins_number(&out.bins, record.point),
+               kc_record(record.position, record.nkmers, kc_bins_number(&bins, record.point),
                          setup.length_bits));
 }
 
-/* Reserve room for n records; returns the place of the first. */
+/* The pass that has the point; one of them must. */
+__device__ static uint32_t pass_of(const pass_lists &passes, uint32_t npasses, uint32_t point)
+{
+        uint32_t pass = 0;
+        for (uint32_t step = KC_GPU_MAX_WALK_PASSES / 2; step > 0; step /= 2)
+                if (pass + step < npasses && passes.bins[pass + step].first <= point)
+                        pass += step;
+        return pass;
+}
+
+/* Which of the lane's entries first, first + 1, ..., at most 32, are of the passes: a bit each.
+ * Also counts the warp's entries of each pass. */
+template <bool PACKED>
+__device__ static uint32_t count_entries(const find_out &out, pass_lists *passes,
+                                         const lane_list<PACKED> &list, uint32_t first)
+{
+        const uint32_t n = first < list.n ? min(list.n - first, 32u) : 0;
+        const uint32_t at = first * WARP + kc_warp_lane();
+        uint32_t wanted = 0;
+        for (uint32_t i = 0; i < n; i++) {
+                const uint32_t point = kc_minimizer_point(list.load(at + i * WARP).minimizer);
+                if (!kc_bins_have(&out.all, point))
+                        continue;
+                wanted |= 1u << i;
+                atomicAdd(&passes->n[pass_of(*passes, out.npasses, point)], 1u);
+        }
+        return wanted;
+}
+
+/* Reserve room for the records that were counted, in the lists of all passes at once. */
+__device__ static void reserve_counted(const find_out &out, pass_lists *passes)
+{
+        const uint32_t pass = kc_warp_lane();
+        __syncwarp();
+        if (pass < out.npasses && passes->n[pass] > 0) {
+                passes->place[pass] = atomicAdd((unsigned long long *)&out.records.n[pass],
+                                                (unsigned long long)passes->n[pass]);
+                passes->n[pass] = 0;
+        }
+        __syncwarp();
+}
+
+/*
+ * Put the records of the passes. They are few, so each lane puts those of its own list, and need
+ * not look for the owner of every entry. In each pass's list, the records of a warp are neighbours,
+ * so that whole sectors of memory are written.
+ */
+template <enum find_mode MODE, bool PACKED>
+__device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
+                                const uint64_t *words, warp_board *board,
+                                const lane_list<PACKED> &list, uint32_t end)
+{
+        const uint32_t lane = kc_warp_lane();
+        pass_lists *passes = &board->passes;
+        for (uint32_t first = 0; __any_sync(~0u, first < list.n); first += 32) {
+                if (lane < out.npasses)
+                        passes->n[lane] = 0;
+                __syncwarp();
+                uint32_t wanted = count_entries(out, passes, list, first);
+                reserve_counted(out, passes);
+                for (; wanted != 0; wanted &= wanted - 1) {
+                        const uint32_t row = first + (uint32_t)__ffs((int)wanted) - 1;
+                        const found_record record =
+                                record_at(list, row * WARP + lane, row + 1 == list.n,
+                                          board->position[lane], end);
+                        const uint32_t pass = pass_of(*passes, out.npasses, record.point);
+                        const uint64_t place =
+                                passes->place[pass] + atomicAdd(&passes->n[pass], 1u);
+                        if (place < out.records.cap)
+                                put_record<MODE>(setup, out, words, record, passes->bins[pass],
+                                                 pass * out.records.cap + place);
+                }
+                __syncwarp();
+        }
+}
+
+/* Reserve room for n records of the only pass; returns the place of the first. */
 __device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
 {
         uint64_t place = 0;
         if (kc_warp_lane() == 0 && n > 0)
                 place = atomicAdd((unsigned long long *)out.records.n, (unsigned long long)n);
         return __shfl_sync(~0u, place, 0);
-}
-
-/* Which of the lane's entries first, first + 1, ..., at most 32, are in the bins: a bit each. */
-template <bool PACKED>
-__device__ static uint32_t wanted_entries(const struct kc_bins &bins, const lane_list<PACKED> &list,
-                                          uint32_t first)
-{
-        const uint32_t n = first < list.n ? min(list.n - first, 32u) : 0;
-        const uint32_t at = first * WARP + kc_warp_lane();
-        uint32_t wanted = 0;
-        for (uint32_t i = 0; i < n; i++)
-                wanted |= (uint32_t)kc_bins_have(
-                                  &bins, kc_minimizer_point(list.load(at + i * WARP).minimizer))
-                          << i;
-        return wanted;
-}
-
-/* Put the records that are in the bins. They are few, so each lane puts those of its own list, and
- * need not look for the owner of every entry. */
-template <enum find_mode MODE, bool PACKED>
-__device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
-                                const uint64_t *words, const lane_list<PACKED> &list,
-                                uint64_t position, uint32_t end)
-{
-        for (uint32_t first = 0; __any_sync(~0u, first < list.n); first += 32) {
-                uint32_t wanted = wanted_entries(out.bins, list, first);
-                const uint32_t n = (uint32_t)__popc(wanted), sum = kc_warp_scan(n);
-                const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
-                uint64_t place = reserve_records(out, total) + sum - n;
-                for (; wanted != 0 && place < out.records.cap; wanted &= wanted - 1, place++) {
-                        const uint32_t row = first + (uint32_t)__ffs((int)wanted) - 1;
-                        put_record<MODE>(setup, out, words,
-                                         record_at(list, row * WARP + kc_warp_lane(),
-                                                   row + 1 == list.n, position, end),
-                                         place);
-                }
-        }
 }
 
 template <bool PACKED>
@@ -287,7 +346,7 @@ __device__ static void put_all(const kc_superkmer_setup &setup, const find_out &
         const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
         for (uint32_t e = kc_warp_lane(); e < ntaken; e += WARP)
                 put_record<FIND_ALL>(setup, out, words, record_of(board, list, e, total),
-                                     place + e);
+                                     out.bins[0], place + e);
 }
 
 template <bool PACKED>
@@ -311,8 +370,8 @@ __device__ static void share_lists(const kc_superkmer_setup &setup, const find_o
 {
         const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list.n);
         const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
-        board->before[lane] = sum - list.n;
-        board->end[lane] = end;
+        board->joint.before[lane] = sum - list.n;
+        board->joint.end[lane] = end;
         __syncwarp();
         if (MODE == FIND_ALL)
                 put_all(setup, out, words, board, list, total);
@@ -328,7 +387,7 @@ __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_o
                                    lane_list<PACKED> *list, uint32_t end)
 {
         if (MODE == FIND_SOME || MODE == FIND_COPY)
-                put_some<MODE>(setup, out, words, *list, board->position[kc_warp_lane()], end);
+                put_some<MODE>(setup, out, words, board, *list, end);
         else
                 share_lists<MODE>(setup, out, words, board, *list, end);
         list->n = 0;
@@ -543,6 +602,8 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         const group_span span = span_of(setup, chunks, first + group);
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
         board->position[lane] = span.position;
+        if ((MODE == FIND_SOME || MODE == FIND_COPY) && lane < out.npasses)
+                board->passes.bins[lane] = out.bins[lane];
 
         span_walk w = walk_begin(span.words, span.position % KC_CHUNK_NBASES,
                                  max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
@@ -602,14 +663,23 @@ static enum kc_status launch(cudaStream_t stream, const kc_superkmer_setup *setu
 }
 
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                 const struct kc_bins *bins, const struct kc_gpu_chunks *chunks,
-                                 uint32_t first, uint32_t ngroups,
-                                 const struct kc_records_out *records, struct kc_error *err)
+                                 const struct kc_bins *bins, int npasses,
+                                 const struct kc_gpu_chunks *chunks, uint32_t first,
+                                 uint32_t ngroups, const struct kc_records_out *records,
+                                 struct kc_error *err)
 {
-        const find_out out = { *bins, *records, NULL, 1 };
+        find_out out = {};
+        out.npasses = (uint32_t)npasses;
+        out.records = *records;
+        out.stride = 1;
+        out.all = bins[0];
+        for (int i = 0; i < npasses; i++) {
+                out.bins[i] = bins[i];
+                out.all.width += i > 0 ? bins[i].width : 0;
+        }
         if (records->copies != NULL)
                 return launch<FIND_COPY>(gpu->stream, setup, chunks, first, ngroups, &out, err);
-        if (bins->width != 0)
+        if (npasses > 1 || bins->width != 0)
                 return launch<FIND_SOME>(gpu->stream, setup, chunks, first, ngroups, &out, err);
         return launch<FIND_ALL>(gpu->stream, setup, chunks, first, ngroups, &out, err);
 }

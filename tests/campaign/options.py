@@ -44,7 +44,9 @@ def device_bounds(rng):
     """Bounds so small that parts of the work leave the device, and that cases can share it."""
     bound = rng.choice(("256M", "300M", "1G", "4G"))
     options = ["--gpu-memory", bound] if rng.random() < 0.9 else []
-    batch = rng.choice((4096, 30000, 10**6))
+    batch, walk = rng.choice((4096, 30000, 10**6)), rng.randint(1, 8)
+    if rng.random() < 0.5:
+        options += ["--gpu-walk", walk]
     return options + (["--gpu-batch", batch] if rng.random() < 0.5 else [])
 
 

@@ -33,6 +33,10 @@ def test_several_passes():
     expect(int(found[1]), report["device_passes"], "passes")
     expect(found[2], f"{report['reads_on_device_bytes'] / 1024:.3g} KiB", "reads on the device")
     expect(report["device_passes"] > 1, True, "several passes")
+    expect(report["device_walks"], report["device_passes"], "walks: one for each pass")
+    report = json.loads(s.kcount("x.fa", *OPTIONS, "--gpu-batch", 4096, "--gpu-walk", 4, "--json",
+                                 "--quiet"))
+    expect(report["device_walks"], -(-report["device_passes"] // 4), "walks of four passes")
 
 
 main([test_several_passes])

@@ -30,6 +30,7 @@ MAX_CUDA_K = 128
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 GPU_MEMORY = (0, 256, 300, 1000)  # MiB; 0: no bound
 GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: the engine decides
+GPU_WALK = (0, 0, 2, 6)
 
 KCOUNT, NAIVE, SIMULATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 DEVICE = sys.argv[5] if len(sys.argv) > 5 else "cpu"
@@ -71,7 +72,8 @@ def gpu_options(rng, table):
     """Bounds so small that many runs leave the device; a random table if table is None."""
     options = ["--table", table or rng.choice(TABLES)]
     for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)),
-                        ("--gpu-batch", rng.choice(GPU_BATCH))):
+                        ("--gpu-batch", rng.choice(GPU_BATCH)),
+                        ("--gpu-walk", rng.choice(GPU_WALK))):
         if value:
             options += [name, f"{value}M" if name == "--gpu-memory" else value]
     return options

@@ -151,13 +151,14 @@ struct counting {
         bool heavy;                        /* with sums near the largest count */
         int max_k;                         /* 0: a single k */
         int most_partial;                  /* percent of the k-mers; 0: any */
+        int npasses;                       /* of a walk, if all reads are on the device */
+        bool mixed; /* one pass of a walk has more records than fit, another does not */
 };
 
 static inline counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
-        return {
-                k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false, 0, 0
-        };
+        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false,
+                 0, 0,        1,     false };
 }
 
 static inline void put(struct kc_gpu_kept *kept, const batch &b)

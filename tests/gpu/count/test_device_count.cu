@@ -67,6 +67,15 @@ static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
         *nsaturated += ncut;
 }
 
+/* Whether one of the walk's n passes has more records than fit, and another does not. */
+template <class Key> static bool is_mixed(const kc_gpu_counter<Key> *counter, size_t n)
+{
+        size_t nover = 0;
+        for (size_t i = 0; i < n; i++)
+                nover += counter->readback->nrecords[i] > counter->max_records;
+        return nover > 0 && nover < n;
+}
+
 /* Count all passes for one of the k that the reads are kept for; returns their number.
  *   sources  if kept is a share of them; otherwise kept itself */
 template <class Key>
@@ -97,10 +106,12 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
                                   : how.nrecords ? how.nrecords
                                                  : total.nrecords * 2 + KC_GPU_MIN_RECORDS;
         const struct kc_gpu_counter_caps caps = {
-                nrecords * kc_gpu_counter_record_nwords(&superkmers, copies), KC_GPU_MIN_PAIRS,
-                how.pass_nkmers ? how.pass_nkmers : nkmers + 1
+                nrecords * kc_gpu_counter_record_nwords(&superkmers, how.npasses, copies),
+                KC_GPU_MIN_PAIRS, how.pass_nkmers ? how.pass_nkmers : nkmers + 1, nkmers,
+                how.npasses
         };
         const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
+        size_t together, nmixed = 0;
         const size_t before = gpu->used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
                                                     how.filter };
@@ -115,9 +126,21 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         if (how.heavy)
                 expect_ok(kc_gpu_lsm_new(&t.lsm, gpu, &lsm, &err), &err);
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
-        for (const kc_gpu_pass &pass : passes)
-                expect_ok(kc_gpu_counter_count(counter, kept, &pass, &taker, &counted, &err), &err);
+        together = (size_t)kc_gpu_counter_max_passes(&caps, kept);
+        assert_int_equal(together, copies ? 1 : how.npasses);
+        for (size_t i = 0; i < passes.size(); i++) {
+                const size_t n = std::min(together, passes.size() - i);
+                if (i % together == 0) {
+                        expect_ok(kc_gpu_counter_walk(counter, kept, &passes[i], (int)n, &err),
+                                  &err);
+                        nmixed += is_mixed(counter, n);
+                }
+                expect_ok(
+                        kc_gpu_counter_count(counter, (int)(i % together), &taker, &counted, &err),
+                        &err);
+        }
         assert_int_equal(counted.nkmers, nkmers);
+        assert_true(!how.mixed || nmixed > 0);
         assert_true(how.nrecords == 0 || total.nrecords < how.nrecords * passes.size() ||
                     counted.npartial > 0); /* there were rounds */
         assert_true(how.most_partial == 0 ||
@@ -282,6 +305,7 @@ static void several_k(void **state)
                                         how.host_nbytes = host_nbytes;
                                         how.pass_nkmers = pass_nkmers;
                                         how.surprise = pass_nkmers > 0 && host_nbytes > 0;
+                                        how.npasses = pass_nkmers > 0 ? 3 : 1;
                                         check_several(segments, ks, how);
                                 }
 }
@@ -340,6 +364,7 @@ static void reads_are_anywhere(void **state)
                                         how.device_nbytes = device;
                                         how.host_nbytes = host;
                                         how.pass_nkmers = pass;
+                                        how.npasses = pass != 0 ? 5 : 1;
                                         const size_t npasses = check_how(reads, how);
                                         assert_true(pass != 0 ? npasses > 1 : npasses == 1);
                                 }
@@ -360,9 +385,36 @@ static void reads_are_shared(void **state)
                                         how.device_nbytes = device;
                                         how.host_nbytes = host;
                                         how.pass_nkmers = 3000;
+                                        how.npasses = 4;
                                         check_shared(reads, how, share_nbytes, 0);
                                         check_shared(reads, how, share_nbytes, reads.size() / 3);
                                 }
+}
+
+/* However many passes a walk has, and if one of them is crowded: by one letter, or by one read. */
+static void walks_of_several_passes(void **state)
+{
+        uint64_t random = 31;
+        (void)state;
+        const std::vector<letters> even = sample_reads(27, test_small() ? 80 : 1500);
+        std::vector<letters> skewed = even;
+        skewed.push_back(letters(test_small() ? 150000 : 600000, 0));
+        skewed.insert(skewed.begin() + 7, test_size(8000), random_letters(&random, 150, 4));
+        size_t number = 0;
+        for (int npasses = 1; npasses <= KC_GPU_MAX_WALK_PASSES; npasses++)
+                for (int k : { 21, 31, 55, 77, 101 })
+                        for (bool crowded : { false, true }) {
+                                const bool stranded = number++ % 3 == 0;
+                                counting how = usual(k, stranded, KC_TABLE_WARPDRIVE);
+                                how.nchunks = 3;
+                                how.pass_nkmers = crowded ? 6000 : 1000;
+                                how.nrecords = crowded ? (test_small() ? 1000 : 4096) : 0;
+                                how.filter.min_count = number % 2 == 0 ? 2 : 1;
+                                how.npasses = npasses;
+                                how.mixed = crowded && npasses > 1;
+                                const size_t n = check_how(crowded ? skewed : even, how);
+                                assert_true(n > (size_t)KC_GPU_MAX_WALK_PASSES || crowded);
+                        }
 }
 
 /* Whatever is filtered, and in however many passes and rounds: also if bins are cut and drained. */
@@ -411,6 +463,7 @@ static void tiny_tables(void **state)
                                         how.device_nbytes = number % 2 == 0 ? SIZE_MAX : 0;
                                         how.pass_nkmers = plan % 2 == 1 ? 1000 : 0;
                                         how.surprise = plan / 2 == 1;
+                                        how.npasses = 1 + (int)(number % 3);
                                         how.heavy = table != KC_TABLE_SLAB || plan == 2;
                                         if (!test_takes(number++, 7))
                                                 continue;
@@ -460,6 +513,7 @@ int main(void)
                 cmocka_unit_test(all_distinct),
                 cmocka_unit_test(reads_are_anywhere),
                 cmocka_unit_test(reads_are_shared),
+                cmocka_unit_test(walks_of_several_passes),
                 cmocka_unit_test(filters_see_whole_counts),
                 cmocka_unit_test(tiny_tables),
                 cmocka_unit_test(few_tables_overflow),

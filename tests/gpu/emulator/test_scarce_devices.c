@@ -30,6 +30,7 @@ static void prepare_reads(struct work *work, uint64_t nreads, uint64_t batch_nkm
         prepare(work, 31, nreads);
         work->gpu.memory_nbytes = 256 << 20;
         work->gpu.batch_nkmers = batch_nkmers;
+        work->gpu.walk_npasses = batch_nkmers != 0 ? 3 : 0;
         work->params.memory_nbytes = 1 << 20;
         work->gpu.nothers = NDEVICES - 1;
         for (int i = 1; i < NDEVICES; i++)

@@ -27,6 +27,7 @@ static void prepare_small(struct work *work, bool read_ahead)
         prepare(work, 31, NREADS);
         work->gpu.read_ahead = read_ahead;
         work->gpu.batch_nkmers = BATCH_NKMERS;
+        work->gpu.walk_npasses = 3;
         work->gpu.memory_nbytes = 256 << 20;
         work->params.memory_nbytes = 1 << 20;
 }
@@ -126,6 +127,7 @@ static bool try_several(enum kc_scarcity kind, long n, size_t host_nbytes,
         static struct work works[NKS];
         prepare_all(works, several, NKS, NREADS);
         works->gpu.batch_nkmers = BATCH_NKMERS;
+        works->gpu.walk_npasses = 2;
         works->gpu.memory_nbytes = 256 << 20;
         works->params.memory_nbytes = host_nbytes;
         kc_emulator_scarcity(kind, n);

@@ -23,7 +23,7 @@ static struct kc_count_params params_for(int k, int nthreads, uint64_t memory, u
 /* A counter for as much input as there can be, in the device memory that is left. */
 template <class Key>
 static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers, size_t limit,
-                          bool copies)
+                          bool copies, int npasses)
 {
         struct kc_error err = {};
         const kc_superkmer_setup superkmers =
@@ -31,11 +31,12 @@ static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers
         struct kc_gpu_counter_caps caps;
         const size_t room = limit / 8 * 6; /* besides uploads and encoder, and without reads */
         const struct kc_gpu_plan_input input = {
-                &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
+                &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false,
+                copies,      npasses
         };
         expect_ok(kc_gpu_plan_counter(&input, room, &caps, &err), &err);
         assert_true(caps.nwords >=
-                    KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(&superkmers, true));
+                    KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(&superkmers, 1, true));
         assert_true(caps.nwords < UINT64_C(1) << 33);
         assert_true(caps.npairs >= KC_GPU_MIN_PAIRS);
         assert_true(kc_gpu_counter_nbytes<Key>(KC_TABLE_SLAB, &caps) +
@@ -67,7 +68,9 @@ static void check(const struct kc_count_params *params, size_t memory, uint64_t 
         for (bool copies : { false, true })
                 for (uint64_t n : { UINT64_C(1), UINT64_C(1) << 30, UINT64_C(1) << 40 })
                         kc_key_choose(params->k, [&](auto key) {
-                                check_counter<decltype(key)>(&plan, params->k, n, limit, copies);
+                                const int npasses = params->nthreads / 16; /* 0, 1, 8 */
+                                check_counter<decltype(key)>(&plan, params->k, n, limit, copies,
+                                                             npasses);
                         });
 }
 
@@ -99,7 +102,7 @@ static void small_input_takes_little(void **state)
         struct kc_error err = {};
         const kc_superkmer_setup superkmers = kc_superkmer_setup_for<kc_key64>(31, 13);
         const struct kc_gpu_plan_input input = {
-                &superkmers, KC_TABLE_WARPDRIVE, { 100000, 1000000 }, UINT64_MAX, false, false
+                &superkmers, KC_TABLE_WARPDRIVE, { 100000, 1000000 }, UINT64_MAX, false, false, 0
         };
         (void)state;
         kc_gpu_plan_host(&plan, &params, &gpu_params);
@@ -180,6 +183,61 @@ static std::vector<kc_gpu_pass> cut(const std::vector<kc_load> &loads, uint64_t 
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         passes.resize(kc_gpu_plan_passes(loads.data(), &KC_GPU_ALL_POINTS, &most, passes.data()));
         return passes;
+}
+
+struct walks {
+        int npasses; /* of one */
+        size_t n;
+};
+
+/* How often reads on the device are walked over, in so much room, if loads are even. */
+static struct walks plan_walks(int k, const struct kc_load &total, bool drops_rare, size_t room,
+                               int npasses)
+{
+        struct kc_error err = {};
+        const kc_superkmer_setup superkmers =
+                kc_superkmer_setup_for<kc_key64>(k, kc_gpu_minimizer_length(k, total.nkmers));
+        const struct kc_gpu_plan_input input = { &superkmers, KC_TABLE_WARPDRIVE, total,
+                                                 UINT64_MAX,  drops_rare,         false,
+                                                 npasses };
+        struct kc_gpu_counter_caps caps;
+        expect_ok(kc_gpu_plan_counter(&input, room, &caps, &err), &err);
+        const uint64_t nrecords =
+                caps.nwords / kc_gpu_counter_record_nwords(&superkmers, caps.npasses, false);
+        const std::vector<kc_load> loads(KC_NLOADS,
+                                         { total.nrecords / KC_NLOADS, total.nkmers / KC_NLOADS });
+        return { caps.npasses,
+                 kc_ceil_div(cut(loads, nrecords, caps.nkmers).size(), (size_t)caps.npasses) };
+}
+
+static void check_walks(const struct walks &found, int npasses, size_t n)
+{
+        assert_int_equal(found.npasses, npasses);
+        assert_int_equal(found.n, n);
+}
+
+/* A human genome at 32-fold coverage, 20 and 2.7 Gbases, in the room that an H100 or H200 has. */
+static void few_walks(void **state)
+{
+        const uint64_t million = 1000000;
+        const size_t h100 = 48000 * million, h200 = 107000 * million;
+        const struct kc_load human = { 9500 * million, 79400 * million };
+        const struct kc_load human21 = { 23000 * million, 86000 * million };
+        const struct kc_load some = { 1900 * million, 16000 * million };
+        const struct kc_load few = { 231 * million, 2150 * million };
+        (void)state;
+        check_walks(plan_walks(31, human, true, h100, 0), 8, 4);
+        check_walks(plan_walks(31, human, true, h200, 0), 8, 2);
+        check_walks(plan_walks(31, human, false, h100, 0), 8, 5);
+        check_walks(plan_walks(31, human, false, h200, 0), 8, 4);
+        check_walks(plan_walks(21, human21, true, h100, 0), 8, 8);
+        check_walks(plan_walks(31, some, true, h100, 0), 8, 1);
+        check_walks(plan_walks(31, few, true, h100, 0), 1, 1);
+        check_walks(plan_walks(31, few, false, h100, 0), 1, 1);
+        for (int npasses = 1; npasses <= KC_GPU_MAX_WALK_PASSES; npasses++)
+                assert_int_equal(plan_walks(31, human, true, h100, npasses).npasses, npasses);
+        assert_true(plan_walks(31, human, true, h100, 1).n > 8);
+        assert_true(plan_walks(31, human, true, 1000 * million, 0).n > 100); /* small passes */
 }
 
 /* Every point is in exactly one pass, and a pass is too large only if it has a single load. */
@@ -305,6 +363,7 @@ int main(void)
                 cmocka_unit_test(slots_for_a_range),
                 cmocka_unit_test(pairs_to_expect),
                 cmocka_unit_test(too_little),
+                cmocka_unit_test(few_walks),
                 cmocka_unit_test(passes_have_all_points),
                 cmocka_unit_test(shares_have_all_points),
                 cmocka_unit_test(engines_have_all_points),
