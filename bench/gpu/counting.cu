@@ -192,7 +192,10 @@ static enum kc_status make_counter(struct counting<Key> *c, enum kc_gpu_table ta
         const struct kc_gpu_counter_setup setup = { c->superkmers, false, table, filter };
         const struct kc_gpu_counter_caps caps = { 2 * c->nrecords + 2 * KC_GPU_MIN_RECORDS,
                                                   c->reads.nkmers / 2 + KC_GPU_MIN_PAIRS,
-                                                  c->reads.nkmers, c->reads.nkmers, 1 };
+                                                  c->reads.nkmers,
+                                                  c->reads.nkmers,
+                                                  c->superkmers.form.position_bits,
+                                                  1 };
         return kc_gpu_counter_new(&c->counter, &c->bench->gpu, &setup, &caps, err);
 }
 

@@ -175,10 +175,10 @@ template <class Key>
 __device__ static kc_stretch<Key> read_stretch(const block_state<Key> *state,
                                                const struct kc_tasks_in &in, uint64_t record)
 {
-        const uint32_t chunk = kc_record_chunk(record);
+        const uint32_t chunk = kc_record_chunk(record, in.form);
         const uint64_t *words = chunk < min(in.nchunks, (uint32_t)NCHUNKS) ? state->chunks[chunk]
                                                                            : in.chunks[chunk].words;
-        return kc_stretch_read<Key>(words, record, in.k, in.stranded);
+        return kc_stretch_read<Key>(words, record, in.form.position_bits, in.k, in.stranded);
 }
 
 namespace

@@ -40,6 +40,7 @@ template <class Key> struct kc_pairs_out {
 struct kc_tasks_in {
         int k;
         bool stranded;
+        kc_record_form form;
         const struct kc_gpu_chunk *chunks; /* device */
         uint32_t nchunks;                  /* with spans; there may be others, for copies */
         const uint64_t *records;           /* device */

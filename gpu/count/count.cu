@@ -175,9 +175,8 @@ template <class Key>
 static int choose_bin_bits(const kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass,
                            uint64_t npoints)
 {
-        int bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers, pass->total_nkmers);
-        if (bits > c->max_bin_bits)
-                bits = c->max_bin_bits;
+        int bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers, pass->total_nkmers,
+                                            c->max_bin_bits);
         while (UINT64_C(2) << bits > npoints)
                 bits--;
         return bits;

@@ -45,6 +45,7 @@ struct kc_gpu_counter_caps {
         uint64_t npairs; /* that fit in one run, at least KC_GPU_MIN_PAIRS */
         uint64_t nkmers; /* of a pass, about */
         uint64_t total_nkmers; /* of all passes, about */
+        int position_bits;     /* of a record */
         int npasses; /* of a walk, 1 to KC_GPU_MAX_WALK_PASSES, if all reads are on the device */
 };
 
@@ -76,7 +77,7 @@ size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counte
 template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table);
 
 /* Most k-mers of a pass: with more, too many bins would overflow their tables. */
-template <class Key> uint64_t kc_gpu_counter_max_nkmers();
+template <class Key> uint64_t kc_gpu_counter_max_nkmers(int position_bits);
 
 /* Allocates its memory now. Uses gpu->stream; gpu must outlive it. KC_ENOMEM, KC_EDEVICE. */
 template <class Key>

@@ -76,9 +76,9 @@ template <class Key> struct kc_gpu_counter {
 };
 
 /* Bits of a bin number for a pass of nkmers k-mers, of total_nkmers in all passes: there are 2^bits
- * bins. */
+ * bins, at most 2^most. */
 template <class Key>
-int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers);
+int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers, int most);
 
 /* The records of the pass that were found and not counted yet. */
 template <class Key> static inline uint64_t &kc_counter_nrecords(kc_gpu_counter<Key> *c)

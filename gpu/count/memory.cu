@@ -32,18 +32,26 @@ static const uint64_t LARGE_INPUT = UINT64_C(5) << 29;
 static const uint64_t MOST_BIN_NKMERS = 2048;
 
 template <class Key>
-int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers)
+int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers, int most)
 {
         const uint64_t each = bin_nkmers<Key>(table) / (total_nkmers > LARGE_INPUT ? 2 : 1);
         int bits = 0;
-        while (bits < kc_record_bin_bits<Key>() && each << bits < nkmers)
+        while (bits < most && each << bits < nkmers)
                 bits++;
         return bits;
 }
 
-template <class Key> uint64_t kc_gpu_counter_max_nkmers()
+/* Most bits that a pass needs. */
+template <class Key>
+static int counter_bin_bits(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
-        return MOST_BIN_NKMERS << kc_record_bin_bits<Key>();
+        return kc_counter_bin_bits<Key>(table, caps->nkmers, caps->total_nkmers,
+                                        kc_record_bin_bits<Key>(caps->position_bits));
+}
+
+template <class Key> uint64_t kc_gpu_counter_max_nkmers(int position_bits)
+{
+        return MOST_BIN_NKMERS << kc_record_bin_bits<Key>(position_bits);
 }
 
 namespace
@@ -67,7 +75,7 @@ template <class Key>
 static sizes sizes_for(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
         sizes s = {};
-        s.nbins = UINT64_C(1) << kc_counter_bin_bits<Key>(table, caps->nkmers, caps->total_nkmers);
+        s.nbins = UINT64_C(1) << counter_bin_bits<Key>(table, caps);
         /* The most that a pass can have: with copies, it may be more than without. */
         const uint64_t nlists =
                 std::min(1 + (uint64_t)caps->npasses, 2 + (uint64_t)kc_stretch<Key>::NWORDS);
@@ -178,7 +186,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
         if (setup->tallies)
                 c->setup.filter = { KC_RUN_NROWS, UINT32_MAX };
         c->caps = *caps;
-        c->max_bin_bits = kc_counter_bin_bits<Key>(setup->table, caps->nkmers, caps->total_nkmers);
+        c->max_bin_bits = counter_bin_bits<Key>(setup->table, caps);
         enum kc_status status = take_memory(c, err);
         if (status != KC_OK) {
                 kc_gpu_counter_free(c);
@@ -189,8 +197,8 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 }
 
 #define INSTANTIATE(Key) \
-        template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t, uint64_t); \
-        template uint64_t kc_gpu_counter_max_nkmers<Key>(); \
+        template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t, uint64_t, int); \
+        template uint64_t kc_gpu_counter_max_nkmers<Key>(int); \
         template size_t kc_gpu_counter_arenas_nbytes<Key>(enum kc_gpu_table); \
         template size_t kc_gpu_counter_nbytes<Key>(enum kc_gpu_table, \
                                                    const struct kc_gpu_counter_caps *); \

@@ -16,13 +16,14 @@ enum { THREADS = 256, WARP = 32 };
 /* Where each bin begins among the sorted records; offsets[nbins] = n. The first record of a bin
  * also sets the offsets of the empty bins before it. */
 static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint64_t n,
-                                                 uint32_t nbins, int length_bits, uint32_t *offsets)
+                                                 uint32_t nbins, kc_record_form form,
+                                                 uint32_t *offsets)
 {
         uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
         if (i > n)
                 return;
-        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1], length_bits) + 1;
-        uint32_t to = i == n ? nbins : kc_record_bin(records[i], length_bits);
+        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1], form) + 1;
+        uint32_t to = i == n ? nbins : kc_record_bin(records[i], form);
         for (uint32_t bin = from; bin <= to; bin++)
                 offsets[bin] = (uint32_t)i;
 }
@@ -71,7 +72,7 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
  * bins have. */
 static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
                                                const uint32_t *pieces, uint32_t nbins,
-                                               int length_bits, bool whole, kc_task *tasks,
+                                               kc_record_form form, bool whole, kc_task *tasks,
                                                uint64_t *bounds)
 {
         uint32_t t = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
@@ -81,7 +82,7 @@ static __global__ void multisplit_tasks_kernel(const uint64_t *records, const ui
         uint32_t first = offsets[bin] + (t - pieces[bin]) * TASK_NRECORDS;
         uint32_t n = min(offsets[bin + 1] - first, (uint32_t)TASK_NRECORDS), nkmers = 0;
         for (uint32_t i = lane; i < n; i += WARP)
-                nkmers += kc_record_nkmers(records[first + i], length_bits);
+                nkmers += kc_record_nkmers(records[first + i], form);
         nkmers = __reduce_add_sync(~0u, nkmers);
         if (lane == 0) {
                 const bool alone = pieces[bin + 1] - pieces[bin] == 1;
@@ -96,11 +97,11 @@ template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, st
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
         const uint32_t nbins = 1u << c->bin_bits[c->number];
-        const int length_bits = c->setup.superkmers.length_bits;
+        const kc_record_form form = c->setup.superkmers.form;
         const uint64_t n = kc_counter_nrecords(c);
         size_t nbytes = c->cub_nbytes;
         multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
-                c->records, n, nbins, length_bits, c->offsets);
+                c->records, n, nbins, form, c->offsets);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(sum_pieces(c, nbins, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->ntasks, c->pieces + nbins, sizeof(uint32_t),
@@ -109,8 +110,8 @@ template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, st
         if (c->readback->ntasks == 0)
                 return KC_OK;
         multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->readback->ntasks * WARP, THREADS), THREADS,
-                                  0, stream>>>(c->records, c->offsets, c->pieces, nbins,
-                                               length_bits, !c->rounds, c->tasks, c->bounds);
+                                  0, stream>>>(c->records, c->offsets, c->pieces, nbins, form,
+                                               !c->rounds, c->tasks, c->bounds);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
                                                      (int)c->readback->ntasks, stream)));
@@ -124,7 +125,8 @@ out:
 template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
-        const int bin_shift = KC_RECORD_POSITION_BITS + c->setup.superkmers.length_bits;
+        const kc_record_form form = c->setup.superkmers.form;
+        const int bin_shift = form.position_bits + form.length_bits;
         const int bin_bits = c->bin_bits[c->number];
         cub::DoubleBuffer<uint64_t> buffers(c->found, c->records);
         size_t nbytes = c->cub_nbytes;

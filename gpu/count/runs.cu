@@ -45,8 +45,13 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct
         const pair_buffers<Key> pairs = get_pairs(c);
         const kc_pairs_out<Key> out = { pairs.kmers,     pairs.counts, c->npairs,
                                         c->setup.filter, c->cells,     c->rows };
-        const struct kc_tasks_in in = { c->setup.superkmers.k, c->setup.stranded, c->chunks.table,
-                                        c->chunks.n,           c->records,        c->tasks };
+        const struct kc_tasks_in in = { c->setup.superkmers.k,
+                                        c->setup.stranded,
+                                        c->setup.superkmers.form,
+                                        c->chunks.table,
+                                        c->chunks.n,
+                                        c->records,
+                                        c->tasks };
         count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->readback->ntasks,
                                                c->caps.npairs - c->readback->npairs, c->wave);
         KC_TRY(KC_LAUNCHED());

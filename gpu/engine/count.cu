@@ -514,6 +514,7 @@ static void add_k(struct gpu_input *in, int k)
         const int m = kc_gpu_minimizer_length(k, in->params->expected_nbases);
         *superkmers = kc_key_choose(
                 k, [&](auto key) { return kc_superkmer_setup_for<decltype(key)>(k, m); });
+        superkmers->form.position_bits = kc_record_position_bits(in->params->expected_nbases);
         in->min_k = in->nks == 1 || k < in->min_k ? k : in->min_k;
         in->max_k = k > in->max_k ? k : in->max_k;
 }

@@ -48,10 +48,11 @@ static size_t encoder_pinned_nbytes(int k, const struct kc_gpu_encoder_caps *cap
                 k, [&](auto key) { return kc_gpu_encoder_pinned_nbytes<decltype(key)>(caps); });
 }
 
-static uint64_t counter_max_nkmers(int k)
+static uint64_t counter_max_nkmers(const struct kc_superkmer_setup *superkmers)
 {
-        return kc_key_choose(k,
-                             [](auto key) { return kc_gpu_counter_max_nkmers<decltype(key)>(); });
+        return kc_key_choose(superkmers->k, [&](auto key) {
+                return kc_gpu_counter_max_nkmers<decltype(key)>(superkmers->form.position_bits);
+        });
 }
 
 static size_t arenas_nbytes(const struct kc_gpu_plan_input *input)
@@ -245,7 +246,7 @@ static bool fits_walk(const struct kc_gpu_plan_input *input, int npasses, uint64
         const uint64_t each =
                 kc_gpu_counter_record_nwords(input->superkmers, npasses, input->copies);
         return n <= nbytes / (8 * each + 1) && /* one byte to sort a record */
-               input->total.nkmers / nparts / 16 * 17 <= counter_max_nkmers(input->superkmers->k);
+               input->total.nkmers / nparts / 16 * 17 <= counter_max_nkmers(input->superkmers);
 }
 
 /* Passes of each of nwalks walks: as many as are large enough. */
@@ -302,7 +303,8 @@ static void plan_records(const struct kc_gpu_plan_input *input, size_t room, siz
                 std::max(n * kc_gpu_counter_record_nwords(superkmers, caps->npasses, input->copies),
                          with_copies * KC_GPU_MIN_RECORDS);
         caps->nkmers = std::min(nkmers_of(&input->total, n),
-                                std::min(counter_max_nkmers(superkmers->k), input->top_nkmers));
+                                std::min(counter_max_nkmers(superkmers), input->top_nkmers));
+        caps->position_bits = superkmers->form.position_bits;
         caps->total_nkmers = input->total.nkmers / 4 * 5 + 1;
 }
 

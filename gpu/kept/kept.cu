@@ -36,7 +36,6 @@ enum {
         NSLOTS = 2,
         PADDING_NBYTES = 64,  /* lanes without a span read on past the last base */
         NCOPIES_CHUNKS = 128, /* chunks set aside for copies of bases: at least 4 GiB */
-        MOST_ON_DEVICE = KC_MAX_CHUNKS - NCOPIES_CHUNKS,
 };
 
 } // namespace
@@ -55,9 +54,11 @@ struct kc_gpu_kept {
         struct kc_packer packer;
         unsigned char *packed; /* device [packed_nbytes]: a chunk before its place is chosen */
         size_t packed_nbytes;
-        struct kc_load *loads;      /* device [nks][KC_NLOADS] */
-        uint64_t *nkmers;           /* device [nks] */
-        struct kc_gpu_chunk *table; /* device [KC_MAX_CHUNKS] */
+        struct kc_load *loads;           /* device [nks][KC_NLOADS] */
+        uint64_t *nkmers;                /* device [nks] */
+        uint32_t max_chunks;             /* that can have positions */
+        struct kc_gpu_chunk *table;      /* device [max_chunks] */
+        struct kc_gpu_chunk *host_table; /* [max_chunks] */
         struct kept_slot slots[NSLOTS];
         size_t next;    /* of the chunks on the host: the next to copy */
         size_t ncopied; /* in this pass */
@@ -95,7 +96,8 @@ size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks)
         const size_t scratch = 1 << 20;
         return largest_chunk_nbytes(max_nbases, max_nspans, nks) + max_nspans * sizeof(uint64_t) +
                (size_t)nks * KC_NLOADS * sizeof(struct kc_load) +
-               KC_MAX_CHUNKS * sizeof(struct kc_gpu_chunk) + scratch;
+               kc_record_max_chunks(KC_RECORD_MAX_POSITION_BITS) * sizeof(struct kc_gpu_chunk) +
+               scratch;
 }
 
 /* Allocate the loads and the numbers of k-mers, all zero. */
@@ -110,6 +112,22 @@ static enum kc_status make_loads(struct kc_gpu_kept *kept, struct kc_error *err)
         KC_TRY(KC_CUDA(cudaMemsetAsync(kept->nkmers, 0, nks * sizeof *kept->nkmers, gpu->stream)));
 out:
         return status;
+}
+
+/* Allocate the tables of chunks. */
+static enum kc_status make_tables(struct kc_gpu_kept *kept, uint32_t max_chunks,
+                                  struct kc_error *err)
+{
+        kept->max_chunks = max_chunks;
+        kept->host_table = (struct kc_gpu_chunk *)calloc(max_chunks, sizeof *kept->host_table);
+        return kept->host_table != NULL ? kc_gpu_new(kept->gpu, &kept->table, max_chunks, err)
+                                        : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
+/* Most chunks that are kept on the device. */
+static size_t most_on_device(const struct kc_gpu_kept *kept)
+{
+        return kept->max_chunks - NCOPIES_CHUNKS;
 }
 
 enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
@@ -135,7 +153,7 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
         kept->packed_nbytes = largest_chunk_nbytes(setup->max_nbases, setup->max_nspans, kept->nks);
         KC_TRY(kc_packer_new(&kept->packer, gpu, setup->max_nspans, err));
         KC_TRY(kc_gpu_new(gpu, &kept->packed, kept->packed_nbytes, err));
-        KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
+        KC_TRY(make_tables(kept, kc_record_max_chunks(setup->superkmers.form.position_bits), err));
         KC_TRY(make_loads(kept, err));
         gpu->spare = { kept, give_chunk };
         *out = kept;
@@ -191,7 +209,8 @@ void kc_gpu_kept_free(struct kc_gpu_kept *kept)
         free(kept->origins);
         kc_gpu_delete(kept->gpu, kept->loads, (size_t)kept->nks * KC_NLOADS);
         kc_gpu_delete(kept->gpu, kept->nkmers, (size_t)kept->nks);
-        kc_gpu_delete(kept->gpu, kept->table, KC_MAX_CHUNKS);
+        kc_gpu_delete(kept->gpu, kept->table, kept->max_chunks);
+        free(kept->host_table);
         kc_host_store_close(&kept->store);
         free(kept->chunks);
         free(kept);
@@ -328,7 +347,7 @@ static enum kc_status keep_on_device(struct kc_gpu_kept *kept, struct kept_chunk
         struct kc_error refusal = {};
         *done = false;
         if (kept->device_nbytes + chunk->nbytes > kept->max_device_nbytes ||
-            kept->nchunks - kept->nhost > MOST_ON_DEVICE)
+            kept->nchunks - kept->nhost > most_on_device(kept))
                 return KC_OK;
         struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
         enum kc_status status = kc_gpu_new(gpu, &chunk->device, chunk->nbytes, &refusal);
@@ -499,7 +518,7 @@ static bool can_fetch(const struct kc_gpu_kept *kept, size_t device_nbytes)
                         return false;
                 nbytes += kept->chunks[i].nbytes;
         }
-        return nbytes <= device_nbytes && kept->nchunks <= MOST_ON_DEVICE;
+        return nbytes <= device_nbytes && kept->nchunks <= most_on_device(kept);
 }
 
 enum kc_status kc_gpu_kept_join(struct kc_gpu_kept **out, struct kc_gpu *gpu,
@@ -512,7 +531,7 @@ enum kc_status kc_gpu_kept_join(struct kc_gpu_kept **out, struct kc_gpu *gpu,
         if (kept == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kept->gpu = gpu;
-        KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
+        KC_TRY(make_tables(kept, sources->kept->max_chunks, err));
         KC_TRY(make_lists(kept, sources, nsources, err));
         for (int i = 0; i < nsources; i++)
                 KC_TRY(list_chunks(kept, &sources[i], err));
@@ -535,7 +554,7 @@ size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept)
 
 uint32_t kc_gpu_kept_free_chunks(const struct kc_gpu_kept *kept)
 {
-        return (uint32_t)(KC_MAX_CHUNKS - (kept->nchunks - kept->nhost));
+        return (uint32_t)(kept->max_chunks - (kept->nchunks - kept->nhost));
 }
 
 static enum kc_status make_slot(struct kc_gpu_kept *kept, struct kept_slot *slot,
@@ -576,12 +595,11 @@ enum kc_status kc_gpu_kept_begin(struct kc_gpu_kept *kept, const uint64_t *copie
                                  uint64_t *copies_position, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_gpu_chunk table[KC_MAX_CHUNKS];
         kept->next = kept->ncopied = kept->ntaken = 0;
         *all = { kept->table, 0, 0 };
-        all->n = fill_table(kept, copies, ncopies_words, table, &all->ngroups);
+        all->n = fill_table(kept, copies, ncopies_words, kept->host_table, &all->ngroups);
         *copies_position = (uint64_t)(kept->nchunks - kept->nhost) << KC_CHUNK_BITS;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(kept->table, table, all->n * sizeof *table,
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(kept->table, kept->host_table, all->n * sizeof *kept->table,
                                        cudaMemcpyHostToDevice, kept->gpu->stream)));
         for (struct kept_slot &slot : kept->slots)
                 if (kept->nhost > 0)

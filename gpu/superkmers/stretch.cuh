@@ -51,10 +51,12 @@ KC_HD uint64_t kc_chunk_word(const uint64_t *word)
 
 /* The stretch that a record refers to. words: of the chunk that its position is in. */
 template <class Key>
-KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int k, bool stranded)
+KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int position_bits,
+                                      int k, bool stranded)
 {
-        const uint64_t position = kc_record_position(record);
-        const uint32_t nkmers = kc_record_nkmers(record, kc_record_length_bits<Key>());
+        const kc_record_form form = { kc_record_length_bits<Key>(), position_bits };
+        const uint64_t position = kc_record_position(record, form);
+        const uint32_t nkmers = kc_record_nkmers(record, form);
         const uint32_t nbases = nkmers + (uint32_t)k - 1, shift = 2 * (uint32_t)(position % 32);
         const uint64_t *from = words + (uint32_t)position % KC_CHUNK_NBASES / 32;
         kc_stretch<Key> s;

@@ -56,11 +56,20 @@ template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
         s.k = k;
         s.m = m;
         s.window = k - s.m + 1;
-        s.length_bits = kc_record_length_bits<Key>();
-        s.max_nkmers = min(1u << s.length_bits, (uint32_t)(kc_stretch<Key>::MAX_NBASES - k + 1));
+        s.form = { kc_record_length_bits<Key>(), KC_RECORD_USUAL_POSITION_BITS };
+        s.max_nkmers =
+                min(1u << s.form.length_bits, (uint32_t)(kc_stretch<Key>::MAX_NBASES - k + 1));
         s.copy_nwords = kc_stretch<Key>::NWORDS;
         s.span_k = k;
         return s;
+}
+
+int kc_record_position_bits(uint64_t nbases)
+{
+        int bits = KC_RECORD_USUAL_POSITION_BITS;
+        while (bits < KC_RECORD_MAX_POSITION_BITS && nbases > (UINT64_C(1) << bits) / 5 * 4)
+                bits++;
+        return bits;
 }
 
 /* A window of w random m-mers changes its minimum about every (w + 1) / 2 positions; the ends of
@@ -248,7 +257,7 @@ __device__ static void put_record(const kc_superkmer_setup &setup, const find_ou
                 record.position = copy_bases(setup, out.records, words, record, place);
         __stcs(&out.records.records[place],
                kc_record(record.position, record.nkmers, kc_bins_number(&bins, record.point),
-                         setup.length_bits));
+                         setup.form));
 }
 
 /* The pass that has the point; one of them must. */

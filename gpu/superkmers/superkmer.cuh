@@ -13,13 +13,24 @@
 #include "gpu/superkmers/minimizer.cuh"
 
 /*
- * A record: | bin | nkmers - 1: length_bits | position of the first base: 37 |, high to low bits.
- * The position is that of gpu/device/reads.cuh.
+ * A record: | bin | nkmers - 1: length_bits | position of the first base: position_bits |, high to
+ * low bits. The position is that of gpu/device/reads.cuh. The more reads are on a device, the more
+ * bits their positions need, and the fewer are left for the bins of a pass.
  */
-enum {
-        KC_RECORD_POSITION_BITS = 37,
-        KC_MAX_CHUNKS = 1 << (KC_RECORD_POSITION_BITS - KC_CHUNK_BITS)
+struct kc_record_form {
+        int length_bits, position_bits;
 };
+
+enum { KC_RECORD_USUAL_POSITION_BITS = 37, KC_RECORD_MAX_POSITION_BITS = 40 };
+
+/* How many chunks can have positions. */
+KC_HD constexpr uint32_t kc_record_max_chunks(int position_bits)
+{
+        return UINT32_C(1) << (position_bits - KC_CHUNK_BITS);
+}
+
+/* Bits for the positions of about nbases bases, and of copies of some; 0: unknown. */
+int kc_record_position_bits(uint64_t nbases);
 
 /* With short keys, few records are as long as the keys allow; with long ones, most k-mers of a
  * window share their minimizer. */
@@ -29,49 +40,50 @@ template <class Key> KC_HD constexpr int kc_record_length_bits()
 }
 
 /* Bits that are left for the bin. */
-template <class Key> KC_HD constexpr int kc_record_bin_bits()
+template <class Key> KC_HD constexpr int kc_record_bin_bits(int position_bits)
 {
-        return 64 - KC_RECORD_POSITION_BITS - kc_record_length_bits<Key>();
+        return 64 - position_bits - kc_record_length_bits<Key>();
 }
 
-static KC_HD uint64_t kc_record(uint64_t position, uint32_t nkmers, uint32_t bin, int length_bits)
+static KC_HD uint64_t kc_record(uint64_t position, uint32_t nkmers, uint32_t bin,
+                                kc_record_form form)
 {
-        return position | (uint64_t)(nkmers - 1) << KC_RECORD_POSITION_BITS |
-               (uint64_t)bin << (KC_RECORD_POSITION_BITS + length_bits);
+        return position | (uint64_t)(nkmers - 1) << form.position_bits |
+               (uint64_t)bin << (form.position_bits + form.length_bits);
 }
 
-static KC_HD uint64_t kc_record_position(uint64_t record)
+static KC_HD uint64_t kc_record_position(uint64_t record, kc_record_form form)
 {
-        return record & ((UINT64_C(1) << KC_RECORD_POSITION_BITS) - 1);
+        return record & ((UINT64_C(1) << form.position_bits) - 1);
 }
 
 /* The chunk that its bases are in. */
-static KC_HD uint32_t kc_record_chunk(uint64_t record)
+static KC_HD uint32_t kc_record_chunk(uint64_t record, kc_record_form form)
 {
-        return (uint32_t)(kc_record_position(record) >> KC_CHUNK_BITS);
+        return (uint32_t)(kc_record_position(record, form) >> KC_CHUNK_BITS);
 }
 
-static KC_HD uint32_t kc_record_nkmers(uint64_t record, int length_bits)
+static KC_HD uint32_t kc_record_nkmers(uint64_t record, kc_record_form form)
 {
-        return ((uint32_t)(record >> KC_RECORD_POSITION_BITS) & ((1u << length_bits) - 1)) + 1;
+        return ((uint32_t)(record >> form.position_bits) & ((1u << form.length_bits) - 1)) + 1;
 }
 
-static KC_HD uint32_t kc_record_bin(uint64_t record, int length_bits)
+static KC_HD uint32_t kc_record_bin(uint64_t record, kc_record_form form)
 {
-        return (uint32_t)(record >> (KC_RECORD_POSITION_BITS + length_bits));
+        return (uint32_t)(record >> (form.position_bits + form.length_bits));
 }
 
 /* How reads are cut into super-k-mers. */
 struct kc_superkmer_setup {
         int k, m, window;    /* window: number of m-mers in a k-mer, k - m + 1 */
-        int length_bits;     /* of a record */
+        kc_record_form form; /* of a record */
         uint32_t max_nkmers; /* in a record */
         int copy_nwords;     /* words for a record's bases, if they are copied */
         int span_k;          /* that spans are cut for, at most k: the smallest that is counted */
 };
 
-/* For records whose bases fit a kc_stretch<Key>, and spans that are cut for k; m: from
- * kc_gpu_minimizer_length. */
+/* For records whose bases fit a kc_stretch<Key>, whose positions have the usual number of bits, and
+ * spans that are cut for k; m: from kc_gpu_minimizer_length. */
 template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m);
 
 /* How many records to expect for nkmers k-mers, with a margin. */

@@ -152,13 +152,14 @@ struct counting {
         int max_k;                         /* 0: a single k */
         int most_partial;                  /* percent of the k-mers; 0: any */
         int npasses;                       /* of a walk, if all reads are on the device */
+        int position_bits;                 /* of a record */
         bool mixed; /* one pass of a walk has more records than fit, another does not */
 };
 
 static inline counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
         return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false,
-                 0, 0,        1,     false };
+                 0, 0,        1,     37, false };
 }
 
 static inline void put(struct kc_gpu_kept *kept, const batch &b)
@@ -269,11 +270,13 @@ static inline uint64_t settle(const std::vector<kept_on> &sources, int number,
         return nkmers;
 }
 
-static inline kc_superkmer_setup superkmers_for(int k)
+static inline kc_superkmer_setup superkmers_for(int k, int position_bits)
 {
         const int m = kc_gpu_minimizer_length(k, 1);
-        return kc_key_choose(k,
-                             [&](auto key) { return kc_superkmer_setup_for<decltype(key)>(k, m); });
+        kc_superkmer_setup setup = kc_key_choose(
+                k, [&](auto key) { return kc_superkmer_setup_for<decltype(key)>(k, m); });
+        setup.form.position_bits = position_bits;
+        return setup;
 }
 
 static inline letters random_letters(uint64_t *state, size_t n, int nletters)

@@ -107,7 +107,10 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
                                                  : total.nrecords * 2 + KC_GPU_MIN_RECORDS;
         const struct kc_gpu_counter_caps caps = {
                 nrecords * kc_gpu_counter_record_nwords(&superkmers, how.npasses, copies),
-                KC_GPU_MIN_PAIRS, how.pass_nkmers ? how.pass_nkmers : nkmers + 1, nkmers,
+                KC_GPU_MIN_PAIRS,
+                how.pass_nkmers ? how.pass_nkmers : nkmers + 1,
+                nkmers,
+                superkmers.form.position_bits,
                 how.npasses
         };
         const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
@@ -166,7 +169,7 @@ static size_t check_how(const std::vector<letters> &segments, const counting &ho
 {
         struct kc_error err = {};
         struct kc_gpu gpu;
-        const kc_superkmer_setup superkmers = superkmers_for(how.k);
+        const kc_superkmer_setup superkmers = superkmers_for(how.k, how.position_bits);
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
         struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
         const size_t npasses = kc_key_choose(how.k, [&](auto key) {
@@ -187,7 +190,7 @@ static void check_shared(const std::vector<letters> &segments, const counting &h
         struct kc_gpu_kept *share;
         struct kc_gpu_link link = {};
         int ndevices;
-        const kc_superkmer_setup superkmers = superkmers_for(how.k);
+        const kc_superkmer_setup superkmers = superkmers_for(how.k, how.position_bits);
         const auto cut = segments.begin() + (long)nown;
         expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
         expect_ok(kc_gpu_open(&other, ndevices - 1, (size_t)1 << 30, all_devices(), &err), &err);
@@ -223,7 +226,7 @@ static void check_several(const std::vector<letters> &segments, const std::vecto
         std::vector<kc_superkmer_setup> superkmers;
         how.max_k = *std::max_element(ks.begin(), ks.end());
         for (int k : ks) {
-                superkmers.push_back(superkmers_for(k));
+                superkmers.push_back(superkmers_for(k, how.position_bits));
                 superkmers.back().span_k = *std::min_element(ks.begin(), ks.end());
         }
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
@@ -417,6 +420,24 @@ static void walks_of_several_passes(void **state)
                         }
 }
 
+/* So many chunks that positions need more than the usual bits; with these, not all chunks stay on
+ * the device. */
+static void many_chunks(void **state)
+{
+        (void)state;
+        const std::vector<letters> reads = sample_reads(33, 1200);
+        for (int k : { 31, 77 })
+                for (int position_bits : { 37, 38, 40 }) {
+                        counting how = usual(k, false, KC_TABLE_WARPDRIVE);
+                        how.nchunks = 1150;
+                        how.position_bits = position_bits;
+                        how.pass_nkmers = 40000;
+                        how.npasses = 3;
+                        how.host_nbytes = (size_t)1 << 20;
+                        check_how(reads, how);
+                }
+}
+
 /* Whatever is filtered, and in however many passes and rounds: also if bins are cut and drained. */
 static void filters_see_whole_counts(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
                 cmocka_unit_test(reads_are_anywhere),
                 cmocka_unit_test(reads_are_shared),
                 cmocka_unit_test(walks_of_several_passes),
+                cmocka_unit_test(many_chunks),
                 cmocka_unit_test(filters_see_whole_counts),
                 cmocka_unit_test(tiny_tables),
                 cmocka_unit_test(few_tables_overflow),

@@ -129,31 +129,52 @@ static void minimizers_grow_with_the_input(void **state)
                         assert_in_range(kc_gpu_minimizer_length(k, nbases), 1, k);
 }
 
+static void check_record(uint64_t position, uint32_t nkmers, uint32_t bin, kc_record_form form)
+{
+        const uint64_t record = kc_record(position, nkmers, bin, form);
+        assert_int_equal(kc_record_position(record, form), position);
+        assert_int_equal(kc_record_chunk(record, form), position >> KC_CHUNK_BITS);
+        assert_int_equal(kc_record_nkmers(record, form), nkmers);
+        assert_int_equal(kc_record_bin(record, form), bin);
+}
+
 static void records_keep_what_they_are_given(void **state)
 {
         (void)state;
         for (int length_bits : { 5, 6 })
-                for (uint64_t position : { UINT64_C(0), UINT64_C(12345), (UINT64_C(1) << 37) - 1 })
-                        for (uint32_t nkmers : { 1u, 31u, 1u << length_bits })
-                                for (uint32_t bin : { 0u, 77u, (1u << (27 - length_bits)) - 1 }) {
-                                        uint64_t record =
-                                                kc_record(position, nkmers, bin, length_bits);
-                                        assert_int_equal(kc_record_position(record), position);
-                                        assert_int_equal(kc_record_nkmers(record, length_bits),
-                                                         nkmers);
-                                        assert_int_equal(kc_record_bin(record, length_bits), bin);
-                                }
+                for (int bits = 37; bits <= KC_RECORD_MAX_POSITION_BITS; bits++)
+                        for (uint64_t position :
+                             { UINT64_C(0), UINT64_C(12345), (UINT64_C(1) << bits) - 1 })
+                                for (uint32_t nkmers : { 1u, 31u, 1u << length_bits })
+                                        for (uint32_t bin :
+                                             { 0u, 77u, (1u << (64 - bits - length_bits)) - 1 })
+                                                check_record(position, nkmers, bin,
+                                                             { length_bits, bits });
+}
+
+/* Positions of as many bases, and bins for as many k-mers, as there can be. */
+static void positions_grow_with_the_input(void **state)
+{
+        const uint64_t billion = 1000000000;
+        (void)state;
+        assert_int_equal(kc_record_position_bits(0), 37);
+        assert_int_equal(kc_record_position_bits(100 * billion), 37);
+        assert_int_equal(kc_record_position_bits(124 * billion), 38);
+        assert_int_equal(kc_record_position_bits(250 * billion), 39);
+        assert_int_equal(kc_record_position_bits(UINT64_MAX), KC_RECORD_MAX_POSITION_BITS);
+        for (uint64_t n = billion; n < 800 * billion; n += billion)
+                assert_true(n < (UINT64_C(1) << kc_record_position_bits(n)) / 8 * 7);
 }
 
 template <class Key>
 static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint32_t nbases, int k)
 {
-        const int length_bits = kc_record_length_bits<Key>();
+        const kc_record_form form = { kc_record_length_bits<Key>(), 37 + (int)(at % 4) };
         uint32_t nkmers = nbases - (uint32_t)k + 1;
-        uint64_t record = kc_record(at, nkmers, 0, length_bits);
-        if (nkmers > 1u << length_bits)
+        uint64_t record = kc_record(at, nkmers, 0, form);
+        if (nkmers > 1u << form.length_bits)
                 return;
-        kc_stretch<Key> s = kc_stretch_read<Key>(words.data(), record, k, true);
+        kc_stretch<Key> s = kc_stretch_read<Key>(words.data(), record, form.position_bits, k, true);
         assert_int_equal(kc_stretch_nkmers(&s), nkmers);
         for (uint32_t i = 0; i < nbases; i++)
                 assert_int_equal(s.words[i / 32] >> (2 * (i % 32)) & 3, base_at(words, at + i));
@@ -167,11 +188,13 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
                 other[(moved + i) / 32] |= (uint64_t)(3 - base_at(words, at + nbases - 1 - i))
                                            << (2 * ((moved + i) % 32));
         const uint64_t chunk = UINT64_C(3) << KC_CHUNK_BITS;
-        uint64_t other_record = kc_record(chunk + moved, nkmers, 9, length_bits);
-        assert_int_equal(kc_record_chunk(record), 0);
-        assert_int_equal(kc_record_chunk(other_record), 3);
-        kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
-        kc_stretch<Key> b = kc_stretch_read<Key>(other.data(), other_record, k, false);
+        uint64_t other_record = kc_record(chunk + moved, nkmers, 9, form);
+        assert_int_equal(kc_record_chunk(record, form), 0);
+        assert_int_equal(kc_record_chunk(other_record, form), 3);
+        kc_stretch<Key> a =
+                kc_stretch_read<Key>(words.data(), record, form.position_bits, k, false);
+        kc_stretch<Key> b =
+                kc_stretch_read<Key>(other.data(), other_record, form.position_bits, k, false);
         assert_memory_equal(a.words, b.words, sizeof a.words);
         assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
 }
@@ -204,7 +227,7 @@ static void records_fit(void **state)
                         const uint32_t most = kc_stretch<decltype(key)>::MAX_NBASES;
                         kc_superkmer_setup setup = kc_superkmer_setup_for<decltype(key)>(
                                 k, kc_gpu_minimizer_length(k, 0));
-                        assert_in_range(setup.max_nkmers, 29, 1u << setup.length_bits);
+                        assert_in_range(setup.max_nkmers, 29, 1u << setup.form.length_bits);
                         assert_true(setup.max_nkmers + (uint32_t)k - 1 <= most);
                 });
 }
@@ -217,6 +240,7 @@ int main(void)
                 cmocka_unit_test(bins_are_in_range_and_even),
                 cmocka_unit_test(minimizers_grow_with_the_input),
                 cmocka_unit_test(records_keep_what_they_are_given),
+                cmocka_unit_test(positions_grow_with_the_input),
                 cmocka_unit_test(stretches_are_read_and_canonical),
                 cmocka_unit_test(records_fit),
         };
