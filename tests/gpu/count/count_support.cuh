@@ -158,8 +158,8 @@ struct counting {
 
 static inline counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
-        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false,
-                 0, 0,        1,     37, false };
+        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false, 0, 0,
+                 1, 37,       false };
 }
 
 static inline void put(struct kc_gpu_kept *kept, const batch &b)
