@@ -45,17 +45,21 @@ def section(records):
 
 
 def short(records):
-    """One table; only the first row of a setting names it."""
+    """One table with the last machine's runs of each row; only the first row of a setting names
+    it."""
     if not records:
         return []
     lines = [ASKING_SHORT, f"| reads; table | threads | {' | '.join(COLUMNS)} |",
              "|---|---:|---|---|" + "---:|" * 4]
-    machines = []
+    rows = {}
     for mine in groups(records):
+        rows.update(of_each([run for run in mine if run["name"] not in VARIANTS],
+                            "about", "threads", "name"))
+    for mine in of_each([runs[0] for runs in rows.values()], "about", "threads").values():
         where = [about(mine), str(mine[0]["threads"])]
-        for (name,), runs in of_each(mine, "name").items():
-            if name not in VARIANTS:
-                lines.append(f"| {' | '.join([*where, *cells(runs)])} |")
-                where = ["", ""]
-        machines.append(machine_line(mine, with_commit=False))
-    return [*lines, "", " ".join(dict.fromkeys(machines)), ""]
+        for first in mine:
+            runs = rows[first["about"], first["threads"], first["name"]]
+            lines.append(f"| {' | '.join([*where, *cells(runs)])} |")
+            where = ["", ""]
+    machines = of_each(sum(rows.values(), []), "cpu", "gpu").values()
+    return [*lines, "", *(machine_line(mine, with_commit=False) for mine in machines), ""]

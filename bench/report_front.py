@@ -109,9 +109,9 @@ def human_sentence(records):
     """The whole genome from a file, with all of the device's memory."""
     mine = report_human.shown([record for record in records if record["way"] == "file"
                                and record["gpu_memory"] == "all" and not record["repeats"]])
-    text = f"A simulated human genome, {bases_text(mine[0]['bases'])} in one BGZF file, takes " \
+    text = f"A simulated human genome, {bases_text(mine[0]['bases'])} of BGZF, takes " \
            f"{seconds(mine)} with `--min {mine[0]['min']}` on {mine[0]['threads']} cores and an " \
-           f"H200 ({runs_text(mine)})."
+           f"{report_human.device(mine[0])} ({runs_text(mine)})."
     return textwrap.wrap(text, WIDTH)
 
 

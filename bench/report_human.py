@@ -19,6 +19,11 @@ def flat(record):
             "device_bytes": summary.get("device_peak_memory_bytes", 0)}
 
 
+def device(record):
+    """The GPU, as "H100"; nothing if the machine has none."""
+    return (record["machine"].get("gpu") or "").removeprefix("NVIDIA ").split(",")[0].split(" ")[0]
+
+
 def shown(records):
     """The lines of each row that come from the same commit as its last line. The making of smaller
     files for KMC is left out."""
@@ -117,22 +122,30 @@ def short_row(records):
     sizes = sizes_of(records, "peak", "device", "tmp", "output")
     gbases = float(first["genome"][:-1]) * first["coverage"]
     repeats = f"{100 * first['repeats']:g}% repeats" if first["repeats"] else "no repeats"
-    cells = [f"{gbases:.1f} Gbases, {repeats}", name(first), f"{median(records, 'wall'):.1f}",
+    reads = ", ".join(filter(None, (f"{gbases:.1f} Gbases, {repeats}", device(first))))
+    cells = [reads, name(first), f"{median(records, 'wall'):.1f}",
              str(len(records)), *sizes]
     return f"| {' | '.join(cells)} |"
 
 
-def short(records):
-    """The counts that succeeded."""
-    found = []
+def newest(records):
+    """The counts that succeeded: of each row, the lines of the machine that was measured last."""
+    rows = {}
     for mine in tables(records):
         counts = [record for record in shown(mine) if record["status"] == "done"
                   and record["way"] in ("file", "pipe", "kmc")]
-        rows = of_each(counts, "way", "gpu_memory", "share").values()
-        found += sorted(rows, key=lambda row: WAYS.index(row[0]["way"]))
+        names = "genome", "coverage", "repeats", "k", "min", "way", "gpu_memory", "share"
+        rows.update(of_each(counts, *names))
+    return sorted(rows.values(), key=lambda row: (row[0]["repeats"], WAYS.index(row[0]["way"])))
+
+
+def short(records):
+    found = newest(records)
     if not found:
         return []
+    machines = dict.fromkeys(machine_line(row, with_commit=False)
+                             for row in of_each(sum(found, []), "on").values())
     return [f"## {HEAD}", "", HUMAN_SHORT,
-            "| reads | what | time, s | runs | memory, GiB | GPU memory, GiB | temporary files, GB "
-            "| output, GB |", "|---|---|" + "---:|" * 6, *map(short_row, found), "",
-            f"{found[-1][-1]['threads']} threads. {machine_line(found[-1], with_commit=False)}", ""]
+            "| reads, GPU | what | time, s | runs | memory, GiB | GPU memory, GiB "
+            "| temporary files, GB | output, GB |", "|---|---|" + "---:|" * 6,
+            *map(short_row, found), "", *machines, ""]

@@ -125,9 +125,8 @@ the first gigabyte of a tar of /usr, compressed in the same way. Under "What ove
 """
 
 HUMAN_SHORT = """\
-Simulated reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, are counted with
-k = 31 and `--min 2`. The file is one BGZF file in a RAM disk, as is the output. The pipe comes from
-the program that makes the reads, which has three quarters of the cores and takes most of the time.
+Reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, from one BGZF file in a RAM
+disk, or from a pipe (their maker has three quarters of the cores); k = 31, `--min 2`, 16 threads.
 """
 
 MEMORY_SHORT = """\
@@ -216,9 +215,8 @@ RULES = """\
 `bench/compare.py` runs the programs (see its `--help`). All count both strands as one, keep every
 k-mer (`-ci1` of KMC) with counts up to 2^32-1 where they can, use the same number of threads, and
 are allowed the same memory, except where the table says otherwise: Jellyfish has no limit, and gets
-a table with room for all distinct k-mers. `-m 12G` means 12 GiB to kcount, and `-m12` 12 GB to KMC.
-The programs take turns, and their numbers of distinct k-mers must agree. "Two cores" are two cores
-of a server's processor, the size of a small laptop.
+a table with room for all distinct k-mers. The programs take turns, and their numbers of distinct
+k-mers must agree. "Two cores" are two cores of a server's processor, the size of a small laptop.
 
 | reads | what |
 |---|---|

@@ -374,9 +374,9 @@ def test_human():
         report.RESULTS = results
     expect("\n".join(lines) in page, "the section is in the page")
     users = report_human.short(HUMAN)
-    for line in ("| 99.2 Gbases, no repeats | kcount, from the file | 29.0 | 2 | 3.0 | 85.0 | 7.0 "
-                 "| 8.0 |",
-                 "| 99.2 Gbases, 50% repeats | kcount, from a pipe | 100.0 | 1 | 3.0 |  | 7.0 "
+    for line in ("| 99.2 Gbases, no repeats, New | kcount, from the file | 29.0 | 2 | 3.0 | 85.0 "
+                 "| 7.0 | 8.0 |",
+                 "| 99.2 Gbases, 50% repeats, New | kcount, from a pipe | 100.0 | 1 | 3.0 |  | 7.0 "
                  "| 8.0 |"):
         expect(line in users, f"no line {line} in\n" + "\n".join(users))
     expect(not any("`simulate`" in line or "failed" in line for line in users), "counts alone")
