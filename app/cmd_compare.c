@@ -128,7 +128,8 @@ out:
 static enum kc_status choose_device(struct compare_command *c, struct kc_error *err)
 {
         struct writing *w = &c->writing;
-        const char *device = device_if_worth(c->settings->device, c->nread, w->nthreads);
+        enum { LEAST = 60 << 20 }; /* docs/dev/notes/gpu.md */
+        const char *device = device_if_worth(c->settings->device, c->nread, w->nthreads, LEAST);
         return device_choose(&w->device, device, 0, c->info.k, DEVICE_COMPARES, err);
 }
 

@@ -95,14 +95,11 @@ enum kc_status device_check(const char *device, int table, enum device_work work
         return KC_OK;
 }
 
-/* A device takes a quarter of a second to start; in that time a thread merges or compares
- * NKMERS_PER_THREAD k-mers (docs/dev/notes/gpu.md). More than MOST_NTHREADS threads do not make the
- * CPU faster. */
-const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads)
+const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads, uint64_t least)
 {
-        enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };
+        enum { MOST_NTHREADS = 16 };
         const int n = nthreads < MOST_NTHREADS ? nthreads : MOST_NTHREADS;
-        return nkmers / (unsigned)n >= NKMERS_PER_THREAD ? device : device_if_named(device);
+        return nkmers / (unsigned)n >= least ? device : device_if_named(device);
 }
 
 enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,

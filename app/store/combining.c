@@ -176,7 +176,8 @@ static enum kc_status run_set(struct combining *c, struct kc_error *err)
 static enum kc_status choose_device(struct combining *c, struct kc_error *err)
 {
         const struct combine_settings *s = c->settings;
-        const char *device = device_if_worth(s->device, c->nread, c->writing.nthreads);
+        enum { LEAST = 14 << 20 }; /* docs/dev/notes/gpu.md */
+        const char *device = device_if_worth(s->device, c->nread, c->writing.nthreads, LEAST);
         return device_choose(&c->writing.device, device, 0, c->k, DEVICE_MERGES, err);
 }
 
