@@ -288,12 +288,18 @@ def test_dump():
 READ, WAITS = {"0"}, {"7", "128", "271"}  # system calls of x86-64: poll, rt_sigtimedwait, ppoll
 
 
+def call_of(task):
+    """The system call that a thread is in; none if the thread has ended."""
+    try:
+        return (task / "syscall").read_text().split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def threads_in(process, calls):
     """The threads that are in one of these system calls."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task")
-    found = [(int(task.name), (task / "syscall").read_text().split()[0])
-             for task in tasks.iterdir()]
-    return [thread for thread, call in found if call in calls]
+    return [int(task.name) for task in tasks.iterdir() if call_of(task) in calls]
 
 
 def wait_for_threads(process):
