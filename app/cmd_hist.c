@@ -455,8 +455,8 @@ const struct command command_hist = {
                 "For a .kc file, only --plot, --max-count, --genomescope, --jellyfish, --gc, "
                 "--format, --json, --min, --max and --threads apply; the other options are for "
                 "reads.\n\n"
-                "With --gc, --json prints the table as JSON on standard output. Reads are then "
-                "counted into a temporary file in the folder of --tmp.",
+                "With --gc, reads are counted into a temporary file in the folder of --tmp, and "
+                "--json prints the table as JSON on standard output.",
         .examples = "  kcount hist --plot reads.kc\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 21\n"

@@ -267,8 +267,8 @@ const struct command command_report = {
                 "model's coverage, or that of the histogram's main peak. In a line of absent "
                 "k-mers, each base is in at least one of them. A line of duplicated or collapsed "
                 "k-mers may have gaps of up to k bases, but it has at least k such k-mers, and "
-                "they are at least half of the k-mers in it. One of collapsed k-mers is also "
-                "longer than those by chance.\n\n"
+                "they are at least half of the k-mers in it. A line of collapsed k-mers is also "
+                "longer than those that arise by chance.\n\n"
                 "The same files and command give the same page and the same JSON.",
         .examples =
                 "  kcount report reads.kc -o report.html\n"

@@ -117,8 +117,8 @@ KC_JOIN_INLINE uint64_t kc_join_values(enum kc_join_op op, uint64_t a, uint64_t 
         }
 }
 
-/* The counts that a k-mer has in two files, one in each half of a value, from the files' values.
- * These are at most UINT32_MAX (saturates_files); marks are left out. */
+/* From the values of two files: the counts of a k-mer in both, one in each half of a value. They
+ * are at most UINT32_MAX (saturates_files); marks are left out. */
 KC_JOIN_INLINE uint64_t kc_join_pair(uint64_t a, uint64_t b)
 {
         return (a & UINT32_MAX) | b << 32;

@@ -204,8 +204,8 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
         return status;
 }
 
-/* So many gigabases for each further device: up to 20 Gbases, two H100s were no faster than one
- * (docs/dev/notes/gpu.md), because it takes time to open a device and to close it. */
+/* A further device is used only if the input has this many gigabases for it: up to 20 in all, two
+ * H100s were no faster than one (docs/dev/notes/gpu.md), because opening and closing take time. */
 enum { FURTHER_GBASES = 10 };
 
 void device_leave_out(struct device_choice *choice, uint64_t nbases)

@@ -45,8 +45,8 @@ static inline const char *device_if_named(const char *device)
 
 /* For joins of files with nkmers k-mers: `device` if one should be faster than the CPU, or if the
  * user names one; otherwise cpu.
- *   least  k-mers for each thread from which a device is faster, since it takes a quarter of a
- *          second to start. More than 16 threads do not make the CPU faster */
+ *   least  the fewest k-mers per thread for which a device is faster, since it takes a quarter of
+ *          a second to start. More than 16 threads do not make the CPU faster */
 const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads, uint64_t least);
 
 /*

@@ -14,8 +14,8 @@
 /* What the process takes anyway: code, libraries, stacks, the index of a .kc file. */
 #define MEMORY_PROCESS_NBYTES (24 * MEMORY_MIB)
 
-/* What a thread of the CPU engine needs: with less, bins are counted in many passes; 256M for 16
- * threads took four times the CPU time of 6. Work on .kc files takes less. */
+/* What a thread of the CPU engine needs: with less, bins are counted in many passes; in 256M,
+ * 16 threads took four times the CPU time of 6. Work on .kc files takes less. */
 #define MEMORY_THREAD_NBYTES (36 * MEMORY_MIB)
 
 /* The bound without -m: three quarters of the available memory, which nprocesses share. */

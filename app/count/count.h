@@ -68,8 +68,8 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
                                struct kc_error *err);
 
 /*
- * hist --gc: the same for the operands, which are reads, with the messages of count_histogram: a
- * summary, too. min_count and max_count are not applied. Only one process may count.
+ * hist --gc: the same for the operands, which are reads, with the messages of count_histogram,
+ * including the summary. min_count and max_count are not applied. Only one process may count.
  */
 enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
                               struct kc_error *err);

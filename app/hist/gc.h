@@ -8,7 +8,7 @@
 #include "io/joint.h"
 
 struct gc_histogram {
-        const char *file; /* as it is called: the .kc file, or the first one of reads */
+        const char *file; /* the name to print: of the .kc file, or of the first file of reads */
         int k;
         struct kc_gc_cell *cells; /* [ncells] by GC content and count; freed by the owner */
         size_t ncells;

@@ -77,7 +77,7 @@ static size_t find_mode(const double *x, size_t n, double mode)
         return low;
 }
 
-/* How many of the steps from row i on, or those up to row i, are equal. At most MOST_RATIOS. */
+/* How many steps in a row, from row i on or back from row i, are equal. At most MOST_RATIOS. */
 static size_t count_steps_after(const double *x, size_t n, size_t i)
 {
         size_t m = 1;
@@ -102,9 +102,9 @@ static bool is_near(double x, double step, double bias)
 }
 
 /*
- * By what the probability of each of n rows at equal distances is multiplied to get that of the row
+ * For each of n rows at equal distances, the factor that turns its probability into that of the row
  * after it: the product of (mean + at * bias) / (1 + bias) / (at + 1) over the counts of one step.
- * If `inverse`, the other way round. Numerators and denominators have a product each, for one
+ * If `inverse`, one divided by that. Numerators and denominators are multiplied separately, for one
  * division, and the loops over rows can use vectors.
  */
 static void find_ratios(const double *x, size_t n, double step, double mean, double bias,

@@ -367,8 +367,8 @@ out:
         return status;
 }
 
-/* With low coverage, errors overlap with the k-mers of one haplotype, and are taken for them; with
- * more than two haplotypes, the peaks of the others are also wider than they are apart. Returns the
+/* At low coverage, errors overlap with the k-mers of one haplotype, and are taken for them; with
+ * more than two haplotypes, the other peaks are also wider than their distances. Returns the
  * factor, at least 1, by which the heterozygosity is less certain. */
 static double find_overlap(const struct model_fit *fit)
 {

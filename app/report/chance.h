@@ -19,7 +19,7 @@ struct chance {
  * Counts of neighbouring windows come from the same reads, so a sequence has about one independent
  * count for each `nspan` windows. With q, the share of counts over 1.5 times the depth, about
  * nwindows / nspan * q^(n / nspan) stretches have n windows that all are. Returns the n for which
- * that is one, but at most CHANCE_MOST_WINDOWS: of long reads, stretches by chance are as long as
+ * that is one, but at most CHANCE_MOST_WINDOWS: with long reads, those by chance are as long as
  * collapsed repeats. 0 if the depth or the reads are not known.
  */
 uint64_t chance_windows(const struct chance *chance);

@@ -57,7 +57,7 @@ out:
         return status;
 }
 
-/* Standard output gets a descriptor of its own: the program closes the other one in the end. */
+/* A file on standard output gets a copy of the descriptor: the program closes STDOUT_FILENO. */
 static enum kc_status open_file(const struct file *file, bool force, struct kc_error *err)
 {
         const enum kc_status status = text_out_open(file->out, file->path, force, err);

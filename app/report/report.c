@@ -35,7 +35,7 @@ const char *report_sample(const struct report *report)
 }
 
 /* Whether the assembly is far larger than all haplotypes of the genome together; without a model,
- * their number is not known. A size of fewer bases than a k-mer has is none. */
+ * their number is not known. A size below k is no estimate. */
 static bool are_reads(const struct report *r, const struct report_assembly *a)
 {
         enum { MOST_TIMES = 5 };

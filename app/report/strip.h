@@ -33,8 +33,7 @@ struct strip {
 /* A bin, as it is kept, for all sequences of an assembly. */
 struct strip_result {
         uint32_t nwindows, nabsent, nextra; /* at most UINT32_MAX */
-        uint32_t
-                quarters; /* four times the median of the counts that are not 0; 0: there is none */
+        uint32_t quarters; /* four times the median of the counts above 0; 0: there is none */
 };
 
 struct strip_total {

@@ -17,7 +17,7 @@
  * Counts vary by chance, and differences between haplotypes lower them, so a stretch that is
  * duplicated or collapsed may leave out up to k bases between two windows of its kind; but it must
  * have at least k of these, and they must be at least half of its windows. A collapsed one must
- * also have more windows than stretches that look collapsed by chance.
+ * also be longer than stretches that only look collapsed by chance.
  */
 #ifndef APP_REPORT_TRACKS_H
 #define APP_REPORT_TRACKS_H

@@ -9,8 +9,8 @@
 #include "kmer/join.h"
 
 enum {
-        /* Of a device's memory, one part in so many is for batches, or for making reads from files
-         * (gpu/ask/tally.cu), and one for ranges of the table; the rest is for the map. */
+        /* A device's memory is divided into so many parts: one for batches, or for making reads
+         * from files (gpu/ask/tally.cu), one for ranges of the table, the others for the map. */
         KC_ASK_SHARE = 8,
 };
 

@@ -27,7 +27,7 @@
 
 enum {
         THREADS = 256,
-        INTAKES = 4, /* an intake's share of the memory for reads: so many times its usual one */
+        INTAKES = 4, /* how many times its usual share of the memory for reads an intake gets */
         USUAL_NSPANS = 1 << 20,
         BUFFER_NBASES = 1 << 25, /* of the feed */
         NBUFFERS = KC_FEED_MAX_BUFFERS,

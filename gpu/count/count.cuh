@@ -6,7 +6,7 @@
  *            memory -> pairs -> order (gpu/order/order.cuh) -> run
  *
  * A walk over the reads finds the records of several passes if all reads are on the device. The
- * reads are much smaller than the records, and a walk takes as long as counting several passes.
+ * reads take much less memory than the records, and a walk as much time as counting several passes.
  *
  * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained,
  * and the filter is applied there. The rest are partial counts, which the LSM sums: those of bins
@@ -59,7 +59,7 @@ static inline uint64_t kc_gpu_counter_record_nwords(const struct kc_superkmer_se
         return copies ? 2 + (uint64_t)superkmers->copy_nwords : 1 + (uint64_t)npasses;
 }
 
-/* How many passes over these reads take one walk, at most. */
+/* Most passes over these reads that share a walk. */
 int kc_gpu_counter_max_passes(const struct kc_gpu_counter_caps *caps,
                               const struct kc_gpu_kept *kept);
 
@@ -128,8 +128,8 @@ enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *counter, struct k
                                    struct kc_error *err);
 
 /*
- * Count a pass of the last walk, each of them once. This makes one run, or several if the pairs do
- * not fit in memory at once, or none.
+ * Count a pass of the last walk; each is counted once. This makes one run, or several if the pairs
+ * do not fit in memory at once, or none.
  *   number   of the pass, from 0
  *   taker    receives each run in turn
  *   counted  in/out: what the pass counted is added

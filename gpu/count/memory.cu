@@ -27,7 +27,7 @@ template <class Key> size_t kc_gpu_counter_arenas_nbytes(enum kc_gpu_table table
  * has few such bins, and larger bins are faster. */
 static const uint64_t LARGE_INPUT = UINT64_C(5) << 29;
 
-/* What a bin may have in the largest pass: more passes would cost more than some bins that
+/* Most k-mers of a bin in the largest pass: more passes would cost more than the bins that
  * overflow. */
 static const uint64_t MOST_BIN_NKMERS = 2048;
 

@@ -9,7 +9,7 @@
  * table before it clears the fold.
  *
  * The longer the k-mers, the more of them contain an error and are distinct, and the fewer
- * minimizers share a bin, so that bins differ more. So bins are smaller than those of one word:
+ * minimizers share a bin, so bins differ more. Therefore bins are smaller than for one word:
  * otherwise a quarter of all k-mers would be in bins that overflow at k = 55, and over half at
  * k = 101 (docs/dev/notes/gpu.md).
  */

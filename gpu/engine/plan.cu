@@ -18,9 +18,9 @@ enum {
         MAX_SLOTS = 64,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
-        FEW_WALKS = 4, /* over the reads: one less would save less time than it takes to move runs
-                          to the host, where these take the room of its records. The same for every
-                          input, because a walk's time and its records grow together */
+        FEW_WALKS = 4, /* over the reads. With fewer, the records of a walk would take the room of
+                          runs, and moving these to the host takes longer than a walk. The same for
+                          every input, because a walk's time and its records grow together */
         GOOD_PASS_BITS = 30, /* k-mers of a pass that is large enough to be fast */
         MAX_RUN_PAIRS = 1 << 30,
         NKMERS_PER_PAIR = 8,      /* k-mers for each distinct one; 6 at coverage 32 with 0.5 %
@@ -238,8 +238,8 @@ static uint64_t all_records(const struct kc_gpu_plan_input *input)
         return input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
 }
 
-/* Whether walks of npasses passes of n records, which take one of nparts parts of the k-mers each,
- * fit in nbytes. */
+/* Whether walks of npasses passes fit in nbytes, if each pass has n records and one of nparts parts
+ * of the k-mers. */
 static bool fits_walk(const struct kc_gpu_plan_input *input, int npasses, uint64_t nparts,
                       uint64_t n, size_t nbytes)
 {
@@ -249,7 +249,7 @@ static bool fits_walk(const struct kc_gpu_plan_input *input, int npasses, uint64
                input->total.nkmers / nparts / 16 * 17 <= counter_max_nkmers(input->superkmers);
 }
 
-/* Passes of each of nwalks walks: as many as are large enough. */
+/* Passes of each of nwalks walks: as many as have enough k-mers each. */
 static int walk_npasses(const struct kc_gpu_plan_input *input, uint64_t nwalks)
 {
         const uint64_t n = (input->total.nkmers / nwalks) >> GOOD_PASS_BITS;
@@ -260,10 +260,10 @@ static int walk_npasses(const struct kc_gpu_plan_input *input, uint64_t nwalks)
 
 /*
  * The records of a pass, for the least number of walks over reads that are on the device. Many
- * small passes in a walk take less memory than a few large ones: all but one of the lists have
- * records at the same time.
+ * small passes in a walk take less memory than a few large ones: of their lists, only the spare one
+ * is empty after a walk.
  *   nbytes   for records, at most
- *   spare    of these, what the expected runs leave
+ *   spare    how many of these bytes the expected runs leave
  *   npasses  out: of a walk
  */
 static uint64_t divide_records(const struct kc_gpu_plan_input *input, size_t nbytes, size_t spare,

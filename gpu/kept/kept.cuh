@@ -1,8 +1,8 @@
 /*
  * Keeps the reads until the input ends, packed in chunks: on the device, then in pinned host
  * memory, then in a nameless file. Reads take 0.26 bytes a base, but their k-mers at least five
- * bytes each. So the input is counted in passes over the reads that are kept, and each pass counts
- * the k-mers of some of the points.
+ * bytes each. So the input is counted in passes over the reads that are kept, and each counts the
+ * k-mers of some of the points. If all are on the device, some passes share a walk over them.
  *
  *      put  put  put  end    (next  next  next)  (next  next  next)  ...
  *                             pass 0              pass 1

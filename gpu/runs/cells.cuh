@@ -1,9 +1,9 @@
 /*
  * The joint histogram of files on a device (kmer/joint.h).
  *
- * Nearly all k-mers have small counts, so their cells are a dense table of counters. They are added
- * to by warps: the lanes whose k-mers are in the same cell add one sum, because a few cells, such
- * as that of the k-mers which the first file has once and no other file has, get most k-mers. A
+ * Nearly all k-mers have small counts, so their cells are a dense table of counters. Most k-mers
+ * are in a few cells, such as that of the k-mers that the first file has once and no other has. So
+ * the lanes of a warp whose k-mers are in the same cell add a single sum to it. A
  * k-mer whose counts are not in the table is appended to a list, which has room for all k-mers of a
  * range and goes to the host after it.
  */

@@ -29,11 +29,11 @@ template <class Key> struct kc_gpu_joiner {
 
 /*
  * Choose how many blocks a range has: the usual number, or more if there are many runs, but no more
- * than there are, and than fit in five eighths of the bound on device memory, together with their
- * feed (gpu/runs/join_feed.cuh). The rest of the bound is for what becomes of the joined pairs, for
+ * than the source has, nor than fit in five eighths of the bound on device memory, with their feed
+ * (gpu/runs/join_feed.cuh). The rest of the bound is for what the caller makes of the pairs, for
  * small allocations, and for what the pool loses to fragmentation.
  *   batch_nkmers  as in kc_gpu_params
- *   more_nbytes   that the caller needs for each block, too
+ *   more_nbytes   what the caller needs for each block besides
  * KC_ENOMEM, as from kc_gpu_joiner_no_room.
  */
 template <class Key>
@@ -85,7 +85,7 @@ enum kc_status kc_gpu_joiner_sides(struct kc_gpu_joiner<Key> *joiner,
                                    struct kc_gpu_run<Key, uint64_t> *left,
                                    struct kc_gpu_run<Key, uint64_t> *right, struct kc_error *err);
 
-/* Free what joining a range has left, when all work with it is queued on gpu->stream. */
+/* Free what is left of joining a range, once all work with it is queued on gpu->stream. */
 template <class Key> void kc_gpu_joiner_drop(struct kc_gpu_joiner<Key> *joiner);
 
 /* What all joins so far have read and left out. KC_EDEVICE. */

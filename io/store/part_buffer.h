@@ -1,5 +1,5 @@
 /*
- * The pairs of a part, collected until the part is complete: a writer lets parts in by turns, so a
+ * The pairs of a part, collected until the part is complete: a writer takes parts in order, so a
  * thread that hands over less than a part waits for all threads with earlier ones.
  */
 #ifndef KC_IO_STORE_PART_BUFFER_H
@@ -21,7 +21,7 @@ void kc_part_buffer_free(struct kc_part_buffer *buffer);
 size_t kc_part_buffer_nbytes(int nwords);
 
 /*
- * Add the next pairs of a part. Those that the sink's filter drops are not passed on, but told.
+ * Add the next pairs of a part. Those that the filter drops are only reported to the sink.
  * Fails like the sink, which gets a long part in pieces.
  *   n  at most KC_BLOCK_NKMERS
  */

@@ -181,7 +181,7 @@ static uint64_t reservable(struct kc_reserve *r, uint64_t nbytes)
 void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
 {
         nbytes = reservable(r, nbytes);
-        atomic_store(&r->target, nbytes); /* also if it is lower: the thread then stops earlier */
+        atomic_store(&r->target, nbytes); /* even if it is lower: the thread then stops earlier */
         if (nbytes < step_nbytes || !wants_more(r, nbytes) || atomic_load(&r->busy))
                 return; /* if that thread ends without seeing the new target, the next call starts
                            another */

@@ -43,9 +43,9 @@ void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
 
 /*
  * The file will have about nbytes: start a thread that reserves them while others work. The last
- * call counts, also if it says less. Any excess is cut off again, which takes a tenth of a second a
- * gigabyte in memory. With what earlier calls reserved, it takes at most half of the free space:
- * others write too, and nbytes is an estimate. To be called by one thread at a time.
+ * call counts, even if it says less. Any excess is cut off again, which in a RAM disk takes a tenth
+ * of a second per gigabyte. With what earlier calls reserved, it takes at most half of the free
+ * space: others write too, and nbytes is an estimate. To be called by one thread at a time.
  */
 void kc_reserve_ahead(struct kc_reserve *reserve, uint64_t nbytes);
 
