@@ -204,8 +204,9 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
         return status;
 }
 
-/* A further device is used only if the input has this many gigabases for it: up to 20 in all, two
- * H100s were no faster than one (docs/dev/notes/gpu.md), because opening and closing take time. */
+/* A further device is used only if the input has this many gigabases for it, because opening and
+ * closing it take time: two H100s were slower than one with 5 Gbases, and 3 % faster with 20
+ * (docs/dev/notes/gpu.md). */
 enum { FURTHER_GBASES = 10 };
 
 void device_leave_out(struct device_choice *choice, uint64_t nbases)
