@@ -100,7 +100,7 @@ struct kc_gpu_report {
         struct kc_gpu_part_report parts[KC_GPU_MAX_DEVICES]; /* [nparts] for each device */
         int nparts;
         uint64_t npasses, nwalks; /* of all devices */
-        uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
+        uint64_t nrecounted;      /* k-mers that no table of a block could count */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
         uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */
         uint64_t nread;       /* k-mers in the reads, whichever engine counts them */

@@ -14,7 +14,6 @@ template <class Key> struct ordering {
         Key *kmers, *kmers_tmp;
         uint32_t *counts, *counts_tmp;
         struct kc_gpu_run<Key> ordered;
-        uint64_t nsaturated;
 };
 
 /* Shuffle the run by a permutation of the numbers up to mask; a result beyond the run is permuted
@@ -52,7 +51,7 @@ static enum kc_status run_order(struct bench *bench, void *ctx, struct kc_error 
 {
         struct ordering<Key> *o = (struct ordering<Key> *)ctx;
         return kc_gpu_order(&bench->gpu, o->k, o->kmers, o->counts, o->kmers_tmp, o->counts_tmp,
-                            o->run->n, &o->ordered, &o->nsaturated, err);
+                            o->run->n, &o->ordered, err);
 }
 
 template <class Key>

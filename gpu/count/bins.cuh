@@ -21,10 +21,10 @@ enum { KC_COUNT_NCELLS = 1024, KC_COUNT_NTALLIES = 64 };
 
 struct kc_count_cell {
         uint64_t ndistinct, nkmers, nunique; /* dropped by the filter: kc_run_dropped */
-        uint64_t npartial;                   /* k-mers in partial counts */
+        uint64_t nsaturated;                 /* cut off from sums */
 };
 
-/* Output for pairs, to which all blocks append. */
+/* Output for pairs, to which all blocks append. Their counts are final. */
 template <class Key> struct kc_pairs_out {
         Key *kmers;       /* [cap] device */
         uint32_t *counts; /* [cap] device */
@@ -45,21 +45,33 @@ struct kc_tasks_in {
         uint32_t nchunks;                  /* with spans; there may be others, for copies */
         const uint64_t *records;           /* device */
         const kc_task *tasks;              /* device */
+        const uint64_t *bounds;            /* device: k-mers in each task and all before it */
+};
+
+struct kc_recount_totals {
+        uint64_t nkmers; /* in the tasks */
+        uint32_t ntasks;
+        uint32_t full; /* 1: a k-mer found no room in the table of sums */
+};
+
+/* Tasks that are not counted yet, because no table of a block could hold all of a bin. */
+struct kc_recounts {
+        kc_task *tasks;                   /* [cap] device */
+        struct kc_recount_totals *totals; /* [1] device, added to */
 };
 
 /*
- * Count tasks first .. last - 1 and append their pairs, on gpu->stream; does not wait. If a table
- * holds all k-mers of a whole bin, its counts are final, and the filter is applied. Other pairs are
- * partial counts, and a k-mer may have several: a full table is drained and cleared, and the pieces
- * of a bin are counted independently. The caller must provide room for as many pairs as the tasks
- * have k-mers. KC_EDEVICE.
+ * Count tasks first .. last - 1 and append their pairs, on gpu->stream; does not wait. A task that
+ * is a piece of a bin, or whose k-mers do not all fit in a table, makes no pairs, and is added to
+ * *again instead. The caller must provide room for as many pairs as the tasks have k-mers.
+ * KC_EDEVICE.
  *   kind, setup  the tables, from kc_count_tables_plan
  */
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               const kc_table_setup *setup, const struct kc_tasks_in *in,
-                              size_t first, size_t last, const kc_pairs_out<Key> *out,
-                              struct kc_error *err);
+                              uint32_t first, uint32_t last, const kc_pairs_out<Key> *out,
+                              const struct kc_recounts *again, struct kc_error *err);
 
 /* Choose the tables' setup, and report the device memory that their arenas need: the
  * caller allocates *arena_nbytes into setup->arena. */

@@ -35,28 +35,6 @@ struct kc_gpu_counter_times kc_gpu_counter_get_times(const struct kc_gpu_counter
         return { c->ms[FIND], c->ms[SPLIT], c->ms[COUNT], c->ms[ORDER] };
 }
 
-/* ---- rounds ---- */
-
-template <class Key>
-static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *err)
-{
-        kc_counter_nrecords(c) = 0;
-        return KC_CUDA(cudaMemsetAsync(&c->nfound[c->number], 0, sizeof(uint64_t), c->gpu->stream));
-}
-
-/* Count the records found so far. */
-template <class Key> static enum kc_status end_round(kc_gpu_counter<Key> *c, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        if (kc_counter_nrecords(c) > 0) {
-                KC_TRY(kc_counter_split(c, err));
-                KC_TRY(kc_counter_count_tasks(c, err));
-        }
-        KC_TRY(forget_records(c, err));
-out:
-        return status;
-}
-
 /* ---- records of a pass ---- */
 
 namespace
@@ -71,6 +49,13 @@ struct kept_groups {
 };
 
 } // namespace
+
+template <class Key>
+static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        kc_counter_nrecords(c) = 0;
+        return KC_CUDA(cudaMemsetAsync(&c->nfound[c->number], 0, sizeof(uint64_t), c->gpu->stream));
+}
 
 /* Find the groups' records of npasses passes from c->number on, whose lists begin at c->found. */
 template <class Key>
@@ -91,71 +76,42 @@ out:
         return status;
 }
 
-template <class Key>
-static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
-                              struct kc_error *err);
-
-/*
- * The groups' records were found, after `before` others. If there was no room for all of them,
- * first count those others, as a round of their own; if the records of the groups do not fit alone
- * either, take the groups in two halves. The records of a single group always fit.
- */
-template <class Key>
-static enum kc_status fit_in(kc_gpu_counter<Key> *c, const kept_groups *groups, uint64_t before,
-                             struct kc_error *err)
-{
-        enum kc_status status;
-        kept_groups half = *groups;
-        if (kc_counter_nrecords(c) <= c->max_records)
-                return KC_OK;
-        if (before == 0 && groups->ngroups == 1)
-                return kc_fail(err, KC_EUSAGE, "a counter is too small for the records of a group");
-        c->rounds = true;
-        kc_counter_nrecords(c) = before;
-        KC_TRY(end_round(c, err));
-        if (before > 0)
-                return collect(c, groups, err);
-        half.ngroups = (groups->ngroups + 1) / 2;
-        KC_TRY(collect(c, &half, err));
-        half.first += half.ngroups;
-        half.ngroups = groups->ngroups - half.ngroups;
-        if (half.ngroups > 0)
-                KC_TRY(collect(c, &half, err));
-out:
-        return status;
-}
-
-/* Find the groups' records of the pass. */
-template <class Key>
-static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
-                              struct kc_error *err)
-{
-        const uint64_t before = kc_counter_nrecords(c);
-        const enum kc_status status = find(c, groups, 1, err);
-        return status == KC_OK ? fit_in(c, groups, before, err) : status;
-}
-
-/* The reads that are on the device; the walk was over these. */
+/* The reads that are on the device. */
 template <class Key> static kept_groups groups_on_device(const kc_gpu_counter<Key> *c)
 {
         return { c->chunks, 0, c->chunks.ngroups, false };
 }
 
-template <class Key> static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_error *err)
+/* Call work(groups) for the reads that are not on the device. */
+template <class Key, class Work>
+static enum kc_status for_copied(kc_gpu_counter<Key> *c, Work work, struct kc_error *err)
 {
         enum kc_status status;
-        kept_groups groups = groups_on_device(c);
-        KC_TRY(fit_in(c, &groups, 0, err));
+        kept_groups groups = {};
         groups.copied = true;
         for (;;) {
                 KC_TRY(kc_gpu_kept_next(c->kept, &groups.chunks, err));
                 if (groups.chunks.n == 0)
                         break;
                 groups.ngroups = groups.chunks.ngroups;
-                KC_TRY(collect(c, &groups, err));
+                KC_TRY(work(&groups));
         }
 out:
         return status;
+}
+
+template <class Key> static enum kc_status find_copied(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        return for_copied(
+                c, [&](const kept_groups *groups) { return find(c, groups, 1, err); }, err);
+}
+
+template <class Key> static enum kc_status begin_reads(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        const size_t ncopies_words =
+                c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
+        return kc_gpu_kept_begin(c->kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
+                                 err);
 }
 
 /* ---- a walk ---- */
@@ -192,6 +148,7 @@ static void choose_bins(kc_gpu_counter<Key> *c, int number, const struct kc_gpu_
 {
         const uint64_t npoints = points_of(pass);
         const int bits = choose_bin_bits(c, pass, npoints);
+        c->passes[number] = *pass;
         c->bin_bits[number] = bits;
         c->bins[number] = { pass->first, pass->width,
                             (uint32_t)((UINT64_C(1) << (32 + bits)) / npoints) };
@@ -203,7 +160,6 @@ template <class Key> static void set_pass(kc_gpu_counter<Key> *c, int number)
         c->number = number;
         c->found = c->words + (uint64_t)number * c->max_records;
         c->records = c->spare;
-        c->rounds = false;
 }
 
 template <class Key>
@@ -212,26 +168,169 @@ enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *c, struct kc_gpu_
                                    struct kc_error *err)
 {
         enum kc_status status;
-        size_t ncopies_words;
         kept_groups groups;
         c->kept = kept;
         arrange_records(c);
-        ncopies_words =
-                c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
         for (int i = 0; i < npasses; i++)
                 choose_bins(c, i, &passes[i]);
         set_pass(c, 0);
         KC_TRY(KC_CUDA(cudaMemsetAsync(c->nfound, 0, (size_t)npasses * sizeof *c->nfound,
                                        c->gpu->stream)));
-        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
-                                 err));
+        KC_TRY(begin_reads(c, err));
         groups = groups_on_device(c);
         KC_TRY(find(c, &groups, npasses, err));
 out:
         return status;
 }
 
+/* ---- passes that do not fit ---- */
+
+/* Add the k-mers of the records found so far to the sums. */
+template <class Key> static enum kc_status end_round(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t nkmers;
+        if (kc_counter_nrecords(c) > 0) {
+                KC_TRY(kc_counter_split(c, err));
+                KC_TRY(kc_counter_add_sums(c, c->tasks, c->readback->ntasks, err));
+                KC_TRY(kc_gpu_read(c->gpu, &nkmers, &c->bounds[c->readback->ntasks - 1], 1, err));
+                c->nsummed += nkmers;
+        }
+        KC_TRY(forget_records(c, err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
+                              struct kc_error *err);
+
+/*
+ * The groups' records were found, after `before` others, and there was no room for all of them.
+ * First sum those others; if the records of the groups do not fit alone either, take the groups in
+ * two halves. The records of a single group always fit.
+ */
+template <class Key>
+static enum kc_status fit_in(kc_gpu_counter<Key> *c, const kept_groups *groups, uint64_t before,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        kept_groups half = *groups;
+        if (before == 0 && groups->ngroups == 1)
+                return kc_fail(err, KC_EUSAGE, "a counter is too small for the records of a group");
+        kc_counter_nrecords(c) = before;
+        KC_TRY(end_round(c, err));
+        if (before > 0)
+                return collect(c, groups, err);
+        half.ngroups = (groups->ngroups + 1) / 2;
+        KC_TRY(collect(c, &half, err));
+        half.first += half.ngroups;
+        half.ngroups = groups->ngroups - half.ngroups;
+        if (half.ngroups > 0)
+                KC_TRY(collect(c, &half, err));
+out:
+        return status;
+}
+
+/* Find the groups' records of the pass; if there is no room, sum some. */
+template <class Key>
+static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
+                              struct kc_error *err)
+{
+        enum kc_status status;
+        const uint64_t before = kc_counter_nrecords(c);
+        KC_TRY(find(c, groups, 1, err));
+        if (kc_counter_nrecords(c) > c->max_records)
+                KC_TRY(fit_in(c, groups, before, err));
+out:
+        return status;
+}
+
+/* Add all k-mers of the pass to the sums, in rounds over parts of the reads. */
+template <class Key> static enum kc_status sum_rounds(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        kept_groups groups;
+        c->nsummed = 0;
+        KC_TRY(forget_records(c, err));
+        KC_TRY(begin_reads(c, err));
+        groups = groups_on_device(c);
+        KC_TRY(collect(c, &groups, err));
+        KC_TRY(for_copied(
+                c, [&](const kept_groups *copied) { return collect(c, copied, err); }, err));
+        KC_TRY(end_round(c, err));
+out:
+        return status;
+}
+
+/* Count a load that has more records than fit. */
+template <class Key>
+static enum kc_status count_in_rounds(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_counter_recount(
+                c, c->passes[c->number].nkmers, [&] { return sum_rounds(c, err); }, err));
+        c->counted->nkmers += c->nsummed;
+        c->counted->nrecounted += c->nsummed;
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status count_found(kc_gpu_counter<Key> *c, struct kc_error *err);
+
+/* Walk over the reads again for some of the points of the pass, and count. */
+template <class Key>
+static enum kc_status count_points(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *points,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        kept_groups groups;
+        choose_bins(c, c->number, points);
+        KC_TRY(forget_records(c, err));
+        KC_TRY(begin_reads(c, err));
+        groups = groups_on_device(c);
+        KC_TRY(find(c, &groups, 1, err));
+        KC_TRY(find_copied(c, err));
+        KC_TRY(count_found(c, err));
+out:
+        return status;
+}
+
+/* Count the pass in halves. */
+template <class Key>
+static enum kc_status count_halves(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_pass half = c->passes[c->number];
+        const uint64_t npoints = points_of(&half), nkmers = half.nkmers;
+        half.nkmers = nkmers / 2 + 1;
+        half.width = (uint32_t)(npoints / 2);
+        KC_TRY(count_points(c, &half, err));
+        half.first += half.width;
+        half.width = (uint32_t)(npoints - npoints / 2);
+        KC_TRY(count_points(c, &half, err));
+out:
+        return status;
+}
+
 /* ---- a pass ---- */
+
+/* Count the records that were found, if there was room for all of them. */
+template <class Key> static enum kc_status count_found(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        if (kc_counter_nrecords(c) > c->max_records)
+                return points_of(&c->passes[c->number]) >> KC_LOAD_SHIFT > 1
+                               ? count_halves(c, err)
+                               : count_in_rounds(c, err);
+        if (kc_counter_nrecords(c) == 0)
+                return KC_OK;
+        KC_TRY(kc_counter_split(c, err));
+        KC_TRY(kc_counter_count_tasks(c, err));
+out:
+        return status;
+}
 
 /* Clear the blocks' totals. */
 template <class Key> static enum kc_status clear_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
@@ -270,7 +369,7 @@ template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, str
                 const struct kc_run_dropped dropped = { cells[i].ndistinct, cells[i].nkmers,
                                                         cells[i].nunique };
                 kc_run_add_dropped(&c->counted->dropped, &dropped);
-                c->counted->npartial += cells[i].npartial;
+                c->counted->nsaturated += cells[i].nsaturated;
         }
         return status == KC_OK ? add_rows(c, err) : status;
 }
@@ -285,8 +384,8 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, int number,
         c->counted = counted;
         set_pass(c, number);
         KC_TRY(clear_cells(c, err));
-        KC_TRY(collect_all(c, err));
-        KC_TRY(end_round(c, err));
+        KC_TRY(find_copied(c, err));
+        KC_TRY(count_found(c, err));
         KC_TRY(add_cells(c, err));
 out:
         return status;

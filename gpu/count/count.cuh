@@ -8,10 +8,11 @@
  * A walk over the reads finds the records of several passes if all reads are on the device. The
  * reads take much less memory than the records, and a walk as much time as counting several passes.
  *
- * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained,
- * and the filter is applied there. The rest are partial counts, which the LSM sums: those of bins
- * with more k-mers than a table holds, and those of a pass whose records do not fit in memory at
- * once, so that it is counted in rounds.
+ * All occurrences of a k-mer are in one bin, so its count is final when the table is drained, and
+ * the filter is applied there: no k-mer is in two runs. Bins that a table cannot hold, or that are
+ * too large for one block, make no pairs at first; then all of their k-mers are summed in one large
+ * table (recount.cu). A pass whose records do not fit in memory is divided; the smallest possible
+ * pass is summed in that table, too, in rounds over parts of the reads.
  */
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
@@ -41,7 +42,7 @@ struct kc_gpu_counter_setup {
 /* What a counter has room for. */
 struct kc_gpu_counter_caps {
         uint64_t nwords; /* for super-k-mers, see kc_gpu_counter_record_nwords; a pass that has more
-                            is counted in rounds */
+                            takes further walks */
         uint64_t npairs; /* that fit in one run, at least KC_GPU_MIN_PAIRS */
         uint64_t nkmers; /* of a pass, about */
         uint64_t total_nkmers; /* of all passes, about */
@@ -101,7 +102,7 @@ struct kc_gpu_counted {
         struct kc_run_dropped dropped; /* by the filter, before the runs; or tallied */
         uint64_t rows[KC_RUN_NROWS];   /* number of tallied k-mers with each count */
         uint64_t nsaturated;           /* what saturation cut off */
-        uint64_t npartial;             /* k-mers in partial counts */
+        uint64_t nrecounted;           /* k-mers that no table of a block could count */
 };
 
 /* Add what another device has counted. */
@@ -113,7 +114,7 @@ static inline void kc_gpu_counted_add(struct kc_gpu_counted *counted,
         for (size_t i = 0; i < KC_RUN_NROWS; i++)
                 counted->rows[i] += more->rows[i];
         counted->nsaturated += more->nsaturated;
-        counted->npartial += more->npartial;
+        counted->nrecounted += more->nrecounted;
 }
 
 /*

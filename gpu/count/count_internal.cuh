@@ -1,12 +1,14 @@
 /*
  * Private to gpu/count: a counter and the state shared by its source files, its memory (memory.cu),
- * records to bins to tasks (multisplit.cu), tasks to runs (runs.cu), and passes (count.cu).
+ * records to bins to tasks (multisplit.cu), tasks to runs (runs.cu), tasks that no table holds
+ * (recount.cu), and passes (count.cu).
  */
 #ifndef KC_GPU_COUNT_COUNT_INTERNAL_CUH
 #define KC_GPU_COUNT_COUNT_INTERNAL_CUH
 
 #include "gpu/count/bins.cuh"
 #include "gpu/count/count.cuh"
+#include "gpu/count/sums.cuh"
 
 enum { TASK_NRECORDS = 2048 }; /* a larger bin is cut into pieces of this many records */
 
@@ -25,6 +27,7 @@ struct count_readback {
         uint64_t npairs;
         uint32_t ntasks;
         struct task_wave wave;
+        struct kc_recount_totals again;
 };
 
 template <class Key> struct kc_gpu_counter {
@@ -44,6 +47,7 @@ template <class Key> struct kc_gpu_counter {
         kc_task *tasks;              /* [tasks_cap] */
         uint64_t *bounds;            /* [tasks_cap] k-mers in each task and all before it */
         uint64_t *nfound;            /* [KC_GPU_MAX_WALK_PASSES] numbers of records, by pass */
+        struct kc_recounts again;    /* [tasks_cap] those that no table holds */
         uint64_t *npairs;            /* [1] number of pairs */
         struct task_wave *wave;      /* [1] the next one */
         struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] */
@@ -60,6 +64,7 @@ template <class Key> struct kc_gpu_counter {
         uint64_t *copies; /* [max_records * superkmers.copy_nwords] bases of records, or NULL */
         uint64_t copies_position;
         struct kc_gpu_chunks chunks;
+        struct kc_gpu_pass passes[KC_GPU_MAX_WALK_PASSES];
         struct kc_bins bins[KC_GPU_MAX_WALK_PASSES];
         int bin_bits[KC_GPU_MAX_WALK_PASSES];
 
@@ -69,7 +74,8 @@ template <class Key> struct kc_gpu_counter {
         uint64_t *records; /* [max_records] by bin */
         const struct kc_gpu_run_taker<Key> *taker;
         struct kc_gpu_counted *counted;
-        bool rounds; /* its records are counted in several rounds */
+        struct kc_sums<Key> sums; /* of a recount */
+        uint64_t nsummed;         /* k-mers that a recount in rounds has added to them */
 
         cudaEvent_t events[2];
         double ms[NSTAGES];
@@ -97,8 +103,53 @@ enum kc_status kc_counter_end_time(kc_gpu_counter<Key> *c, enum count_stage stag
  * readback->ntasks. */
 template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, struct kc_error *err);
 
+/* For kernels: what tasks count, and where pairs go. */
+template <class Key> struct kc_tasks_in kc_counter_tasks(const kc_gpu_counter<Key> *c);
+template <class Key> kc_pairs_out<Key> kc_counter_pairs(const kc_gpu_counter<Key> *c);
+
 /* Count all tasks and hand the runs to the taker. */
 template <class Key>
 enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *err);
+
+/* Order the pairs so far into a run, and hand it to the taker. */
+template <class Key>
+enum kc_status kc_counter_give_run(kc_gpu_counter<Key> *c, struct kc_error *err);
+
+/* Begin to sum one of nparts parts of about nkmers k-mers; add tasks; then turn the sums into
+ * pairs, unless they did not all fit. Pairs that are still there are lost. */
+template <class Key>
+enum kc_status kc_counter_begin_sums(kc_gpu_counter<Key> *c, uint64_t nkmers, uint32_t part,
+                                     uint32_t nparts, struct kc_error *err);
+template <class Key>
+enum kc_status kc_counter_add_sums(kc_gpu_counter<Key> *c, const kc_task *tasks, uint32_t ntasks,
+                                   struct kc_error *err);
+template <class Key>
+enum kc_status kc_counter_end_sums(kc_gpu_counter<Key> *c, bool *fit, struct kc_error *err);
+
+/* Sum tasks, which add() adds, in as many parts as it takes, and hand the runs to the taker. */
+template <class Key, class Add>
+static enum kc_status kc_counter_recount(kc_gpu_counter<Key> *c, uint64_t nkmers, Add add,
+                                         struct kc_error *err)
+{
+        enum { MAX_PARTS = 1 << 24 };
+        enum kc_status status = KC_OK;
+        uint32_t part = 0, nparts = 1;
+        while (part < nparts) {
+                bool fit;
+                KC_TRY(kc_counter_begin_sums(c, nkmers, part, nparts, err));
+                KC_TRY(add());
+                KC_TRY(kc_counter_end_sums(c, &fit, err));
+                if (fit)
+                        KC_TRY(kc_counter_give_run(c, err));
+                part = fit ? part + 1 : 2 * part;
+                nparts *= fit ? 1 : 2;
+                if (nparts > MAX_PARTS)
+                        return kc_fail(err, KC_EDEVICE,
+                                       "k-mers do not fit in a table, whatever part of them is "
+                                       "counted; please report this");
+        }
+out:
+        return status;
+}
 
 #endif

@@ -92,7 +92,7 @@ size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counte
         sizes s = sizes_for<Key>(table, caps);
         return caps->nwords * sizeof(uint64_t) +
                2 * caps->npairs * (sizeof(Key) + sizeof(uint32_t)) +
-               2 * s.nbins * sizeof(uint32_t) + s.tasks * (sizeof(kc_task) + sizeof(uint64_t)) +
+               2 * s.nbins * sizeof(uint32_t) + s.tasks * (2 * sizeof(kc_task) + sizeof(uint64_t)) +
                s.cub + arenas + other;
 }
 
@@ -131,6 +131,8 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         KC_TRY(kc_gpu_new(gpu, &c->pieces, s.nbins + 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->tasks, s.tasks, err));
         KC_TRY(kc_gpu_new(gpu, &c->bounds, s.tasks, err));
+        KC_TRY(kc_gpu_new(gpu, &c->again.tasks, s.tasks, err));
+        KC_TRY(kc_gpu_new(gpu, &c->again.totals, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->nfound, KC_GPU_MAX_WALK_PASSES, err));
         KC_TRY(kc_gpu_new(gpu, &c->npairs, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->wave, 1, err));
@@ -159,6 +161,8 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->pieces, nbins + 1);
         kc_gpu_delete(gpu, c->tasks, c->tasks_cap);
         kc_gpu_delete(gpu, c->bounds, c->tasks_cap);
+        kc_gpu_delete(gpu, c->again.tasks, c->tasks_cap);
+        kc_gpu_delete(gpu, c->again.totals, 1);
         kc_gpu_delete(gpu, c->nfound, KC_GPU_MAX_WALK_PASSES);
         kc_gpu_delete(gpu, c->npairs, 1);
         kc_gpu_delete(gpu, c->wave, 1);

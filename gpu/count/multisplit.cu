@@ -68,11 +68,10 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
         return low;
 }
 
-/* One warp per task; bounds[t] is the number of its k-mers. whole: the records are all that the
- * bins have. */
+/* One warp per task; bounds[t] is the number of its k-mers. */
 static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
                                                const uint32_t *pieces, uint32_t nbins,
-                                               kc_record_form form, bool whole, kc_task *tasks,
+                                               kc_record_form form, kc_task *tasks,
                                                uint64_t *bounds)
 {
         uint32_t t = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
@@ -86,7 +85,7 @@ static __global__ void multisplit_tasks_kernel(const uint64_t *records, const ui
         nkmers = __reduce_add_sync(~0u, nkmers);
         if (lane == 0) {
                 const bool alone = pieces[bin + 1] - pieces[bin] == 1;
-                tasks[t] = { first, (uint16_t)n, (uint16_t)(whole && alone) };
+                tasks[t] = { first, (uint16_t)n, (uint16_t)alone };
                 bounds[t] = nkmers;
         }
 }
@@ -111,7 +110,7 @@ template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, st
                 return KC_OK;
         multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->readback->ntasks * WARP, THREADS), THREADS,
                                   0, stream>>>(c->records, c->offsets, c->pieces, nbins, form,
-                                               !c->rounds, c->tasks, c->bounds);
+                                               c->tasks, c->bounds);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
                                                      (int)c->readback->ntasks, stream)));

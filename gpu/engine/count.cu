@@ -429,7 +429,7 @@ static void fill_report(const struct gpu_engine_of<Key> *e, struct kc_gpu_report
         for (int i = 0; i < e->crew.nfollowers; i++)
                 report_part(report, &e->others[i], parsed_by(in, in->others[i].intake),
                             in->kept_nbytes[i + 1]);
-        report->npartial = e->counted.npartial;
+        report->nrecounted = e->counted.nrecounted;
         report->nread = e->nkmers;
         report->text_nbytes = in->takes_files ? in->intakes.totals.text_nbytes : 0;
         report->kept_device_nbytes = in->where.device_nbytes;

@@ -279,10 +279,8 @@ enum kc_status kc_engine_fail_for(const struct gpu_counting *c, const struct kc_
 template <class Key>
 bool kc_engine_uses_files(const struct gpu_engine_of<Key> *e, const struct gpu_counting_of<Key> *c);
 
-/* Tell the sink how many pairs to expect, in place of the estimates. Partial counts that have
- * yet to be filtered are left out. */
-void kc_engine_expect_counted(const struct gpu_engine *e, const struct kc_gpu_counted *counted,
-                              uint64_t npairs);
+/* Tell the sink how many pairs to expect, in place of the estimates. */
+void kc_engine_expect_counted(const struct gpu_engine *e, uint64_t npairs);
 
 /* Called once this device has counted. */
 template <class Key>

@@ -26,7 +26,7 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         enum kc_status status = kc_gpu_lsm_insert(c->lsm, run, err);
         kc_gpu_trace_end(e->crew.trace, trace, NULL);
         if (status == KC_OK && c == &e->own && !kc_engine_uses_files(e, c))
-                kc_engine_expect_counted(e, &c->counted, kc_gpu_lsm_npairs(c->lsm));
+                kc_engine_expect_counted(e, kc_gpu_lsm_npairs(c->lsm));
         return status;
 }
 

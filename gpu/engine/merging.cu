@@ -32,13 +32,11 @@ bool kc_engine_uses_files(const struct gpu_engine_of<Key> *e, const struct gpu_c
                (c->lsm != NULL && kc_gpu_lsm_spilled_nbytes(c->lsm) > 0);
 }
 
-void kc_engine_expect_counted(const struct gpu_engine *e, const struct kc_gpu_counted *counted,
-                              uint64_t npairs)
+void kc_engine_expect_counted(const struct gpu_engine *e, uint64_t npairs)
 {
         const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t nprovisional = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
         if (sink->expect != NULL)
-                sink->expect(sink->ctx, npairs - std::min(npairs, nprovisional));
+                sink->expect(sink->ctx, npairs);
 }
 
 template <class Key> static uint64_t count_pairs(const struct gpu_engine_of<Key> *e)
@@ -273,12 +271,11 @@ template <class Key> static void begin_output(struct gpu_engine_of<Key> *e)
         for (int i = 0; i < e->crew.nfollowers; i++)
                 use_files |= kc_engine_uses_files(e, &e->others[i]);
         if (e->crew.nfollowers > 0 && !use_files)
-                kc_engine_expect_counted(e, &e->counted, npairs);
+                kc_engine_expect_counted(e, npairs);
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER),
                            npairs / e->plan.parts.part_pairs + 1);
         kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
-        if (e->counted.npartial == 0)
-                kc_gpu_emitter_all_pass(e->emitter);
+        kc_gpu_emitter_all_pass(e->emitter);
 }
 
 /* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */

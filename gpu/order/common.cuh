@@ -29,8 +29,8 @@ struct oversized {
 };
 
 struct order_state {
-        unsigned long long noversized_pairs, cut;
-        uint32_t nsplits, nbuckets, noversized, nexceptions, ticket, nout;
+        unsigned long long noversized_pairs;
+        uint32_t nsplits, nbuckets, noversized, nexceptions;
 };
 
 /* All tables, in one allocation. */
@@ -38,7 +38,6 @@ struct order_tables {
         struct order_state *state;
         uint32_t *coarse;               /* [KC_ORDER_NCOARSE] number of pairs */
         uint32_t *cells;                /* [KC_ORDER_NCELLS] number of pairs */
-        uint64_t *progress;             /* [max_buckets] look-back */
         struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT] */
         uint32_t *cursors;              /* [KC_ORDER_FANOUT * CURSOR_STRIDE] of the splits */
         uint32_t *first_swath;          /* [KC_ORDER_FANOUT + 1] */
@@ -46,7 +45,8 @@ struct order_tables {
         uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
         struct kc_order_bucket *buckets; /* [max_buckets] */
-        uint32_t *bucket_cursors;        /* [max_buckets] */
+        uint32_t *bucket_cursors;        /* [max_buckets]; of an oversized bucket, in the end:
+                                            where it is among the sorted pairs of all of them */
         struct oversized *oversized;     /* [max_buckets] */
         uint16_t *split_of;              /* [KC_ORDER_NCOARSE] */
         uint16_t *cell_ends;             /* as pair_ends */

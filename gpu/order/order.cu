@@ -30,7 +30,6 @@ static void place_tables(struct order_tables *t, char *memory)
         place(&t->state, memory, &nbytes, 1);
         place(&t->coarse, memory, &nbytes, KC_ORDER_NCOARSE);
         place(&t->cells, memory, &nbytes, KC_ORDER_NCELLS);
-        place(&t->progress, memory, &nbytes, t->max_buckets);
         t->zero_nbytes = nbytes;
         place(&t->splits, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->cursors, memory, &nbytes, KC_ORDER_FANOUT * CURSOR_STRIDE);
@@ -123,10 +122,10 @@ out:
 /* Sort the pairs of all oversized buckets into *kmers and *counts; NULL if there are none. */
 template <class Key>
 static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key> *work, Key **kmers,
-                                      uint32_t **counts, uint64_t *cut, struct kc_error *err)
+                                      uint32_t **counts, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        size_t n = (size_t)work->state.noversized_pairs, nout;
+        const size_t n = (size_t)work->state.noversized_pairs;
         kc_order_input<Key> in = { work->in.k,          n,
                                    work->in.kmers_tmp,  work->in.kmers_tmp + n,
                                    work->in.counts_tmp, work->in.counts };
@@ -137,9 +136,9 @@ static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key>
         order_unpack_oversized_kernel<<<dim3(work->state.noversized, 16), 256, 0, gpu->stream>>>(
                 *work);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_order_sort_and_sum(gpu, &in, &nout, kmers, counts, cut, err));
+        KC_TRY(kc_order_sort(gpu, &in, kmers, counts, err));
         order_find_oversized_kernel<<<kc_ceil_div(work->state.noversized, 128), 128, 0,
-                                      gpu->stream>>>(*work, *kmers, (uint32_t)nout);
+                                      gpu->stream>>>(*work, *kmers, (uint32_t)n);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -148,8 +147,7 @@ out:
 /* Move the pairs to their buckets and sort each bucket; the run is written to kmers and counts. */
 template <class Key>
 static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *work, Key *kmers,
-                                   uint32_t *counts, uint64_t *cut, cudaEvent_t *marks,
-                                   struct kc_error *err)
+                                   uint32_t *counts, cudaEvent_t *marks, struct kc_error *err)
 {
         enum { SWATH = kc_order_size<Key>::CAP * SWATH_NTILES };
         enum kc_status status;
@@ -163,7 +161,7 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
                                             split_nbytes)));
         order_bucket_kernel<<<nswaths, NTHREADS, split_nbytes, gpu->stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(order_oversized(gpu, work, &big_kmers, &big_counts, cut, err));
+        KC_TRY(order_oversized(gpu, work, &big_kmers, &big_counts, err));
         KC_TRY(mark(gpu, marks, KC_ORDER_BUCKETED, err));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_sort_buckets_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -177,59 +175,8 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(mark(gpu, marks, KC_ORDER_SORTED, err));
-        KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
-        *cut += work->state.cut;
 out:
         return status;
-}
-
-/*
- * Copy an own run to one of the size that its pairs need (*fits) or, if there is no memory for
- * both, to the scratch arrays. Does not call gpu->spare to make room.
- */
-template <class Key>
-static enum kc_status leave_own(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                                struct kc_gpu_run<Key> *own, struct kc_gpu_run<Key> *run,
-                                bool *fits, struct kc_error *err)
-{
-        struct kc_error refusal = {};
-        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
-        enum kc_status status =
-                kc_order_copy_run(gpu, own->kmers, own->counts, own->n, run, &refusal);
-        gpu->spare = spare;
-        *fits = status == KC_OK;
-        if (status != KC_OK && status != KC_ENOMEM)
-                return kc_fail_as(err, &refusal);
-        if (*fits)
-                return KC_OK;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, own->kmers, own->n * sizeof(Key),
-                                       cudaMemcpyDeviceToDevice, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->counts, own->counts, own->n * sizeof(uint32_t),
-                                       cudaMemcpyDeviceToDevice, gpu->stream)));
-out:
-        return status;
-}
-
-/* Turn the sorted pairs, which are in an own run or (own = false) in the scratch arrays, into the
- * run that is returned, of the size that they need. */
-template <class Key>
-static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                             struct kc_gpu_run<Key> *sorted, bool own, struct kc_gpu_run<Key> *run,
-                             struct kc_error *err)
-{
-        size_t n = sorted->n;
-        if (own && sorted->cap - n <= n / 8) {
-                *run = *sorted;
-                return KC_OK;
-        }
-        if (own) {
-                bool fits = false;
-                enum kc_status status = leave_own(gpu, in, sorted, run, &fits, err);
-                kc_gpu_run_free(gpu, sorted);
-                if (status != KC_OK || fits)
-                        return status;
-        }
-        return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
 }
 
 /* Whether the plan can be carried out; room: there is memory for a run of all pairs. */
@@ -242,15 +189,13 @@ template <class Key> static bool plan_holds(const struct order_work<Key> *work, 
 
 template <class Key>
 enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                                   struct kc_gpu_run<Key> *run, uint64_t *nsaturated, bool *done,
-                                   cudaEvent_t *marks, struct kc_error *err)
+                                   struct kc_gpu_run<Key> *run, bool *done, cudaEvent_t *marks,
+                                   struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         order_work<Key> work = {};
         struct order_tables *tables = &work.tables;
-        kc_gpu_run<Key> sorted = { in->kmers_tmp, in->counts, 0, in->n };
         void *memory = NULL;
-        uint64_t cut = 0;
         bool own = false;
         *run = {};
         *done = false;
@@ -267,37 +212,35 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
         place_tables(tables, (char *)memory);
         KC_TRY(split(gpu, &work, marks, err));
         own = kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(in->n);
-        if (!plan_holds(&work, own)) {
-                own = false;
+        if (!plan_holds(&work, own))
                 goto out;
-        }
         if (own)
-                KC_TRY(kc_gpu_run_new(gpu, &sorted, in->n, err));
-        KC_TRY(sort_buckets(gpu, &work, sorted.kmers, sorted.counts, &cut, marks, err));
-        sorted.n = work.state.nout;
+                KC_TRY(kc_gpu_run_new(gpu, run, in->n, err));
+        KC_TRY(sort_buckets(gpu, &work, own ? run->kmers : in->kmers_tmp,
+                            own ? run->counts : in->counts, marks, err));
+        run->n = in->n;
         *done = true;
 out:
         kc_gpu_release(gpu, memory, tables->nbytes);
-        if (!*done && own)
-                kc_gpu_run_free(gpu, &sorted);
-        if (*done && (status = settle(gpu, in, &sorted, own, run, err)) == KC_OK)
-                *nsaturated += cut;
+        if (*done && !own)
+                return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, in->n, run, err);
+        if (!*done)
+                kc_gpu_run_free(gpu, run);
         return status;
 }
 
 template <class Key>
 enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts, Key *kmers_tmp,
                             uint32_t *counts_tmp, size_t n, struct kc_gpu_run<Key> *run,
-                            uint64_t *nsaturated, struct kc_error *err)
+                            struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp };
         bool done = false;
         if (n >= MIN_PAIRS)
-                KC_TRY(kc_order_by_buckets(gpu, &in, run, nsaturated, &done, (cudaEvent_t *)NULL,
-                                           err));
+                KC_TRY(kc_order_by_buckets(gpu, &in, run, &done, (cudaEvent_t *)NULL, err));
         if (!done)
-                KC_TRY(kc_order_plainly(gpu, &in, run, nsaturated, err));
+                KC_TRY(kc_order_plainly(gpu, &in, run, err));
 out:
         return status;
 }
@@ -305,8 +248,8 @@ out:
 #define INSTANTIATE(Key) \
         template enum kc_status kc_order_by_buckets( \
                 struct kc_gpu *, const struct kc_order_input<Key> *, struct kc_gpu_run<Key> *, \
-                uint64_t *, bool *, cudaEvent_t *, struct kc_error *); \
+                bool *, cudaEvent_t *, struct kc_error *); \
         template enum kc_status kc_gpu_order(struct kc_gpu *, int, Key *, uint32_t *, Key *, \
                                              uint32_t *, size_t, struct kc_gpu_run<Key> *, \
-                                             uint64_t *, struct kc_error *);
+                                             struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -27,30 +27,27 @@ enum {
 };
 
 /*
- * By radix sort and reduction: best for few pairs, short k-mers and many duplicates.
+ * By radix sort: best for few pairs and short k-mers.
  *   run  out, as for kc_gpu_order
  */
 template <class Key>
 enum kc_status kc_order_plainly(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                                struct kc_gpu_run<Key> *run, uint64_t *nsaturated,
-                                struct kc_error *err);
+                                struct kc_gpu_run<Key> *run, struct kc_error *err);
 
 /* By buckets that fit in shared memory. n >= 1, k >= KC_ORDER_MIN_K. *done = false: this way does
  * not suit the input; in->kmers and in->counts are unchanged, and there is no run. */
 template <class Key>
 enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                                   struct kc_gpu_run<Key> *run, uint64_t *nsaturated, bool *done,
-                                   cudaEvent_t *marks, struct kc_error *err);
+                                   struct kc_gpu_run<Key> *run, bool *done, cudaEvent_t *marks,
+                                   struct kc_error *err);
 
 /*
- * Sort n pairs in place (kmers_tmp and counts_tmp are scratch) and sum the counts of equal k-mers.
- *   nout                   out, number of distinct k-mers
- *   out_kmers, out_counts  out, the arrays of `in` that hold them
+ * Sort the pairs; all arrays may change.
+ *   kmers, counts  out, the arrays of `in` that hold them
  */
 template <class Key>
-enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                                     size_t *nout, Key **out_kmers, uint32_t **out_counts,
-                                     uint64_t *nsaturated, struct kc_error *err);
+enum kc_status kc_order_sort(struct kc_gpu *gpu, const struct kc_order_input<Key> *in, Key **kmers,
+                             uint32_t **counts, struct kc_error *err);
 
 /* A new run that holds a copy of the n pairs. */
 template <class Key>

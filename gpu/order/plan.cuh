@@ -82,11 +82,6 @@ template <class Key> KC_HD uint32_t kc_order_count(Key packed, struct kc_order_p
         return (uint32_t)packed & kc_order_max_count(packing);
 }
 
-template <class Key> KC_HD bool kc_order_same(Key a, Key b, struct kc_order_packing packing)
-{
-        return (Key)(a ^ b) >> packing.shift == 0;
-}
-
 /* The coarse cell of a k-mer. Below, kc_order_local: the cell of a packed pair, within its
  * prefix. */
 template <class Key> KC_HD uint32_t kc_order_coarse(Key kmer, int k)

@@ -21,7 +21,7 @@ static __global__ void order_unpack_oversized_kernel(struct order_work<Key> work
         }
 }
 
-/* Replace each oversized bucket's [start, cursor) with its range in the sorted k-mers. */
+/* Find where the pairs of each oversized bucket are among the sorted k-mers. */
 template <class Key>
 static __global__ void order_find_oversized_kernel(struct order_work<Key> work, const Key *kmers,
                                                    uint32_t n)
@@ -30,12 +30,9 @@ static __global__ void order_find_oversized_kernel(struct order_work<Key> work, 
         if (i >= work.tables.state->noversized)
                 return;
         uint32_t b = work.tables.oversized[i].bucket;
-        struct kc_order_bucket *bucket = &work.tables.buckets[b];
         int shift = 2 * work.in.k - KC_ORDER_CELL_BITS;
-        uint32_t end = bucket->cell + bucket->ncells;
-        bucket->start = (uint32_t)kc_count_below(kmers, n, (Key)bucket->cell << shift);
-        work.tables.bucket_cursors[b] =
-                end == KC_ORDER_NCELLS ? n : (uint32_t)kc_count_below(kmers, n, (Key)end << shift);
+        Key first = (Key)work.tables.buckets[b].cell << shift;
+        work.tables.bucket_cursors[b] = (uint32_t)kc_count_below(kmers, n, first);
 }
 
 /* ---- exceptions ---- */
@@ -45,17 +42,10 @@ static __global__ void order_add_exceptions_kernel(struct order_work<Key> work, 
                                                    uint32_t *counts)
 {
         uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-        struct order_state *state = work.tables.state;
-        if (i >= state->nexceptions)
+        if (i >= work.tables.state->nexceptions)
                 return;
         struct exception<Key> more = work.exceptions[i];
-        uint32_t *count = &counts[kc_count_below(kmers, state->nout, more.kmer)];
-        uint32_t old = *count, seen;
-        while ((seen = atomicCAS(count, old, kc_count_add(old, more.count))) != old)
-                old = seen;
-        uint32_t room = UINT32_MAX - old;
-        if (more.count > room)
-                atomicAdd(&state->cut, (unsigned long long)(more.count - room));
+        counts[kc_count_below(kmers, work.in.n, more.kmer)] += more.count;
 }
 
 #endif

@@ -6,8 +6,7 @@
  *      T::CAPACITY                 slots, a power of two, such that as many blocks as are wanted
  *                                  fit on a multiprocessor; with arenas, 0
  *      T::BIN_NKMERS               most k-mers that a bin should have. At usual coverage a table
- *                                  ends up a third full, and even bins of distinct k-mers only need
- *                                  to be drained a few times
+ *                                  ends up a third full
  *      T::MIN_BLOCKS               that should fit on a multiprocessor: as many as shared memory
  *                                  allows, if that leaves a thread enough registers. 0: left to the
  *                                  compiler
@@ -18,15 +17,13 @@
  *      clear()                     by the whole block; a __syncthreads() follows
  *      add(key, weight, active)    by converged warps. A lane with `active` brings a key; its count
  *                                  grows by weight, at least 1. Returns false to a lane whose key
- *                                  found no room; the key was not counted, and the caller drains
- *                                  and clears the table before it adds the key again
+ *                                  found no room; the caller then gives the bin up
  *      nplaces()                   places to visit when draining, the same for all threads; valid
  *                                  after a __syncthreads()
  *      get(place, &key, &count)    the pair in a place; false if it is empty
  *
- * A cleared table has room for at least one key per lane, so draining always makes progress. The
- * caller ensures that the sum of the counts since the last clear() stays below 2^32 - 1. The types
- * that the counter uses are listed in gpu/count/tables.cuh.
+ * The caller ensures that the sum of the counts since the last clear() stays below 2^32 - 1. The
+ * types that the counter uses are listed in gpu/count/tables.cuh.
  */
 #ifndef KC_GPU_TABLES_TABLE_CUH
 #define KC_GPU_TABLES_TABLE_CUH

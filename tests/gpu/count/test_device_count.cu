@@ -3,70 +3,6 @@
  */
 #include "tests/gpu/count/count_support.cuh"
 
-/* Partial counts as from one of two more rounds, number `number`. With both, the sums of the k-mers
- * are in turn the largest count, one more, one less, much more, and what they were. */
-template <class Key> static table<Key> heavy_pairs(const table<Key> &counts, int number)
-{
-        table<Key> pairs;
-        for (size_t i = 0; i < counts.size(); i++) {
-                const uint64_t room = UINT32_MAX - counts[i].second, half = UINT64_C(1) << 31;
-                const uint64_t more[][2] = {
-                        { room, 0 }, { room + 1, 0 }, { room - 1, 0 }, { half, half }, { 0, 0 }
-                };
-                if (more[i % 5][number] > 0)
-                        pairs.push_back({ counts[i].first, more[i % 5][number] });
-        }
-        return pairs;
-}
-
-template <class Key> static void insert_pairs(const taken<Key> *t, const table<Key> &pairs)
-{
-        struct kc_error error = {}, *err = &error;
-        struct kc_gpu_run<Key> run;
-        std::vector<Key> kmers;
-        std::vector<uint32_t> counts;
-        for (const auto &pair : pairs) {
-                kmers.push_back(pair.first);
-                counts.push_back((uint32_t)pair.second);
-        }
-        expect_ok(kc_gpu_run_new(t->gpu, &run, pairs.size(), err), err);
-        expect_ok(KC_CUDA(cudaStreamSynchronize(t->gpu->stream)), err); /* the memory was in use */
-        run.n = pairs.size();
-        expect_ok(KC_CUDA(cudaMemcpy(run.kmers, kmers.data(), run.n * sizeof(Key),
-                                     cudaMemcpyHostToDevice)),
-                  err);
-        expect_ok(KC_CUDA(cudaMemcpy(run.counts, counts.data(), run.n * sizeof(uint32_t),
-                                     cudaMemcpyHostToDevice)),
-                  err);
-        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream does not wait for it */
-        expect_ok(kc_gpu_lsm_insert(t->lsm, &run, err), err);
-}
-
-/* Sum the runs taken and further partial counts of the same k-mers, which are also added to
- * `expected`. Adds to *nsaturated. */
-template <class Key>
-static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
-{
-        enum { MIN_RANGE_NPAIRS = 1 << 16 };
-        struct kc_error error = {}, *err = &error;
-        struct kc_gpu_run<Key> range;
-        uint64_t ncut;
-        table<Key> all = *expected;
-        for (int number = 0; number < 2; number++) {
-                const table<Key> pairs = heavy_pairs(*expected, number);
-                insert_pairs(t, pairs);
-                all.insert(all.end(), pairs.begin(), pairs.end());
-        }
-        *expected = summed(all);
-        t->pairs.clear();
-        do {
-                expect_ok(kc_gpu_lsm_next(t->lsm, MIN_RANGE_NPAIRS, &range, err), err);
-                expect_ok(look(t, &range, err), err);
-        } while (range.n > 0);
-        expect_ok(kc_gpu_lsm_nsaturated(t->lsm, &ncut, err), err);
-        *nsaturated += ncut;
-}
-
 /* Whether one of the walk's n passes has more records than fit, and another does not. */
 template <class Key> static bool is_mixed(const kc_gpu_counter<Key> *counter, size_t n)
 {
@@ -89,7 +25,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         struct kc_load loads[KC_NLOADS], total = {};
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         struct kc_gpu_counted counted = {};
-        table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
+        const table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
         uint64_t nkmers = 0;
         const uint64_t nkept = settle(sources, number, loads);
         assert_int_equal(cudaSetDevice(gpu->device), cudaSuccess);
@@ -123,11 +59,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         assert_true(gpu->used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
         if (how.nslots > 0 && how.table != KC_TABLE_SLAB) /* whose arenas have one size */
                 counter->table.capacity = how.nslots;
-        taken<Key> t = { gpu, NULL, {} };
-        struct kc_gpu_lsm_setup lsm = {};
-        lsm.tmp_dir = "/tmp";
-        if (how.heavy)
-                expect_ok(kc_gpu_lsm_new(&t.lsm, gpu, &lsm, &err), &err);
+        taken<Key> t = { gpu, {} };
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
         together = (size_t)kc_gpu_counter_max_passes(&caps, kept);
         assert_int_equal(together, copies ? 1 : how.npasses);
@@ -144,16 +76,10 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         }
         assert_int_equal(counted.nkmers, nkmers);
         assert_true(!how.mixed || nmixed > 0);
-        assert_true(how.nrecords == 0 || total.nrecords < how.nrecords * passes.size() ||
-                    counted.npartial > 0); /* there were rounds */
-        assert_true(how.most_partial == 0 ||
-                    counted.npartial * 100 <= nkmers * (uint64_t)how.most_partial);
-        if (how.heavy) {
-                assert_int_equal(counted.npartial, nkmers); /* others must not be summed */
-                sum_heavy(&t, &expected, &counted.nsaturated);
-        }
-        compare(expected, summed(t.pairs), how, &counted);
-        kc_gpu_lsm_free(t.lsm);
+        assert_true(how.most_recounted == 0 ||
+                    counted.nrecounted * 100 <= nkmers * (uint64_t)how.most_recounted);
+        assert_true(how.nslots == 0 || how.table == KC_TABLE_SLAB || counted.nrecounted > 0);
+        compare(expected, sorted(t.pairs), how, &counted);
         kc_gpu_counter_free(counter);
         return passes.size();
 }
@@ -438,7 +364,7 @@ static void many_chunks(void **state)
                 }
 }
 
-/* Whatever is filtered, and in however many passes and rounds: also if bins are cut and drained. */
+/* Whatever is filtered, and in however many passes and rounds: also if bins are cut in pieces. */
 static void filters_see_whole_counts(void **state)
 {
         uint64_t random = 23;
@@ -464,14 +390,13 @@ static void filters_see_whole_counts(void **state)
                                 }
 }
 
-/* Tables that are drained after every few k-mers, so that almost all counts are partial: in one
- * pass and many, in rounds, and with reads anywhere. Filters must see the whole sums, and those
- * must saturate once. */
+/* Tables that hold so few k-mers that almost all are counted again: in one pass and many, in
+ * rounds, and with reads anywhere. Filters must see the whole sums. */
 static void tiny_tables(void **state)
 {
         (void)state;
         const std::vector<letters> reads = sample_reads(24, test_small() ? 30 : 600);
-        const kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 3 }, { UINT32_MAX, UINT32_MAX } };
+        const kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 3 }, { 1, UINT32_MAX } };
         size_t number = 0;
         for (int k : { 11, 31, 55, 77, 101 })
                 for (enum kc_gpu_table table : all_tables)
@@ -485,12 +410,88 @@ static void tiny_tables(void **state)
                                         how.pass_nkmers = plan % 2 == 1 ? 1000 : 0;
                                         how.surprise = plan / 2 == 1;
                                         how.npasses = 1 + (int)(number % 3);
-                                        how.heavy = table != KC_TABLE_SLAB || plan == 2;
                                         if (!test_takes(number++, 7))
                                                 continue;
                                         const size_t npasses = check_how(reads, how);
                                         assert_true(npasses > 1 || plan != 1);
                                 }
+}
+
+/* More distinct k-mers to count again than the table of sums holds: it takes them in parts. */
+static void sums_in_parts(void **state)
+{
+        uint64_t random = 15;
+        (void)state;
+        const std::vector<letters> reads(2, random_letters(&random, 300000, 4));
+        for (int k : { 31, 55, 77, 101 }) {
+                counting how = usual(k, false, KC_TABLE_WARPDRIVE);
+                how.nslots = 8;
+                how.filter.min_count = k == 31 ? 2 : 1;
+                check_how(reads, how);
+        }
+}
+
+/* Add each of the k-mers 0 .. nkmers - 1 twice. */
+template <class Key>
+static __global__ void add_sums_kernel(kc_sums<Key> sums, uint32_t nkmers, uint32_t *full)
+{
+        const uint32_t weights[2][4] = { { UINT32_MAX - 1, UINT32_MAX, UINT32_MAX - 1, 7 },
+                                         { 1, 1, 3, 1 } };
+        const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < 2 * nkmers && !sums.add((Key)(i % nkmers), weights[i / nkmers][i % nkmers % 4]))
+                *full = 1;
+}
+
+template <class Key> static void check_sums(int k)
+{
+        enum { N = 8192, NTHREADS = 128 };
+        struct kc_error error = {}, *err = &error;
+        struct kc_gpu gpu;
+        kc_gpu_counter<Key> *c = NULL;
+        const struct kc_gpu_counter_setup setup = {
+                superkmers_for(k, 37), false, KC_TABLE_WARPDRIVE, { UINT32_MAX, UINT32_MAX }
+        };
+        const struct kc_gpu_counter_caps caps = { 1 << 14, KC_GPU_MIN_PAIRS, N, N, 37, 1 };
+        std::vector<struct kc_count_cell> cells(KC_COUNT_NCELLS);
+        std::vector<uint32_t> counts(N);
+        uint64_t nsaturated = 0, nunique = 0, ndistinct = 0;
+        bool fit;
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)1 << 30, err), err);
+        expect_ok(kc_gpu_counter_new<Key>(&c, &gpu, &setup, &caps, err), err);
+        expect_ok(KC_CUDA(cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells,
+                                          gpu.stream)),
+                  err);
+        expect_ok(kc_counter_begin_sums(c, N, 0, 1, err), err);
+        add_sums_kernel<Key>
+                <<<2 * N / NTHREADS, NTHREADS, 0, gpu.stream>>>(c->sums, N, &c->again.totals->full);
+        expect_ok(KC_LAUNCHED(), err);
+        expect_ok(kc_counter_end_sums(c, &fit, err), err);
+        assert_true(fit);
+        assert_int_equal(c->readback->npairs, N / 4 * 3); /* the others are 8 */
+        expect_ok(kc_gpu_read(&gpu, counts.data(), c->counts, N / 4 * 3, err), err);
+        expect_ok(kc_gpu_read(&gpu, cells.data(), c->cells, KC_COUNT_NCELLS, err), err);
+        for (size_t i = 0; i < N / 4 * 3; i++)
+                assert_int_equal(counts[i], UINT32_MAX);
+        for (const struct kc_count_cell &cell : cells) {
+                nsaturated += cell.nsaturated;
+                ndistinct += cell.ndistinct;
+                nunique += cell.nunique;
+        }
+        assert_int_equal(nsaturated, N / 4 * (1 + 2));
+        assert_int_equal(ndistinct, N / 4);
+        assert_int_equal(nunique, 0);
+        kc_gpu_counter_free(c);
+        kc_gpu_close(&gpu);
+}
+
+/* Sums that are too large for a count become the largest count. */
+static void sums_saturate(void **state)
+{
+        (void)state;
+        check_sums<kc_key64>(31);
+        check_sums<kc_key128>(55);
+        check_sums<kc_key192>(77);
+        check_sums<kc_key256>(101);
 }
 
 /* At usual coverage and error rates, most bins fit their tables, however long k is. */
@@ -500,7 +501,7 @@ static void few_tables_overflow(void **state)
         const std::vector<letters> reads = usual_reads(31, 20000);
         for (int k : { 31, 55, 77, 101, 127 }) {
                 counting how = usual(k, false, KC_TABLE_WARPDRIVE);
-                how.most_partial = 10;
+                how.most_recounted = 10;
                 check_how(reads, how);
         }
 }
@@ -538,6 +539,8 @@ int main(void)
                 cmocka_unit_test(many_chunks),
                 cmocka_unit_test(filters_see_whole_counts),
                 cmocka_unit_test(tiny_tables),
+                cmocka_unit_test(sums_in_parts),
+                cmocka_unit_test(sums_saturate),
                 cmocka_unit_test(few_tables_overflow),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
