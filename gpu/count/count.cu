@@ -269,7 +269,7 @@ static enum kc_status count_in_rounds(kc_gpu_counter<Key> *c, struct kc_error *e
 {
         enum kc_status status;
         KC_TRY(kc_counter_recount(
-                c, c->passes[c->number].nkmers, [&] { return sum_rounds(c, err); }, err));
+                c, UINT64_MAX, [&] { return sum_rounds(c, err); }, err));
         c->counted->nkmers += c->nsummed;
         c->counted->nrecounted += c->nsummed;
 out:

@@ -115,7 +115,7 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *e
 template <class Key>
 enum kc_status kc_counter_give_run(kc_gpu_counter<Key> *c, struct kc_error *err);
 
-/* Begin to sum one of nparts parts of about nkmers k-mers; add tasks; then turn the sums into
+/* Begin to sum one of nparts parts of at most nkmers k-mers; add tasks; then turn the sums into
  * pairs, unless they did not all fit. Pairs that are still there are lost. */
 template <class Key>
 enum kc_status kc_counter_begin_sums(kc_gpu_counter<Key> *c, uint64_t nkmers, uint32_t part,

@@ -73,10 +73,10 @@ template <class Key> static kc_sums<Key> sums_of(const kc_gpu_counter<Key> *c, u
 {
         const uintptr_t end = (uintptr_t)(c->counts + 2 * c->caps.npairs);
         const uintptr_t begin = ((uintptr_t)(c->counts + c->caps.npairs) + 7) / 8 * 8;
-        const uint64_t most = (end - begin) / sizeof(uint64_t), least = SLICE_NSLOTS;
-        const uint64_t wanted = std::max(2 * nkmers, least);
+        const uint64_t most = std::min((end - begin) / sizeof(uint64_t), (uint64_t)UINT32_MAX);
+        const uint64_t capacity = nkmers < most / 2 ? 2 * nkmers : most;
         return { c->kmers + c->caps.npairs, (uint64_t *)begin,
-                 (uint32_t)std::min(std::min(most, wanted), (uint64_t)UINT32_MAX), 0, 1 };
+                 (uint32_t)std::max(capacity, (uint64_t)SLICE_NSLOTS), 0, 1 };
 }
 
 template <class Key>
