@@ -384,6 +384,7 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, int number,
         c->counted = counted;
         set_pass(c, number);
         KC_TRY(clear_cells(c, err));
+        KC_TRY(kc_counter_forget_pairs(c, err));
         KC_TRY(find_copied(c, err));
         KC_TRY(count_found(c, err));
         KC_TRY(add_cells(c, err));

@@ -111,12 +111,15 @@ template <class Key> kc_pairs_out<Key> kc_counter_pairs(const kc_gpu_counter<Key
 template <class Key>
 enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *err);
 
-/* Order the pairs so far into a run, and hand it to the taker. */
+template <class Key>
+enum kc_status kc_counter_forget_pairs(kc_gpu_counter<Key> *c, struct kc_error *err);
+
+/* Order the pairs so far into a run, and hand it to the taker. If there are none, do nothing. */
 template <class Key>
 enum kc_status kc_counter_give_run(kc_gpu_counter<Key> *c, struct kc_error *err);
 
-/* Begin to sum one of nparts parts of at most nkmers k-mers; add tasks; then turn the sums into
- * pairs, unless they did not all fit. Pairs that are still there are lost. */
+/* Begin to sum one of nparts parts of at most nkmers k-mers; add tasks; then append the sums to the
+ * pairs, unless they did not all fit. */
 template <class Key>
 enum kc_status kc_counter_begin_sums(kc_gpu_counter<Key> *c, uint64_t nkmers, uint32_t part,
                                      uint32_t nparts, struct kc_error *err);
@@ -126,7 +129,8 @@ enum kc_status kc_counter_add_sums(kc_gpu_counter<Key> *c, const kc_task *tasks,
 template <class Key>
 enum kc_status kc_counter_end_sums(kc_gpu_counter<Key> *c, bool *fit, struct kc_error *err);
 
-/* Sum tasks, which add() adds, in as many parts as it takes, and hand the runs to the taker. */
+/* Sum tasks, which add() adds, in as many parts as it takes. The pairs of the last part are there
+ * afterwards; those of others were handed to the taker if there was no room for all. */
 template <class Key, class Add>
 static enum kc_status kc_counter_recount(kc_gpu_counter<Key> *c, uint64_t nkmers, Add add,
                                          struct kc_error *err)
@@ -139,8 +143,6 @@ static enum kc_status kc_counter_recount(kc_gpu_counter<Key> *c, uint64_t nkmers
                 KC_TRY(kc_counter_begin_sums(c, nkmers, part, nparts, err));
                 KC_TRY(add());
                 KC_TRY(kc_counter_end_sums(c, &fit, err));
-                if (fit)
-                        KC_TRY(kc_counter_give_run(c, err));
                 part = fit ? part + 1 : 2 * part;
                 nparts *= fit ? 1 : 2;
                 if (nparts > MAX_PARTS)

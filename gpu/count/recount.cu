@@ -87,7 +87,8 @@ enum kc_status kc_counter_begin_sums(kc_gpu_counter<Key> *c, uint64_t nkmers, ui
         c->sums = sums_of(c, nkmers);
         c->sums.part = part;
         c->sums.nparts = nparts;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(c->npairs, 0, sizeof *c->npairs, c->gpu->stream)));
+        if (c->readback->npairs + c->sums.capacity > c->caps.npairs)
+                KC_TRY(kc_counter_give_run(c, err));
         KC_TRY(KC_CUDA(
                 cudaMemsetAsync(&c->again.totals->full, 0, sizeof(uint32_t), c->gpu->stream)));
         KC_TRY(KC_CUDA(cudaMemsetAsync(c->sums.sums, 0, c->sums.capacity * sizeof(uint64_t),

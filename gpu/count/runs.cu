@@ -65,11 +65,11 @@ out:
         return status;
 }
 
-static enum kc_status forget_pairs(struct kc_gpu *gpu, uint64_t *npairs, uint64_t *known,
-                                   struct kc_error *err)
+template <class Key>
+enum kc_status kc_counter_forget_pairs(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
-        *known = 0;
-        return KC_CUDA(cudaMemsetAsync(npairs, 0, sizeof *npairs, gpu->stream));
+        c->readback->npairs = 0;
+        return KC_CUDA(cudaMemsetAsync(c->npairs, 0, sizeof *c->npairs, c->gpu->stream));
 }
 
 template <class Key>
@@ -86,7 +86,7 @@ enum kc_status kc_counter_give_run(kc_gpu_counter<Key> *c, struct kc_error *err)
                                  err));
         KC_TRY(kc_counter_end_time(c, ORDER, err));
         KC_TRY(c->taker->take(c->taker->ctx, &run, err));
-        KC_TRY(forget_pairs(c->gpu, c->npairs, &c->readback->npairs, err));
+        KC_TRY(kc_counter_forget_pairs(c, err));
 out:
         return status;
 }
@@ -119,16 +119,16 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *e
         uint32_t first = 0;
         if (c->readback->ntasks == 0)
                 return KC_OK;
-        KC_TRY(forget_pairs(c->gpu, c->npairs, &c->readback->npairs, err));
         KC_TRY(KC_CUDA(
                 cudaMemsetAsync(c->again.totals, 0, sizeof *c->again.totals, c->gpu->stream)));
         while (first < c->readback->ntasks) {
                 uint32_t before = first;
                 KC_TRY(count_wave(c, &first, err));
-                if (first == c->readback->ntasks || first == before || !has_room(c))
+                if (first < c->readback->ntasks && (first == before || !has_room(c)))
                         KC_TRY(kc_counter_give_run(c, err));
         }
         KC_TRY(count_again(c, err));
+        KC_TRY(kc_counter_give_run(c, err));
         c->counted->nkmers += c->readback->wave.nkmers;
 out:
         return status;
@@ -137,6 +137,8 @@ out:
 #define INSTANTIATE(Key) \
         template struct kc_tasks_in kc_counter_tasks<Key>(const kc_gpu_counter<Key> *); \
         template kc_pairs_out<Key> kc_counter_pairs<Key>(const kc_gpu_counter<Key> *); \
+        template enum kc_status kc_counter_forget_pairs<Key>(kc_gpu_counter<Key> *, \
+                                                             struct kc_error *); \
         template enum kc_status kc_counter_give_run<Key>(kc_gpu_counter<Key> *, \
                                                          struct kc_error *); \
         template enum kc_status kc_counter_count_tasks<Key>(kc_gpu_counter<Key> *, \

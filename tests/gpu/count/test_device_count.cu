@@ -461,6 +461,7 @@ template <class Key> static void check_sums(int k)
         expect_ok(KC_CUDA(cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells,
                                           gpu.stream)),
                   err);
+        expect_ok(kc_counter_forget_pairs(c, err), err);
         expect_ok(kc_counter_begin_sums(c, N, 0, 1, err), err);
         add_sums_kernel<Key>
                 <<<2 * N / NTHREADS, NTHREADS, 0, gpu.stream>>>(c->sums, N, &c->again.totals->full);
