@@ -74,7 +74,7 @@ template <class Key> static kc_sums<Key> sums_of(const kc_gpu_counter<Key> *c, u
         const uintptr_t end = (uintptr_t)(c->counts + 2 * c->caps.npairs);
         const uintptr_t begin = ((uintptr_t)(c->counts + c->caps.npairs) + 7) / 8 * 8;
         const uint64_t most = std::min((end - begin) / sizeof(uint64_t), (uint64_t)UINT32_MAX);
-        const uint64_t capacity = nkmers < most / 2 ? 2 * nkmers : most;
+        const uint64_t capacity = nkmers < most / 5 * 4 ? nkmers / 4 * 5 : most;
         return { c->kmers + c->caps.npairs, (uint64_t *)begin,
                  (uint32_t)std::max(capacity, (uint64_t)SLICE_NSLOTS), 0, 1 };
 }

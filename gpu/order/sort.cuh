@@ -154,14 +154,12 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
 {
         extern __shared__ __align__(16) unsigned char memory[];
         auto *shared = (struct sort_shared<Key> *)memory;
-        const struct kc_order_bucket bucket = work.tables.buckets[blockIdx.x];
-        out_kmers += bucket.start;
-        out_counts += bucket.start;
-        if (bucket.n > sort_shared<Key>::CAP) {
+        const struct kc_order_bucket *at = &work.tables.buckets[blockIdx.x];
+        if (at->n > sort_shared<Key>::CAP) {
                 const uint32_t from = work.tables.bucket_cursors[blockIdx.x];
-                for (uint32_t i = threadIdx.x; i < bucket.n; i += NTHREADS) {
-                        out_kmers[i] = big_kmers[from + i];
-                        out_counts[i] = big_counts[from + i];
+                for (uint32_t i = threadIdx.x; i < at->n; i += NTHREADS) {
+                        out_kmers[at->start + i] = big_kmers[from + i];
+                        out_counts[at->start + i] = big_counts[from + i];
                 }
                 return;
         }
@@ -170,8 +168,8 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += NTHREADS)
                 shared->counters[i] = 0;
         __syncthreads();
-        sort_bucket(shared, work.in.kmers, bucket);
-        write_bucket(shared, &work, bucket, out_kmers, out_counts);
+        sort_bucket(shared, work.in.kmers, *at);
+        write_bucket(shared, &work, *at, out_kmers + at->start, out_counts + at->start);
 }
 
 #endif

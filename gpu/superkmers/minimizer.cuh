@@ -13,8 +13,9 @@
 
 /*
  * A long input has longer minimizers: the commonest ones would otherwise have more k-mers than a
- * table holds (at 80 G k-mers, the commonest 13-mers have tens of thousands each). With a short k,
- * that costs more records, because fewer k-mers of a window share their minimizer.
+ * table holds (at 80 G k-mers, the commonest 13-mers have tens of thousands each; at 1.7 G and
+ * k = 55, bins of 13-mers that overflow have 8 % of the k-mers). With a short k, that costs more
+ * records, because fewer k-mers of a window share their minimizer.
  */
 enum { KC_GPU_USUAL_MINIMIZER = 13, KC_GPU_MAX_MINIMIZER = 15 };
 
@@ -22,8 +23,7 @@ enum { KC_GPU_USUAL_MINIMIZER = 13, KC_GPU_MAX_MINIMIZER = 15 };
 static KC_HD int kc_gpu_minimizer_length(int k, uint64_t nbases)
 {
         const bool is_long = nbases == 0 || nbases >> 30 != 0;
-        const bool is_huge = nbases == 0 || nbases >> 32 != 0;
-        const int most = is_huge ? KC_GPU_MAX_MINIMIZER : KC_GPU_USUAL_MINIMIZER;
+        const int most = is_long ? KC_GPU_MAX_MINIMIZER : KC_GPU_USUAL_MINIMIZER;
         const int m = is_long ? 2 * k / 3 + 1 : k / 2 + 1;
         return m < most ? m : most;
 }
