@@ -118,12 +118,12 @@ static void bins_are_in_range_and_even(void **state)
 static void minimizers_grow_with_the_input(void **state)
 {
         (void)state;
-        assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(1) << 30), 13);
+        assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(1) << 29), 13);
         assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(100000000000)), 15);
         assert_int_equal(kc_gpu_minimizer_length(31, 0), 15);
         assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 28), 11);
-        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 30), 13);
-        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 32), 15);
+        assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(1) << 30), 15);
+        assert_int_equal(kc_gpu_minimizer_length(21, UINT64_C(1) << 30), 15);
         for (uint64_t nbases : { UINT64_C(0), UINT64_C(1000), UINT64_C(1) << 40 })
                 for (int k = 1; k <= KC_GPU_ENGINE_MAX_K; k++)
                         assert_in_range(kc_gpu_minimizer_length(k, nbases), 1, k);
