@@ -24,29 +24,31 @@ struct kc_gc_cell {
  * A pair holds the counts of a k-mer in two files, so that one look-up gives both: the first file's
  * up to KC_PAIR_MOST_FIRST, the other's from 1 to KC_PAIR_MOST_SECOND. Larger counts are stored as
  * these. A pair is never 0.
+ *
+ *      31                  16 15           8 7            0
+ *      first, bits 8 to 23   | second       | first, 0 to 7
+ *
+ * Most of the first file's counts are below 256, and most of the other's are 1: such pairs are
+ * small, so a .kc file of them is, too, and its histogram takes little time.
  */
-enum {
-        KC_PAIR_SECOND_NBITS = 8,
-        KC_PAIR_MOST_SECOND = (1 << KC_PAIR_SECOND_NBITS) - 1,
-        KC_PAIR_MOST_FIRST = (1 << (32 - KC_PAIR_SECOND_NBITS)) - 1,
-};
+enum { KC_PAIR_MOST_SECOND = (1 << 8) - 1, KC_PAIR_MOST_FIRST = (1 << 24) - 1 };
 
 static inline uint32_t kc_pair_of(uint32_t first, uint32_t second)
 {
         assert(second > 0);
         const uint32_t a = first < KC_PAIR_MOST_FIRST ? first : KC_PAIR_MOST_FIRST;
         const uint32_t b = second < KC_PAIR_MOST_SECOND ? second : KC_PAIR_MOST_SECOND;
-        return a << KC_PAIR_SECOND_NBITS | b;
+        return a >> 8 << 16 | b << 8 | (a & 255);
 }
 
 static inline uint32_t kc_pair_first(uint32_t pair)
 {
-        return pair >> KC_PAIR_SECOND_NBITS;
+        return pair >> 16 << 8 | (pair & 255);
 }
 
 static inline uint32_t kc_pair_second(uint32_t pair)
 {
-        return pair & KC_PAIR_MOST_SECOND;
+        return pair >> 8 & 255;
 }
 
 /* Where the pairs of files go. */
