@@ -11,6 +11,7 @@
 #include "app/store/stores.h"
 #include "base/parallel.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,27 +465,57 @@ static uint64_t find_chance(const struct report *r, const struct report_assembly
         return chance_windows(&chance);
 }
 
-static enum kc_status find_sequences(struct report *r, struct report_assembly *a,
-                                     struct kc_error *err)
+/* How to look windows up in the memory that the numbers of all sequences leave. */
+static enum kc_status plan_asking(const struct report *r, struct asking_options *how,
+                                  struct kc_error *err)
 {
-        const struct asking_options how = { .nthreads = r->setup->nthreads,
-                                            .memory_nbytes =
-                                                    r->setup->memory_nbytes - MEMORY_PROCESS_NBYTES,
-                                            .max_count = UINT32_MAX,
-                                            .wants_counts = true,
-                                            .device = r->setup->device,
-                                            .job = r->setup->job };
+        uint64_t n = 0, kept = 0, filled = 0; /* the last: when nothing is looked up any more */
+        for (size_t i = 0; i < r->setup->nassemblies; i++) {
+                const struct report_assembly *a = &r->assemblies[i];
+                if (!has_windows(r, a))
+                        continue;
+                n += a->info.nreads;
+                kept += contigs_nbytes(a->info.nreads, a->info.nbases);
+                filled += fill_sequences_nbytes(a->info.nreads, a->info.nbases);
+        }
+        const uint64_t most = r->setup->memory_nbytes - MEMORY_PROCESS_NBYTES;
+        const uint64_t needed =
+                kept + (filled > MEMORY_THREAD_NBYTES ? filled : MEMORY_THREAD_NBYTES);
+        if (needed > most) {
+                struct kc_error own = { .needed_nbytes = needed + MEMORY_PROCESS_NBYTES };
+                kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_MORE_MEMORY,
+                               "a bound of %" PRIu64 " MiB is not enough for the numbers of "
+                               "%" PRIu64 " sequences",
+                               r->setup->memory_nbytes / MEMORY_MIB, n);
+                return kc_fail_as(err, &own);
+        }
+        const int nthreads = (int)((most - kept) / MEMORY_THREAD_NBYTES);
+        *how = (struct asking_options){ .nthreads = nthreads < r->setup->nthreads
+                                                            ? nthreads
+                                                            : r->setup->nthreads,
+                                        .memory_nbytes = most - kept,
+                                        .max_count = UINT32_MAX,
+                                        .wants_counts = true,
+                                        .device = r->setup->device,
+                                        .job = r->setup->job };
+        return KC_OK;
+}
+
+static enum kc_status find_sequences(const struct report *r, struct report_assembly *a,
+                                     const struct asking_options *how, struct kc_error *err)
+{
         if (!has_windows(r, a))
                 return KC_OK;
         a->tracks.k = r->info.k;
         a->tracks.depth = r->depth;
         a->tracks.least_collapsed = find_chance(r, a);
-        return contigs_find(&a->contigs, a->pairs, a->path, &a->tracks, &how, err);
+        return contigs_find(&a->contigs, a->pairs, a->path, &a->tracks, how, err);
 }
 
 static enum kc_status work(struct report *r, struct kc_error *err)
 {
         const size_t n = r->setup->nassemblies;
+        struct asking_options how;
         enum kc_status status;
         if (!r->setup->are_counted)
                 KC_TRY(count_reads(r, err));
@@ -494,9 +525,10 @@ static enum kc_status work(struct report *r, struct kc_error *err)
         for (size_t i = 0; i < n; i++)
                 KC_TRY(count_assembly(r, &r->assemblies[i], err));
         KC_TRY(check_wishes(r, err));
+        KC_TRY(plan_asking(r, &how, err));
         KC_TRY(compare(r, err));
         for (size_t i = 0; i < n; i++)
-                KC_TRY(find_sequences(r, &r->assemblies[i], err));
+                KC_TRY(find_sequences(r, &r->assemblies[i], &how, err));
         if (r->setup->merqury != NULL)
                 merqury_write(r);
 out:
