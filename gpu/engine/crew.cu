@@ -37,10 +37,22 @@ enum kc_status kc_gpu_open_for(const struct kc_gpu_params *params, struct kc_gpu
                                : status;
 }
 
+/* Whether all devices exist that the user named. Each thread that opens one asks this first, before
+ * anything is read from a pipe; so the message is the same whichever thread is faster. */
+static enum kc_status find_devices(const struct kc_gpu_params *params, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_find(&params->device, 1, err));
+        KC_TRY(kc_gpu_find(params->others, params->nothers + params->nleft_out, err));
+out:
+        return status;
+}
+
 static enum kc_status open_device(struct kc_gpu_crew *crew, struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(crew->trace, "open device", 0, NULL);
+        KC_TRY(find_devices(crew->params, err));
         KC_TRY(kc_gpu_open_for(crew->params, crew->gpu, crew->params->device, err));
         KC_TRY(kc_gpu_trace_attach(crew->trace, crew->gpu, err));
         kc_gpu_trace_end(crew->trace, trace, NULL);
@@ -56,8 +68,10 @@ static enum kc_status work(void *ctx, int thread, struct kc_error *err)
         const struct kc_gpu_crew_task *task = &crew->task;
         enum kc_status status;
         int trace;
-        if (thread > crew->nworkers)
+        if (thread > crew->nworkers) {
+                KC_TRY(find_devices(crew->params, err));
                 return task->follow(task->ctx, thread - crew->nworkers - 1, err);
+        }
         if (thread > 0) {
                 if (thread <= crew->nreaders)
                         KC_TRY(task->read(task->ctx, thread - 1, err));

@@ -264,9 +264,15 @@ def test_summary():
 
 
 def test_wrong_device():
-    s = Session()
-    s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", "--gpu-memory", "1G", code=1,
-             message="cuda:77: there is no device cuda:77")
+    """A device that is not there is refused in the same way if it is left out, and if it counts:
+    because memory is bounded, or because the size of the input is not known."""
+    s, said = Session(), set()
+    for options in [], ["--gpu-memory", "1G"]:
+        s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", *options, code=1,
+                 message="kcount: there is no device cuda:77")
+        said.add(s.said)
+    s.kcount("-", "-k", 3, "--device", "cuda:0,77", "-o", "a.kc", code=1, text=s.read("a.fq"))
+    expect(said, {s.said}, "messages")
     expect(s.names(), ["a.fq"], "files after a failure")
 
 

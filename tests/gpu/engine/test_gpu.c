@@ -447,14 +447,29 @@ static void several_devices_fail(void **state)
                 run_free(&work.run);
         }
         prepare(&work, 31, 10);
-        use_devices(&work, 3);
-        work.gpu.others[1] = 999;
-        expect(count_on_device(&work), KC_EDEVICE, &work);
-        assert_non_null(strstr(work.err.message, "cuda:999"));
-        run_free(&work.run);
-        prepare(&work, 31, 10);
         work.gpu.nothers = KC_GPU_MAX_DEVICES;
         expect(count_on_device(&work), KC_EUSAGE, &work);
+}
+
+/* The last of three devices is not there, whether it is to count or is left out. */
+static void several_devices_missing(void **state)
+{
+        static struct work work;
+        (void)state;
+        for (int nleft_out = 0; nleft_out <= 2; nleft_out++) {
+                prepare(&work, 31, 10);
+                use_devices(&work, 3);
+                work.gpu.nothers -= nleft_out;
+                work.gpu.nleft_out = nleft_out;
+                work.gpu.others[1] = 999;
+                work.gpu.read_ahead = false;
+                expect(count_on_device(&work), KC_EDEVICE, &work);
+                assert_string_equal(work.err.message, "there is no device cuda:999");
+                assert_false(work.report.began);
+                assert_int_equal(atomic_load(&work.reads.next), 0);
+                assert_int_equal(atomic_load(&work.run.ncalls) + atomic_load(&work.run.ncanceled),
+                                 0);
+        }
 }
 
 /* ---- estimates, and little to count ---- */
@@ -618,7 +633,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(several_devices),       cmocka_unit_test(several_devices_merge),
                 cmocka_unit_test(several_devices_and_k), cmocka_unit_test(several_devices_skewed),
                 cmocka_unit_test(several_devices_fail),  cmocka_unit_test(several_devices_send),
-                cmocka_unit_test(several_devices_walk),
+                cmocka_unit_test(several_devices_walk),  cmocka_unit_test(several_devices_missing),
         };
         if (argc == 1)
                 return cmocka_run_group_tests(anywhere, NULL, NULL);
