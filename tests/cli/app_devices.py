@@ -238,7 +238,7 @@ def test_histogram():
 
 def test_left_out():
     """A second device is not opened for a small input, unless the memory of devices is bounded, or
-    it is not known how large the input is."""
+    it is not known how large the input is. The summary says so once, also about several k."""
     s = Session()
     s.write("x.fq", fastq(sequences(10, 3000)))
     second = devices(2).split(",")[1]
@@ -251,6 +251,13 @@ def test_left_out():
     expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "same file")
     s.kcount("-", "-k", 31, "--device", devices(2), "-o", "z.kc",
              text=s.read("x.fq"), message=f"\ncounted on {devices(2)}, table")
+    s.kcount("x.fq", "-k", "21,31", "--device", devices(3), "-o", "k.kc")
+    expect(s.said.count("were left out"), 1, "lines about devices that were left out")
+    for options, left_out in ([], devices(3)[len("cuda:0,"):]), (["--gpu-memory", "1G"], ""):
+        call = ["x.fq", "-k", 31, "--device", devices(3), "--quiet", "--force", "--json"]
+        report = json.loads(s.kcount(*call, *options))
+        expect(",".join(map(str, report["devices_left_out"])), left_out, "left out, in --json")
+        expect(len(report["devices"]), 1 if left_out else 3, "devices that count, in --json")
 
 
 def test_summary():
