@@ -37,8 +37,8 @@ enum kc_status kc_gpu_open_for(const struct kc_gpu_params *params, struct kc_gpu
                                : status;
 }
 
-/* Whether all devices exist that the user named. Each thread that opens one asks this first, before
- * anything is read from a pipe; so the message is the same whichever thread is faster. */
+/* Whether all devices exist that the user named; asked before any is opened, and before anything is
+ * read from a pipe. */
 static enum kc_status find_devices(const struct kc_gpu_params *params, struct kc_error *err)
 {
         enum kc_status status;
@@ -56,7 +56,19 @@ static enum kc_status open_device(struct kc_gpu_crew *crew, struct kc_error *err
         KC_TRY(kc_gpu_open_for(crew->params, crew->gpu, crew->params->device, err));
         KC_TRY(kc_gpu_trace_attach(crew->trace, crew->gpu, err));
         kc_gpu_trace_end(crew->trace, trace, NULL);
-        crew->session->is_open = true;
+        kc_gate_tell(crew->gate, KC_GATE_FOLLOWERS, [&] { crew->session->is_open = true; });
+out:
+        return status;
+}
+
+/* CUDA opens one device after the other, so a follower waits for the first one, which can begin
+ * while further ones are opened. */
+static enum kc_status follow(struct kc_gpu_crew *crew, int follower, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gate_await(
+                crew->gate, KC_GATE_FOLLOWERS, [&] { return crew->session->is_open; }, err));
+        KC_TRY(crew->task.follow(crew->task.ctx, follower, err));
 out:
         return status;
 }
@@ -68,10 +80,8 @@ static enum kc_status work(void *ctx, int thread, struct kc_error *err)
         const struct kc_gpu_crew_task *task = &crew->task;
         enum kc_status status;
         int trace;
-        if (thread > crew->nworkers) {
-                KC_TRY(find_devices(crew->params, err));
-                return task->follow(task->ctx, thread - crew->nworkers - 1, err);
-        }
+        if (thread > crew->nworkers)
+                return follow(crew, thread - crew->nworkers - 1, err);
         if (thread > 0) {
                 if (thread <= crew->nreaders)
                         KC_TRY(task->read(task->ctx, thread - 1, err));

@@ -270,6 +270,18 @@ def test_summary():
     expect("; it received " in said[1], True, f"the second device received reads: {said}")
 
 
+def test_opening():
+    """The first device is open, and can read, before others are opened."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "--device", devices(3), "--gpu-memory", "1G", "--gpu-trace", "t.tsv")
+    lines = [line.split("\t") for line in s.read("t.tsv").splitlines()]
+    opened = sorted((int(number), float(start), float(end)) for stage, number, start, end in lines
+                    if stage == "open device")
+    expect([number for number, _, _ in opened], [0, 1, 2], "devices in the timeline")
+    first_open = opened[0][2]
+    expect([start >= first_open for _, start, _ in opened[1:]], [True, True], f"order: {opened}")
+
+
 def test_wrong_device():
     """A device that is not there is refused in the same way if it is left out, and if it counts:
     because memory is bounded, or because the size of the input is not known."""
@@ -298,4 +310,4 @@ def test_interrupted():
 
 main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
       test_few_and_skewed, test_several_k_and_histogram, test_histogram, test_left_out,
-      test_summary, test_wrong_device, test_interrupted])
+      test_summary, test_opening, test_wrong_device, test_interrupted])
