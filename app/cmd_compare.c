@@ -236,8 +236,8 @@ static enum kc_status find_cells(struct compare_command *c, struct kc_error *err
         if (c->writing.device.cuda)
                 return kc_store_joint_by(c->stores, h->nfiles, h->most, &engine, &h->cells,
                                          &h->ncells, err);
-        return kc_store_joint(c->stores, h->nfiles, h->most, c->writing.nthreads, c->writing.job,
-                              &h->cells, &h->ncells, err);
+        return kc_store_joint(c->stores, h->nfiles, h->most, NULL, c->writing.nthreads,
+                              c->writing.job, &h->cells, &h->ncells, err);
 }
 
 /* Compare, and print on c->out, which is a file or standard output. */

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """
-Time the programs that look up the k-mers of reads in a table of counts: kcount filter, profile and
-query, on the cores and on a device, beside reading alone, kmc_tools filter and jellyfish query.
+Time the programs that work with a table of counts: kcount filter, profile and query, which look up
+the k-mers of reads, on the cores and on a device, beside reading alone, kmc_tools filter and
+jellyfish query; kcount report of the reads, beside kcount count; and kcount compare.
 
-    bench/asking.py reads.fq [--database genome.fq] [--threads 16] [--programs 'filter cuda,filter']
+    bench/asking.py reads.fq --about '5.1 Gbases' [--database genome.fq] [--threads 16]
+                    [--programs 'filter cuda,filter']
+    bench/asking.py reads.fq --about '5.1 Gbases of a genome of 128 Mbases' --assembly genome.fa
+                    --other more.fq --programs 'count cuda,report cuda,compare cuda,compare'
 
-The tables are made first, from the reads or from --database, and are not timed. The programs take
-turns. Those that are not on the PATH are left out, and so is what needs a device without one. Each
-run is a line in bench/results/asking.jsonl; bench/report.py makes tables of them. Put the reads and
---work in a RAM disk.
+The tables are made first, from the reads or from --database, and for compare another one from
+--other; that is not timed. The programs take turns. Those that are not on the PATH are left out,
+and so is what needs a device without one, or a file that is not given. Each run is a line in
+bench/results/asking.jsonl; bench/report.py makes tables of them, which show only the last commit of
+each --about. Put all files and --work in a RAM disk.
 """
 import argparse
 import datetime
@@ -48,10 +53,19 @@ PROGRAMS = {
               "kcount query asked.kc -f {reads} --device cpu > /dev/null"),
     "jellyfish": ("a line a k-mer", "jellyfish",
                   "jellyfish query -s {reads} asked.jf > /dev/null"),
+    **{name + on: (what, "kcount", f"kcount {command} --device {device}")
+       for name, what, command in (
+           ("count", "`count`", "count {reads} -k {k} --tmp tmp -o out.kc"),
+           ("report", "`report`, counting included", "report {reads} -k {k} --tmp tmp -o out.html"),
+           ("report assembly", "`report --assembly`, counting included",
+            "report {reads} --assembly assembly -k {k} --tmp tmp -o out.html"),
+           ("compare", "`compare` with another table",
+            "compare asked.kc other.kc -t {threads} --quiet -o out.tsv"))
+       for on, device in ((" cuda", "cuda:0"), ("", "cpu"))},
 }
 OF_KCOUNT = " -t {threads} -m {memory}G --quiet"
 DATABASES = {
-    "kcount": "kcount count {database} -k {k} --min {min} -o asked.kc --tmp tmp" + OF_KCOUNT,
+    "kcount": "kcount count {database} -k {k} --min {min} -o {table}.kc --tmp tmp" + OF_KCOUNT,
     "kmc_tools": "kmc -hp -k{k} -t{threads} -m{memory} -ci{min} -cs4294967295 {database} "
                  "asked tmp",
     "jellyfish": "jellyfish count -m {k} -C -t {threads} -s {ndistinct} -L {min} -o asked.jf "
@@ -63,20 +77,24 @@ def line_of(name, values):
     """The command of a program; kcount's limits come before a redirection."""
     _, program, command = PROGRAMS[name]
     command, *rest = command.split(" >")
-    if program == "kcount" and name != "reading":
+    if program == "kcount" and "-t {threads}" not in command:
         command += OF_KCOUNT
     return " >".join([command, *rest]).format(**values)
 
 
 def wanted(arguments):
-    """The programs that are here, among those that were asked for."""
+    """The programs that are here, and what they need, among those that were asked for."""
+    missing = {word for word, there in (("cuda:0", gpu()), ("cuda:0,1", gpu()),
+                                        ("assembly", arguments.assembly),
+                                        ("other.kc", arguments.other)) if not there}
     for name in arguments.programs.split(",") if arguments.programs else PROGRAMS:
-        if shutil.which(PROGRAMS[name][1]) and (gpu() or "cuda" not in PROGRAMS[name][2]):
+        _, program, command = PROGRAMS[name]
+        if shutil.which(program) and not missing & set(command.split()):
             yield name
 
 
 def prepare(programs, values, work):
-    """Make the tables; returns how many k-mers kcount has counted."""
+    """Make the tables; returns how many k-mers kcount has counted for the first one."""
     counted = 0
     for program in dict.fromkeys(PROGRAMS[name][1] for name in programs):
         command = DATABASES[program].format(**values, ndistinct=max(counted * 5 // 4, 1_000_000))
@@ -85,6 +103,9 @@ def prepare(programs, values, work):
         if program == "kcount":
             said = subprocess.check_output(["kcount", "info", "--json", "asked.kc"], cwd=work)
             counted = json.loads(said)["distinct"]
+    if any("other.kc" in PROGRAMS[name][2] for name in programs):
+        other = {**values, "database": "other", "table": "other"}
+        subprocess.run(DATABASES["kcount"].format(**other), shell=True, cwd=work, check=True)
     return counted
 
 
@@ -93,7 +114,7 @@ def measure(name, values, work):
     result, _, complained = timed(command, work)
     if result.pop("exit") != 0:
         sys.exit(f"{command}: {complained}")
-    print(f"{name:12} {result['wall']:8.2f} s, CPU {result['user'] + result['system']:8.2f} s, "
+    print(f"{name:20} {result['wall']:8.2f} s, CPU {result['user'] + result['system']:8.2f} s, "
           f"{result['peak_bytes'] / 2**30:.2f} GiB", flush=True)
     what, program, _ = PROGRAMS[name]
     return {"name": name, "what": what, "program": program, "command": command, **result}
@@ -104,6 +125,9 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reads", type=pathlib.Path)
     parser.add_argument("--database", type=pathlib.Path, help="reads to make the tables from")
+    parser.add_argument("--assembly", type=pathlib.Path, help="FASTA for kcount report")
+    parser.add_argument("--other", type=pathlib.Path,
+                        help="reads to make the table from that compare compares")
     parser.add_argument("--about", required=True, help="what the reads are, for the page")
     parser.add_argument("--programs", help=f"some of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--k", type=int, default=31)
@@ -130,10 +154,11 @@ def main():
             open_log(arguments.results / "asking.jsonl", arguments.record,
                      arguments.kcount) as log:
         work = pathlib.Path(folder)
-        for name, path in ("reads", arguments.reads), ("database", arguments.database):
-            if path:
-                (work / name).symlink_to(path.resolve())
+        for name in "reads", "database", "assembly", "other":
+            if getattr(arguments, name):
+                (work / name).symlink_to(getattr(arguments, name).resolve())
         values = {"reads": "reads", "database": "database" if arguments.database else "reads",
+                  "table": "asked",
                   "k": arguments.k, "min": arguments.min, "threads": arguments.threads,
                   "memory": arguments.memory}
         common["distinct"] = prepare(programs, values, work)

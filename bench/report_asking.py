@@ -1,9 +1,18 @@
-"""Asking reads against a table, by bench/asking.py: a short section for users and a long one."""
+"""
+Programs that work with a table of counts, by bench/asking.py: a short section for users and a long
+one.
+"""
 from report_counts import gib, machine_line, median, of_each
 from report_prose import ASKING, ASKING_SHORT
 
 # The users' page leaves these out.
 VARIANTS = ("reading", "filter slab", "filter linear", "filter lsm", "filter two")
+
+
+def head(records):
+    """The heading of the section, with reports and comparisons if they were measured."""
+    more = any(record["name"].startswith(("report", "compare")) for record in records)
+    return "## Looking up the k-mers of reads" + ", reports and comparisons" * more
 
 
 def program(record):
@@ -35,7 +44,7 @@ COLUMNS = ["what", "program", "time, s", "runs", "CPU time, s", "memory, GiB"]
 
 def section(records):
     """A table for each setting, with all that was measured."""
-    lines = [ASKING] if records else []
+    lines = [head(records), "", ASKING] if records else []
     for mine in groups(records):
         lines += [f"### {about(mine)}, {mine[0]['threads']} threads", "",
                   f"| {' | '.join(COLUMNS)} |", "|---|---|" + "---:|" * 4,
@@ -49,7 +58,7 @@ def short(records):
     it."""
     if not records:
         return []
-    lines = [ASKING_SHORT, f"| reads; table | threads | {' | '.join(COLUMNS)} |",
+    lines = [head(records), "", ASKING_SHORT, f"| reads; table | threads | {' | '.join(COLUMNS)} |",
              "|---|---:|---|---|" + "---:|" * 4]
     rows = {}
     for mine in groups(records):

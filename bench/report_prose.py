@@ -99,10 +99,9 @@ BENCHMARKS = """\
 
 This page compares the time and memory that kcount and other programs need, on the same machine
 with the same reads. `bench/report.py` makes it from [bench/results/](../bench/results/): runs, each
-with its command, machine and commit. Times are seconds of wall clock, and memory is the
-largest resident set of a process. Figures are medians; of two runs, their mean. *allowed* is the
-memory that the program was allowed to use; KMC takes more if it is allowed more.
-[Measurements](dev/measurements.md) has the rest: stages, gzip files, several devices, processes.
+with its command, machine and commit. Times are seconds of wall clock, and memory is the largest
+resident set of a process. Figures are medians; of two runs, their mean. *allowed*: the memory that
+a program might take; KMC takes more if allowed. [Measurements](dev/measurements.md) has the rest.
 """
 
 MEASUREMENTS = """\
@@ -139,8 +138,6 @@ libraries come on top, and are most of what the small input takes there.
 """
 
 ASKING_SHORT = """\
-## Looking up the k-mers of reads
-
 By `bench/asking.py`: `filter --table`, `profile --total`, `filter -o` beside `kmc_tools filter`,
 and `query -f` beside `jellyfish query -s`. The times include reading the table.
 """
@@ -156,10 +153,8 @@ had available during the run: it includes pinned memory and what the run wrote t
 """
 
 ASKING = """\
-## Looking up the k-mers of reads
-
-By `bench/asking.py`: as on the [users' page](../benchmarks.md#looking-up-the-k-mers-of-reads), with
-all maps of the device. Where no map is named, it is WarpDrive's.
+By `bench/asking.py`: as on the [users' page](../benchmarks.md), with all maps of the device. Where
+no map is named, it is WarpDrive's.
 """
 
 LOOKUPS = """\
@@ -212,11 +207,11 @@ distinct k-mers in order, encode and write them.
 RULES = """\
 ## How it was measured
 
-`bench/compare.py` runs the programs (see its `--help`). All count both strands as one, keep every
-k-mer (`-ci1` of KMC) with counts up to 2^32-1 where they can, use the same number of threads, and
-are allowed the same memory, except where the table says otherwise: Jellyfish has no limit, and gets
-a table with room for all distinct k-mers. The programs take turns, and their numbers of distinct
-k-mers must agree. "Two cores" are two cores of a server's processor, the size of a small laptop.
+`bench/compare.py` runs the programs. All count both strands as one, keep every k-mer (`-ci1` of
+KMC) with counts up to 2^32-1 where they can, use the same number of threads, and are allowed the
+same memory, except where the table says otherwise: Jellyfish has no limit, and room for all
+distinct k-mers. They take turns, and must find equally many. Of KMC's two modes (`-r`: no temporary
+files), the faster is shown. "Two cores" are two of a server's, as many as a small laptop has.
 
 | reads | what |
 |---|---|

@@ -50,8 +50,9 @@ struct kc_gpu_params {
         int device; /* index, as listed */
         /* Further devices that count (kc_gpu_count): indices. A device that occurs twice is used as
          * two, which share its memory. */
-        int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers] */
+        int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers + nleft_out] */
         int nothers;
+        int nleft_out; /* after those that count: not used, but an error if they do not exist */
         enum kc_gpu_table table;
         size_t memory_nbytes; /* bound on the memory of each device; 0 or too large: nine tenths
                                   of what is free */

@@ -155,12 +155,12 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "count together if they are listed, as in cuda:0,1, and the input is large. " \
                "To look k-mers up, each holds all k-mers of the file if they fit and " \
                "--spread is not given. auto counts on one CUDA device if there is one; it merges " \
-               "on one if the files hold at least 14 million k-mers per thread, compares on one " \
-               "if they hold at least 60 million, and looks k-mers up on one if so many are " \
-               "looked up that it should be faster; for all other commands, it means cpu. The " \
-               "CPU always does the work if k is above 128, or, for looking up, above 64. With " \
-               "several processes (mpirun, srun), cuda gives each process on a machine a device " \
-               "of its own, and auto means cpu.", \
+               "on one if the files hold at least 14 million k-mers per thread (over 16 " \
+               "threads count as 16), compares on one if they hold at least 60 million, and " \
+               "looks k-mers up on one if so many are looked up that it should be faster; for " \
+               "all other commands, it means cpu. The CPU always does the work if k is above " \
+               "128, or, for looking up, above 64. With several processes (mpirun, srun), cuda " \
+               "gives each process on a machine a device of its own, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
 #define OPTION_MAP(field) \

@@ -141,6 +141,7 @@ static struct kc_gpu_params device_params(const struct count *count,
         struct kc_gpu_params gpu = {
                 .device = device->indices[0],
                 .nothers = device->ndevices - 1,
+                .nleft_out = device->nleft_out,
                 .table = device->table,
                 .memory_nbytes = s->gpu_memory_nbytes,
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
@@ -150,7 +151,8 @@ static struct kc_gpu_params device_params(const struct count *count,
                 .stored = choose_reader(count, stored),
                 .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL,
         };
-        memcpy(gpu.others, device->indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);
+        memcpy(gpu.others, device->indices + 1,
+               (size_t)(gpu.nothers + gpu.nleft_out) * sizeof *gpu.others);
         return gpu;
 }
 

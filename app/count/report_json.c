@@ -21,6 +21,14 @@ static void put_parts(struct json *json, const struct kc_gpu_report *gpu)
         json_end(json, ']');
 }
 
+static void put_left_out(struct json *json, const struct device_choice *device)
+{
+        uint64_t indices[KC_GPU_MAX_DEVICES];
+        for (int i = 0; i < device->nleft_out; i++)
+                indices[i] = (uint64_t)device->indices[device->ndevices + i];
+        json_numbers(json, "devices_left_out", indices, (size_t)device->nleft_out);
+}
+
 static void put_device(struct json *json, const struct count *c, const struct kc_gpu_report *gpu)
 {
         const struct device_choice *device = &c->writing.device;
@@ -41,6 +49,7 @@ static void put_device(struct json *json, const struct count *c, const struct kc
         json_number(json, "reads_in_memory_bytes", gpu->kept_host_nbytes);
         json_number(json, "reads_in_files_bytes", gpu->kept_file_nbytes);
         put_parts(json, gpu);
+        put_left_out(json, device);
 }
 
 /* What each rank did, with the figures of output i. */

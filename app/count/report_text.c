@@ -208,7 +208,8 @@ static void put_device(struct text_out *out, const struct count *c, int i)
         text_out_printf(out, "counted on %s, table %s, %s of device memory\n",
                         device_name(device, name), device->table_name,
                         format_size(gpu->peak_nbytes, peak));
-        device_put_left_out(out, device);
+        if (i == 0)
+                device_put_left_out(out, device);
         put_passes(out, gpu);
         put_parts(out, gpu);
 }

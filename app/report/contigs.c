@@ -289,6 +289,15 @@ out:
         return status;
 }
 
+/* The list's capacity is up to twice what it needs; each sequence has two allocations. */
+uint64_t contigs_nbytes(uint64_t n, uint64_t nbases)
+{
+        enum { NAME_NBYTES = 32, ALLOCATION_NBYTES = 16 };
+        return n * (2 * sizeof(struct contig) + NAME_NBYTES + 2 * ALLOCATION_NBYTES +
+                    sizeof(struct strip_result)) +
+               strip_most_bins(n, nbases) * sizeof(struct strip_result);
+}
+
 void contigs_free(struct contigs *contigs)
 {
         for (size_t i = 0; i < contigs->n; i++)

@@ -266,6 +266,13 @@ static enum kc_status fill_strips(struct filled_page *filled, const struct repor
         return KC_OK;
 }
 
+/* qsort takes two pointers for each. */
+uint64_t fill_sequences_nbytes(uint64_t n, uint64_t nbases)
+{
+        return n * (sizeof(struct page_sequence) + 2 * sizeof(void *)) +
+               strip_most_bins(n, nbases) * sizeof(uint32_t[PAGE_NBIN_VALUES]);
+}
+
 static enum kc_status fill_sequences(struct filled_page *filled, const struct report *r,
                                      struct kc_error *err)
 {

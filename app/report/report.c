@@ -11,6 +11,7 @@
 #include "app/store/stores.h"
 #include "base/parallel.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +253,7 @@ void report_close(struct report *r)
 {
         for (size_t i = 0; i < NUMBERS_MAX_ASSEMBLIES; i++) {
                 kc_store_close(r->assemblies[i].store);
+                kc_store_close(r->assemblies[i].pairs);
                 contigs_free(&r->assemblies[i].contigs);
                 free(r->assemblies[i].name);
         }
@@ -267,13 +269,6 @@ void report_close(struct report *r)
 }
 
 /* ---- work ---- */
-
-static struct temporary_setup temporary_of(const struct report_setup *setup)
-{
-        return (struct temporary_setup){ .folder = setup->folder,
-                                         .nthreads = setup->nthreads,
-                                         .job = setup->job };
-}
 
 static enum kc_status count_reads(struct report *r, struct kc_error *err)
 {
@@ -310,20 +305,50 @@ out:
         return status;
 }
 
-static enum kc_status compare(struct report *r, struct kc_error *err)
+/* Whether windows are looked up, one by one. */
+static bool has_windows(const struct report *r, const struct report_assembly *a)
+{
+        return !a->is_counted && !r->info.hpc;
+}
+
+/* The joint histogram, and the pairs of those assemblies whose windows are looked up. */
+static enum kc_status join(struct report *r, struct temporary_pairs *files,
+                           struct kc_joint_cell **cells, size_t *ncells, struct kc_error *err)
 {
         static const uint32_t all[KC_JOINT_MAX_FILES] = { 0 };
+        const struct report_setup *setup = r->setup;
         struct kc_store *stores[KC_JOINT_MAX_FILES] = { r->store };
-        const size_t n = r->setup->nassemblies;
+        struct kc_joint_pairs pairs = { 0 };
+        enum kc_status status;
+        for (size_t i = 0; i < setup->nassemblies; i++) {
+                const struct report_assembly *a = &r->assemblies[i];
+                stores[i + 1] = a->store;
+                if (!has_windows(r, a))
+                        continue;
+                KC_TRY(temporary_pairs_begin(&files[i], setup->folder, &a->info, err));
+                pairs.sinks[i + 1] = &files[i].sink;
+        }
+        KC_TRY(kc_store_joint(stores, setup->nassemblies + 1, all, &pairs, setup->nthreads,
+                              setup->job, cells, ncells, err));
+        for (size_t i = 0; i < setup->nassemblies; i++)
+                if (files[i].writer != NULL)
+                        KC_TRY(temporary_pairs_commit(&files[i], pairs.sums[i + 1],
+                                                      &r->assemblies[i].pairs, err));
+out:
+        return status;
+}
+
+static enum kc_status compare(struct report *r, struct kc_error *err)
+{
+        struct temporary_pairs files[NUMBERS_MAX_ASSEMBLIES] = { 0 };
         struct kc_joint_cell *cells = NULL;
         size_t ncells;
         enum kc_status status;
-        for (size_t i = 0; i < n; i++)
-                stores[i + 1] = r->assemblies[i].store;
-        KC_TRY(kc_store_joint(stores, n + 1, all, r->setup->nthreads, r->setup->job, &cells,
-                              &ncells, err));
-        KC_TRY(numbers_add_up(&r->numbers, cells, ncells, n, err));
+        KC_TRY(join(r, files, &cells, &ncells, err));
+        KC_TRY(numbers_add_up(&r->numbers, cells, ncells, r->setup->nassemblies, err));
 out:
+        for (size_t i = 0; i < NUMBERS_MAX_ASSEMBLIES; i++)
+                temporary_pairs_abort(&files[i]);
         free(cells);
         return status;
 }
@@ -440,34 +465,57 @@ static uint64_t find_chance(const struct report *r, const struct report_assembly
         return chance_windows(&chance);
 }
 
-static enum kc_status find_sequences(struct report *r, struct report_assembly *a,
-                                     struct kc_error *err)
+/* How to look windows up in the memory that the numbers of all sequences leave. */
+static enum kc_status plan_asking(const struct report *r, struct asking_options *how,
+                                  struct kc_error *err)
 {
-        const struct temporary_setup setup = temporary_of(r->setup);
-        const struct asking_options how = { .nthreads = r->setup->nthreads,
-                                            .memory_nbytes =
-                                                    r->setup->memory_nbytes - MEMORY_PROCESS_NBYTES,
-                                            .max_count = UINT32_MAX,
-                                            .wants_counts = true,
-                                            .device = r->setup->device,
-                                            .job = r->setup->job };
-        struct kc_store *pairs = NULL;
-        enum kc_status status = KC_OK;
-        if (a->is_counted || r->info.hpc)
+        uint64_t n = 0, kept = 0, filled = 0; /* the last: when nothing is looked up any more */
+        for (size_t i = 0; i < r->setup->nassemblies; i++) {
+                const struct report_assembly *a = &r->assemblies[i];
+                if (!has_windows(r, a))
+                        continue;
+                n += a->info.nreads;
+                kept += contigs_nbytes(a->info.nreads, a->info.nbases);
+                filled += fill_sequences_nbytes(a->info.nreads, a->info.nbases);
+        }
+        const uint64_t most = r->setup->memory_nbytes - MEMORY_PROCESS_NBYTES;
+        const uint64_t needed =
+                kept + (filled > MEMORY_THREAD_NBYTES ? filled : MEMORY_THREAD_NBYTES);
+        if (needed > most) {
+                struct kc_error own = { .needed_nbytes = needed + MEMORY_PROCESS_NBYTES };
+                kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_MORE_MEMORY,
+                               "a bound of %" PRIu64 " MiB is not enough for the numbers of "
+                               "%" PRIu64 " sequences",
+                               r->setup->memory_nbytes / MEMORY_MIB, n);
+                return kc_fail_as(err, &own);
+        }
+        const int nthreads = (int)((most - kept) / MEMORY_THREAD_NBYTES);
+        *how = (struct asking_options){ .nthreads = nthreads < r->setup->nthreads
+                                                            ? nthreads
+                                                            : r->setup->nthreads,
+                                        .memory_nbytes = most - kept,
+                                        .max_count = UINT32_MAX,
+                                        .wants_counts = true,
+                                        .device = r->setup->device,
+                                        .job = r->setup->job };
+        return KC_OK;
+}
+
+static enum kc_status find_sequences(const struct report *r, struct report_assembly *a,
+                                     const struct asking_options *how, struct kc_error *err)
+{
+        if (!has_windows(r, a))
                 return KC_OK;
         a->tracks.k = r->info.k;
         a->tracks.depth = r->depth;
         a->tracks.least_collapsed = find_chance(r, a);
-        KC_TRY(temporary_pairs(&pairs, r->store, a->store, &setup, err));
-        KC_TRY(contigs_find(&a->contigs, pairs, a->path, &a->tracks, &how, err));
-out:
-        kc_store_close(pairs);
-        return status;
+        return contigs_find(&a->contigs, a->pairs, a->path, &a->tracks, how, err);
 }
 
 static enum kc_status work(struct report *r, struct kc_error *err)
 {
         const size_t n = r->setup->nassemblies;
+        struct asking_options how;
         enum kc_status status;
         if (!r->setup->are_counted)
                 KC_TRY(count_reads(r, err));
@@ -477,9 +525,10 @@ static enum kc_status work(struct report *r, struct kc_error *err)
         for (size_t i = 0; i < n; i++)
                 KC_TRY(count_assembly(r, &r->assemblies[i], err));
         KC_TRY(check_wishes(r, err));
+        KC_TRY(plan_asking(r, &how, err));
         KC_TRY(compare(r, err));
         for (size_t i = 0; i < n; i++)
-                KC_TRY(find_sequences(r, &r->assemblies[i], err));
+                KC_TRY(find_sequences(r, &r->assemblies[i], &how, err));
         if (r->setup->merqury != NULL)
                 merqury_write(r);
 out:

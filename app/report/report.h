@@ -29,6 +29,7 @@ struct report_assembly {
         bool is_counted; /* it is a .kc file, and nothing is known about its sequences */
         struct kc_store *store;
         struct kc_store_info info;
+        struct kc_store *pairs; /* of counts, for its windows; NULL: these are not looked up */
         struct contigs contigs;
         struct tracks_setup tracks; /* its text_outs belong to the files */
 };

@@ -64,4 +64,11 @@ enum kc_status strip_total(struct strip *strip, struct strip_total *total, struc
 
 void strip_free(struct strip *strip);
 
+/* How many bins n sequences have at most, which have nbases bases. */
+static inline uint64_t strip_most_bins(uint64_t n, uint64_t nbases)
+{
+        const uint64_t finest = nbases / STRIP_FIRST_STEP + n;
+        return finest < n * STRIP_NBINS ? finest : n * STRIP_NBINS;
+}
+
 #endif

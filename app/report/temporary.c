@@ -1,7 +1,6 @@
 #include "app/report/temporary.h"
 
 #include "app/cli/signals.h"
-#include "io/joint.h"
 
 #include <stdlib.h>
 
@@ -24,32 +23,36 @@ enum kc_status temporary_count(struct kc_store **store, const char *path,
         return count_temporary(&settings, &path, 1, store, &done, err);
 }
 
-enum kc_status temporary_pairs(struct kc_store **store, struct kc_store *first,
-                               struct kc_store *second, const struct temporary_setup *setup,
-                               struct kc_error *err)
+enum kc_status temporary_pairs_begin(struct temporary_pairs *pairs, const char *folder,
+                                     const struct kc_store_info *assembly, struct kc_error *err)
 {
-        struct kc_store_writer *writer = NULL;
-        struct kc_store_origin origin = { 0 };
-        struct kc_store_info info;
-        struct kc_run_sink sink;
-        char *path = count_temporary_path(setup->folder);
-        enum kc_status status;
-        kc_store_get_info(second, &info);
-        const struct kc_store_options options = { .k = info.k,
-                                                  .stranded = info.stranded,
-                                                  .hpc = info.hpc,
+        const struct kc_store_options options = { .k = assembly->k,
+                                                  .stranded = assembly->stranded,
+                                                  .hpc = assembly->hpc,
                                                   .guard = signals_guard,
                                                   .min_count = 1 };
+        char *path = count_temporary_path(folder);
+        enum kc_status status;
         if (path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(kc_store_create(&writer, path, &options, err));
-        sink = kc_store_sink(writer);
-        KC_TRY(kc_store_pairs(first, second, setup->nthreads, setup->job, &sink, &origin.nkmers,
-                              err));
-        status = kc_store_commit_nameless(writer, &origin, store, err);
-        writer = NULL; /* it is freed, even on failure */
+        KC_TRY(kc_store_create(&pairs->writer, path, &options, err));
+        pairs->sink = kc_store_sink(pairs->writer);
 out:
-        kc_store_abort(writer);
         free(path);
         return status;
+}
+
+enum kc_status temporary_pairs_commit(struct temporary_pairs *pairs, uint64_t sum,
+                                      struct kc_store **store, struct kc_error *err)
+{
+        const struct kc_store_origin origin = { .nkmers = sum };
+        struct kc_store_writer *writer = pairs->writer;
+        pairs->writer = NULL; /* committing frees it, even on failure */
+        return kc_store_commit_nameless(writer, &origin, store, err);
+}
+
+void temporary_pairs_abort(struct temporary_pairs *pairs)
+{
+        kc_store_abort(pairs->writer);
+        pairs->writer = NULL;
 }

@@ -425,7 +425,8 @@ out:
 
 template <class Key> static enum kc_status open_devices(struct engine<Key> *e, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status;
+        KC_TRY(kc_gpu_find(e->options->devices, e->options->ndevices, err));
         e->rules.shared = e->options->spread;
         if (e->options->spread)
                 KC_TRY(kc_ask_spread_open(&e->spread, e->options, err));

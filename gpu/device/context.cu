@@ -58,13 +58,22 @@ out:
 #endif
 }
 
+enum kc_status kc_gpu_find(const int *devices, int n, struct kc_error *err)
+{
+        enum kc_status status;
+        int nthere;
+        KC_TRY(kc_gpu_ndevices(&nthere, err));
+        for (int i = 0; i < n; i++)
+                if (devices[i] >= nthere)
+                        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_LIST_DEVICES,
+                                              "there is no device cuda:%d", devices[i]);
+out:
+        return status;
+}
+
 enum kc_status kc_gpu_wake(int device, struct kc_error *err)
 {
-        int n;
-        enum kc_status status = kc_gpu_ndevices(&n, err);
-        if (status == KC_OK && device >= n)
-                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_LIST_DEVICES,
-                                      "there is no device cuda:%d", device);
+        const enum kc_status status = kc_gpu_find(&device, 1, err);
         return status == KC_OK ? wake(device, err) : status;
 }
 

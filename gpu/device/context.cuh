@@ -87,6 +87,10 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
  * there is none or no driver, KC_EDEVICE if the driver is too old; the message says which. */
 enum kc_status kc_gpu_ndevices(int *n, struct kc_error *err);
 
+/* Whether there are devices with these numbers, found without initializing any. KC_EDEVICE if not;
+ * otherwise as kc_gpu_ndevices. */
+enum kc_status kc_gpu_find(const int *devices, int n, struct kc_error *err);
+
 /* Initialize a device such that threads sleep while they wait for it. KC_EDEVICE if there is no
  * device with this number or it cannot be used. */
 enum kc_status kc_gpu_wake(int device, struct kc_error *err);

@@ -527,7 +527,8 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
         if (ntasks < 1 || ntasks > KC_KEPT_MAX_KS)
                 return kc_fail(err, KC_EUSAGE, "with CUDA, 1 to %d k can be counted at a time",
                                KC_KEPT_MAX_KS);
-        if (gpu_params->nothers < 0 || gpu_params->nothers >= KC_GPU_MAX_DEVICES)
+        if (gpu_params->nothers < 0 ||
+            gpu_params->nothers + gpu_params->nleft_out >= KC_GPU_MAX_DEVICES)
                 return kc_fail(err, KC_EUSAGE, "at most %d devices can count", KC_GPU_MAX_DEVICES);
         if (gpu_params->nengines > KC_GPU_MAX_ENGINES)
                 return kc_fail(err, KC_EUSAGE, "with CUDA, at most %d processes can count together",

@@ -37,14 +37,38 @@ enum kc_status kc_gpu_open_for(const struct kc_gpu_params *params, struct kc_gpu
                                : status;
 }
 
+/* Whether all devices exist that the user named; asked before any is opened, and before anything is
+ * read from a pipe. */
+static enum kc_status find_devices(const struct kc_gpu_params *params, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_find(&params->device, 1, err));
+        KC_TRY(kc_gpu_find(params->others, params->nothers + params->nleft_out, err));
+out:
+        return status;
+}
+
 static enum kc_status open_device(struct kc_gpu_crew *crew, struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(crew->trace, "open device", 0, NULL);
+        KC_TRY(find_devices(crew->params, err));
         KC_TRY(kc_gpu_open_for(crew->params, crew->gpu, crew->params->device, err));
         KC_TRY(kc_gpu_trace_attach(crew->trace, crew->gpu, err));
         kc_gpu_trace_end(crew->trace, trace, NULL);
-        crew->session->is_open = true;
+        kc_gate_tell(crew->gate, KC_GATE_FOLLOWERS, [&] { crew->session->is_open = true; });
+out:
+        return status;
+}
+
+/* CUDA opens one device after the other, so a follower waits for the first one, which can begin
+ * while further ones are opened. */
+static enum kc_status follow(struct kc_gpu_crew *crew, int follower, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gate_await(
+                crew->gate, KC_GATE_FOLLOWERS, [&] { return crew->session->is_open; }, err));
+        KC_TRY(crew->task.follow(crew->task.ctx, follower, err));
 out:
         return status;
 }
@@ -57,7 +81,7 @@ static enum kc_status work(void *ctx, int thread, struct kc_error *err)
         enum kc_status status;
         int trace;
         if (thread > crew->nworkers)
-                return task->follow(task->ctx, thread - crew->nworkers - 1, err);
+                return follow(crew, thread - crew->nworkers - 1, err);
         if (thread > 0) {
                 if (thread <= crew->nreaders)
                         KC_TRY(task->read(task->ctx, thread - 1, err));

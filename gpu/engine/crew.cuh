@@ -32,7 +32,7 @@ struct kc_gpu_session {
         struct kc_gate gate;
         struct kc_gpu_trace trace;
         struct kc_gpu gpu; /* open from the first crew's take_memory on */
-        bool is_open;
+        bool is_open;      /* changed inside the gate */
 };
 
 /* Zero-initialise, set params, sink, job and all fields from nworkers on, and call

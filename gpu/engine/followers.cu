@@ -125,9 +125,12 @@ enum kc_status kc_engine_open_follower(struct gpu_engine *e, int follower, struc
         struct gpu_input *in = e->in;
         struct kc_gpu *gpu = &in->others[follower].gpu;
         const int device = in->gpu_params->others[follower];
+        int trace;
         if (in->others[follower].is_open)
                 return KC_CUDA(cudaSetDevice(device)); /* the current device is per thread */
+        trace = kc_gpu_trace_begin(e->crew.trace, "open device", (uint64_t)follower + 1, NULL);
         KC_TRY(kc_gpu_open_for(in->gpu_params, gpu, device, err));
+        kc_gpu_trace_end(e->crew.trace, trace, NULL);
         in->others[follower].is_open = true;
         hold_ahead(e, gpu);
 out:

@@ -1,10 +1,12 @@
 /*
  * The joint histogram of several files: each thread joins parts of the key space, with a merge of
- * the runs of each file, and counts what it finds in cells of its own.
+ * the runs of each file, and counts what it finds in cells of its own. The pairs of a file's counts
+ * go to a sink, part by part.
  */
 #include "io/joint.h"
 
 #include "io/store/cells.h"
+#include "io/store/part_buffer.h"
 #include "io/store/parts.h"
 #include "io/store/ranges.h"
 
@@ -23,7 +25,8 @@ struct joint {
         struct kc_store *const *stores;
         size_t nstores;
         const uint32_t *most; /* [nstores] */
-        pthread_mutex_t lock;
+        struct kc_joint_pairs *pairs;
+        pthread_mutex_t lock;  /* also for the sums of pairs */
         struct kc_cells cells; /* of all threads; guarded by lock */
         uint64_t nread;        /* sum of counts read; likewise */
 };
@@ -44,6 +47,9 @@ struct joiner {
         struct kc_cells cells;
         uint32_t counts[KC_JOINT_MAX_FILES][BATCH_NKMERS];
         uint32_t zeros[BATCH_NKMERS];
+        const struct kc_run_sink *sinks[KC_JOINT_MAX_FILES]; /* of pairs; NULL: none */
+        struct kc_part_buffer buffers[KC_JOINT_MAX_FILES];   /* for the sinks */
+        uint64_t sums[KC_JOINT_MAX_FILES];                   /* of pairs */
 };
 
 /* ---- joining ---- */
@@ -111,14 +117,39 @@ out:
         return status;
 }
 
+/* A side has gone from `before` on in nsteps steps, with these values: put its pairs. */
+static enum kc_status put_pairs(struct joiner *j, size_t side, const struct joint_side *before,
+                                const uint32_t *const *values, size_t nsteps, uint64_t part,
+                                struct kc_error *err)
+{
+        uint32_t pairs[BATCH_NKMERS + 1]; /* at first the counts in the first file */
+        const size_t n = before->n - j->sides[side].n;
+        size_t at = 0;
+        if (n == 0)
+                return KC_OK;
+        for (size_t step = 0; step < nsteps; step++) {
+                pairs[at] = values[0][step];
+                at += values[side][step] > 0;
+        }
+        assert(at == n);
+        for (size_t i = 0; i < n; i++) {
+                pairs[i] = kc_pair_of(pairs[i], before->counts[i]);
+                j->sums[side] += pairs[i];
+        }
+        return kc_part_buffer_add(&j->buffers[side], j->sinks[side], part, before->kmers, pairs, n,
+                                  err);
+}
+
 /* Join what all sides that have k-mers left can give, and count it. *found: whether there was any.
  * Every side has more k-mers, or is at its end. */
-static enum kc_status join_batch(struct joiner *j, bool *found, struct kc_error *err)
+static enum kc_status join_batch(struct joiner *j, uint64_t part, bool *found, struct kc_error *err)
 {
         const uint32_t *values[KC_JOINT_MAX_FILES];
-        struct joint_side *sides[KC_JOINT_MAX_FILES];
+        struct joint_side *sides[KC_JOINT_MAX_FILES], before[KC_JOINT_MAX_FILES];
         uint32_t *counts[KC_JOINT_MAX_FILES];
         size_t nsides = 0, nsteps = SIZE_MAX;
+        enum kc_status status = KC_OK;
+        memcpy(before, j->sides, sizeof before);
         for (size_t i = 0; i < j->nsides; i++) {
                 struct joint_side *side = &j->sides[i];
                 values[i] = side->n > 0 ? j->counts[i] : j->zeros;
@@ -137,7 +168,12 @@ static enum kc_status join_batch(struct joiner *j, bool *found, struct kc_error 
         } else {
                 join_some(sides, counts, nsides, nsteps, j->nwords);
         }
-        return kc_cells_add(&j->cells, values, nsteps, err);
+        for (size_t i = 1; i < j->nsides; i++)
+                if (j->sinks[i] != NULL)
+                        KC_TRY(put_pairs(j, i, &before[i], values, nsteps, part, err));
+        KC_TRY(kc_cells_add(&j->cells, values, nsteps, err));
+out:
+        return status;
 }
 
 static enum kc_status join_part(struct joiner *j, const struct kc_part *part, struct kc_error *err)
@@ -150,8 +186,11 @@ static enum kc_status join_part(struct joiner *j, const struct kc_part *part, st
         }
         do {
                 KC_TRY(fill(j, err));
-                KC_TRY(join_batch(j, &found, err));
+                KC_TRY(join_batch(j, part->number, &found, err));
         } while (found);
+        for (size_t i = 1; i < j->nsides; i++)
+                if (j->sinks[i] != NULL)
+                        KC_TRY(kc_part_buffer_end(&j->buffers[i], j->sinks[i], part->number, err));
 out:
         return status;
 }
@@ -172,6 +211,10 @@ static enum kc_status open_joiner(struct joiner **joiner, const struct joint *jo
         for (size_t i = 0; i < joint->nstores; i++) {
                 const struct kc_set set = kc_set_of_one(&joint->stores[i]);
                 KC_TRY(kc_merge_open(&j->sides[i].merge, &set, err));
+                if (i > 0 && joint->pairs != NULL)
+                        j->sinks[i] = joint->pairs->sinks[i];
+                if (j->sinks[i] != NULL)
+                        KC_TRY(kc_part_buffer_init(&j->buffers[i], j->nwords, err));
         }
 out:
         return status;
@@ -181,8 +224,10 @@ static void close_joiner(struct joiner *j)
 {
         if (j == NULL)
                 return;
-        for (size_t i = 0; i < j->nsides; i++)
+        for (size_t i = 0; i < j->nsides; i++) {
                 kc_merge_close(j->sides[i].merge);
+                kc_part_buffer_free(&j->buffers[i]);
+        }
         kc_cells_free(&j->cells);
         free(j);
 }
@@ -201,8 +246,11 @@ static enum kc_status move_big(struct joint *joint, struct joiner *j, struct kc_
 static enum kc_status move_all(struct joint *joint, struct joiner *j, struct kc_error *err)
 {
         pthread_mutex_lock(&joint->lock);
-        for (size_t i = 0; i < j->nsides; i++)
+        for (size_t i = 0; i < j->nsides; i++) {
                 joint->nread += kc_merge_get_totals(j->sides[i].merge)->nread;
+                if (j->sinks[i] != NULL)
+                        joint->pairs->sums[i] += j->sums[i];
+        }
         const enum kc_status status = kc_cells_move(&joint->cells, &j->cells, err);
         pthread_mutex_unlock(&joint->lock);
         return status;
@@ -231,6 +279,14 @@ out:
         return status;
 }
 
+static void cancel_sinks(void *ctx)
+{
+        const struct joint *joint = ctx;
+        for (size_t i = 1; joint->pairs != NULL && i < joint->nstores; i++)
+                if (joint->pairs->sinks[i] != NULL)
+                        joint->pairs->sinks[i]->cancel(joint->pairs->sinks[i]->ctx);
+}
+
 static enum kc_status check_files(struct kc_store *const *stores, size_t nstores,
                                   struct kc_error *err)
 {
@@ -241,11 +297,13 @@ static enum kc_status check_files(struct kc_store *const *stores, size_t nstores
 }
 
 enum kc_status kc_store_joint(struct kc_store *const *stores, size_t nstores, const uint32_t *most,
-                              int nthreads, struct kc_job *job, struct kc_joint_cell **cells,
-                              size_t *ncells, struct kc_error *err)
+                              struct kc_joint_pairs *pairs, int nthreads, struct kc_job *job,
+                              struct kc_joint_cell **cells, size_t *ncells, struct kc_error *err)
 {
-        struct joint joint = { .stores = stores, .nstores = nstores, .most = most };
-        const struct kc_parts_work work = { .ctx = &joint, .run = join_parts };
+        struct joint joint = { .stores = stores, .nstores = nstores, .most = most, .pairs = pairs };
+        const struct kc_parts_work work = { .ctx = &joint,
+                                            .run = join_parts,
+                                            .cancel = cancel_sinks };
         enum kc_status status = check_files(stores, nstores, err);
         if (status != KC_OK)
                 return status;

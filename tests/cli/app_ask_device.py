@@ -288,7 +288,8 @@ def test_usage():
     s.kcount(*query, "--spread", code=2, message="--spread needs several devices, such as")
     s.kcount(*query, "--spread", "--device", "cuda:0,1", "--map", "slab", code=2,
              message="--spread works with --map warpdrive, not with slab")
-    s.kcount(*query, "--device", "cuda:77", code=1, message="there is no device cuda:77")
+    for options in ["--device", "cuda:77"], ["--device", "cuda:0,77", "-t", 1]:
+        s.kcount(*query, *options, code=1, message="there is no device cuda:77")
 
 
 devices(1)

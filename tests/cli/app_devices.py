@@ -238,7 +238,7 @@ def test_histogram():
 
 def test_left_out():
     """A second device is not opened for a small input, unless the memory of devices is bounded, or
-    it is not known how large the input is."""
+    it is not known how large the input is. The summary says so once, also about several k."""
     s = Session()
     s.write("x.fq", fastq(sequences(10, 3000)))
     second = devices(2).split(",")[1]
@@ -251,6 +251,13 @@ def test_left_out():
     expect((s.path / "x.kc").read_bytes() == (s.path / "y.kc").read_bytes(), True, "same file")
     s.kcount("-", "-k", 31, "--device", devices(2), "-o", "z.kc",
              text=s.read("x.fq"), message=f"\ncounted on {devices(2)}, table")
+    s.kcount("x.fq", "-k", "21,31", "--device", devices(3), "-o", "k.kc")
+    expect(s.said.count("were left out"), 1, "lines about devices that were left out")
+    for options, left_out in ([], devices(3)[len("cuda:0,"):]), (["--gpu-memory", "1G"], ""):
+        call = ["x.fq", "-k", 31, "--device", devices(3), "--quiet", "--force", "--json"]
+        report = json.loads(s.kcount(*call, *options))
+        expect(",".join(map(str, report["devices_left_out"])), left_out, "left out, in --json")
+        expect(len(report["devices"]), 1 if left_out else 3, "devices that count, in --json")
 
 
 def test_summary():
@@ -263,10 +270,28 @@ def test_summary():
     expect("; it received " in said[1], True, f"the second device received reads: {said}")
 
 
-def test_wrong_device():
+def test_opening():
+    """The first device is open, and can read, before others are opened."""
     s = Session()
-    s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", "--gpu-memory", "1G", code=1,
-             message="cuda:77: there is no device cuda:77")
+    s.kcount("a.fq", "-k", 3, "--device", devices(3), "--gpu-memory", "1G", "--gpu-trace", "t.tsv")
+    lines = [line.split("\t") for line in s.read("t.tsv").splitlines()]
+    opened = sorted((int(number), float(start), float(end)) for stage, number, start, end in lines
+                    if stage == "open device")
+    expect([number for number, _, _ in opened], [0, 1, 2], "devices in the timeline")
+    first_open = opened[0][2]
+    expect([start >= first_open for _, start, _ in opened[1:]], [True, True], f"order: {opened}")
+
+
+def test_wrong_device():
+    """A device that is not there is refused in the same way if it is left out, and if it counts:
+    because memory is bounded, or because the size of the input is not known."""
+    s, said = Session(), set()
+    for options in [], ["--gpu-memory", "1G"]:
+        s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", *options, code=1,
+                 message="kcount: there is no device cuda:77")
+        said.add(s.said)
+    s.kcount("-", "-k", 3, "--device", "cuda:0,77", "-o", "a.kc", code=1, text=s.read("a.fq"))
+    expect(said, {s.said}, "messages")
     expect(s.names(), ["a.fq"], "files after a failure")
 
 
@@ -285,4 +310,4 @@ def test_interrupted():
 
 main([test_same_file, test_merging, test_another_beginning, test_reading_together, test_batches,
       test_few_and_skewed, test_several_k_and_histogram, test_histogram, test_left_out,
-      test_summary, test_wrong_device, test_interrupted])
+      test_summary, test_opening, test_wrong_device, test_interrupted])

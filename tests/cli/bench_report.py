@@ -12,12 +12,15 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
+import unittest.mock
 import xml.etree.ElementTree
 
 from lib.tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))
+import asking  # noqa: E402
 import compare  # noqa: E402
 import gpu_stages  # noqa: E402
 import report  # noqa: E402
@@ -228,6 +231,10 @@ def test_counts():
                  "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there "
                  "are no recorded runs of them."):
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+    tools = {**counted("kmc", [9]), **counted("kmc -r", [8]), **counted("kcount", [2]),
+             **counted("reader", [1])}
+    expect([name for name, _ in report_benchmarks.shown(tools)] == ["kcount", "kmc -r"],
+           "only the faster of KMC's modes, and nothing but programs that count")
 
 
 FRONT = {("front-page", "g.fq", 31, 16, "CPU"): {
@@ -289,6 +296,33 @@ def test_asking():
                  "| what filter does | kcount | 3.00 | 1 | 4.0 | 1.00 |"):
         expect(line in long, f"no line {line} in\n" + "\n".join(long))
     expect([*report_asking.short([]), *report_asking.section([])] == [], "nothing without lines")
+    expect(short[0] == long[0] == "## Looking up the k-mers of reads", "the heading")
+    reported = report_asking.short([*ASKED, asked("report cuda", 3, about="a genome")])
+    expect(reported[0] == f"{short[0]}, reports and comparisons", "the heading with reports")
+    expect("| a genome; 5 million k-mers, k = 31 | 2 | what report does | kcount, GPU | 3.00 | 1 "
+           "| 4.0 | 1.00 |" in reported, "\n".join(reported))
+
+
+@unittest.mock.patch.object(asking.shutil, "which", lambda program: program == "kcount")
+def test_asked_programs():
+    """What needs a device, a file or a program that is not there is left out; no command has an
+    option that kcount does not know."""
+    arguments = types.SimpleNamespace(programs=None, assembly=None, other=None)
+    every = [name for name in asking.PROGRAMS if asking.PROGRAMS[name][1] == "kcount"]
+    for gpu, assembly, other in ({}, None, None), ({"gpu": "New"}, "a", None), ({}, None, "o"):
+        arguments.assembly, arguments.other = assembly, other
+        with unittest.mock.patch.object(asking, "gpu", lambda gpu=gpu: gpu):
+            found = list(asking.wanted(arguments))
+        same_text("\n".join(found), "\n".join(
+            name for name in every if (gpu or "cuda" not in asking.PROGRAMS[name][2])
+            and (assembly or "assembly" not in name) and (other or "compare" not in name)),
+            "the programs")
+    values = {"reads": "reads", "k": 31, "threads": 2, "memory": 1}
+    for name, limits in (("reading", ["-t"]), ("filter", ["-t", "-m"]), ("report", ["-t", "-m"]),
+                         ("query", ["-t", "-m"]), ("compare cuda", ["-t"])):
+        words = asking.line_of(name, values).split()
+        expect([word for word in words if word in ("-t", "-m")] == limits, words)
+        expect(words.count("--quiet") == 1, words)
 
 
 def looked_up(stage, rate, table="warpdrive", **more):
@@ -504,5 +538,6 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_front, test_asking, test_lookups, test_human, test_multi,
-      test_up_to_date, test_readme, test_runner, test_no_record, test_machine_code])
+main([test_papers, test_counts, test_front, test_asking, test_asked_programs, test_lookups,
+      test_human, test_multi, test_up_to_date, test_readme, test_runner, test_no_record,
+      test_machine_code])

@@ -240,6 +240,20 @@ def test_limit():
     raise Failure("more was allocated than the limit, and the program went on")
 
 
+def test_many_sequences(folder):
+    """An assembly of many short sequences, whose numbers a report keeps."""
+    reads = simulate(folder, "reads.fq", 1)
+    counts = count(folder, "256M", 2, reads, "reads.kc")
+    bases = reads.read_bytes().split(b"\n")[1::4]
+    for n, fails in ((450_000, None), (900_000, "a bound of 256 MiB is not enough for the numbers "
+                                       "of 900000 sequences; allow more memory with -m 413M")):
+        assembly = folder / "assembly.fa"
+        assembly.write_bytes(b"".join(b">contig_%d\n%s\n" % (i, bases[i % len(bases)][:60])
+                                      for i in range(n)))
+        bounded("256M", "report", counts, "--assembly", assembly, "-o", folder / "report.html",
+                "--force", "-m", "256M", "-t", "7", "--tmp", folder, "--quiet", fails=fails)
+
+
 def test_many_outputs(folder):
     """All outputs that filter has, each with the larger compressor for every thread."""
     reads = simulate(folder, "reads.fq", 40)
@@ -264,4 +278,4 @@ def in_a_folder(test):
 if __name__ == "__main__":
     main([test_limit, *(in_a_folder(test) for test in (
         test_count, test_address_space, test_one_record, test_one_bam_record,
-        test_other_commands, test_many_outputs))])
+        test_other_commands, test_many_sequences, test_many_outputs))])

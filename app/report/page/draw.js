@@ -54,7 +54,7 @@ const makePicture = (id, height, label) =>
 
 function makePictureIn(box, width, height, label) {
   box.querySelector("svg")?.remove();
-  const h = printing && height > 200 ? height * 0.72 : height; /* these draw to their height */
+  const h = printing && height > 200 ? height * 0.62 : height; /* these draw to their height */
   const svg = document.createElementNS(SVG, "svg");
   const attributes =
       {width, height: h, viewBox: `0 0 ${width} ${h}`, role: "img", "aria-label": label};

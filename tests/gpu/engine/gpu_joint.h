@@ -38,7 +38,7 @@ static inline struct cells host_cells(struct kc_store *const *stores, size_t n,
 {
         struct cells cells = { 0 };
         struct kc_error err = { 0 };
-        assert_ok(kc_store_joint(stores, n, most, 2, NULL, &cells.all, &cells.n, &err), err);
+        assert_ok(kc_store_joint(stores, n, most, NULL, 2, NULL, &cells.all, &cells.n, &err), err);
         return cells;
 }
 

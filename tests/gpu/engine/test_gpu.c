@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "tests/gpu/engine/gpu_walks.h"
 #include "tests/gpu/engine/work.h"
 #include "tests/gpu/need_device.h"
 
@@ -78,11 +79,6 @@ static void compare(int k, bool stranded, uint64_t nreads, void (*change)(struct
         compare_filtered((struct kc_run_filter){ 0 }, k, stranded, nreads, change);
 }
 
-static void by_default(struct work *work)
-{
-        (void)work;
-}
-
 static void in_small_batches(struct work *work)
 {
         work->gpu.batch_nkmers = 30000;
@@ -97,15 +93,6 @@ static void with_linear_probing(struct work *work)
 static void with_hopscotch(struct work *work)
 {
         work->gpu.table = KC_TABLE_HOPSCOTCH;
-}
-
-static void in_little_memory(struct work *work)
-{
-        work->gpu.memory_nbytes = 256 << 20;
-        work->gpu.batch_nkmers = 200000;
-        work->gpu.read_ahead = false;
-        work->params.expected_nbases = 0;
-        work->params.memory_nbytes = 1 << 20;
 }
 
 static void same_run_as_the_host(void **state)
@@ -169,17 +156,6 @@ static void several_k(void **state)
 }
 
 /* ---- several devices ---- */
-
-/* Use n devices: those that are there, each as often as necessary. */
-static void use_devices(struct work *work, int n)
-{
-        struct kc_error err = { 0 };
-        int nreal = 0;
-        assert_int_equal(kc_gpu_devices(NULL, 0, &nreal, &err), KC_OK);
-        work->gpu.nothers = n - 1;
-        for (int i = 1; i < n; i++)
-                work->gpu.others[i - 1] = i % nreal;
-}
 
 /* Every device counted something, each k-mer was counted once, and a device received what others
  * keep. */
@@ -270,88 +246,6 @@ static void several_devices_send(void **state)
         compare_sent(4, 101, with_linear_probing);
         compare_sent(5, 31, by_default);
         compare_sent(8, 77, by_default);
-}
-
-/* ---- walks of several passes ---- */
-
-/* Every walk that could have npasses passes had them, if the reads stayed on the device. */
-static void expect_walks(const struct work *work, int npasses)
-{
-        const struct kc_gpu_report *report = &work->report;
-        const bool on_device = report->kept_host_nbytes + report->kept_file_nbytes == 0;
-        for (int i = 0; i < report->nparts; i++) {
-                const struct kc_gpu_part_report *part = &report->parts[i];
-                const uint64_t n = on_device ? (uint64_t)npasses : 1;
-                assert_int_equal(part->nwalks, (part->npasses + n - 1) / n);
-        }
-}
-
-static void in_tiny_batches(struct work *work)
-{
-        work->gpu.batch_nkmers = 4096;
-}
-
-/* The CUDA engine on n devices has the host's run, with a number of passes in each walk. */
-static void compare_walks(int n, int k, int npasses, void (*change)(struct work *))
-{
-        static struct work host, device;
-        const bool stranded = npasses % 2 == 0;
-        const struct kc_run_filter filter = { npasses % 3 + 1, UINT32_MAX };
-        prepare(&host, k, scaled(10000));
-        prepare(&device, k, scaled(10000));
-        host.params.stranded = device.params.stranded = stranded;
-        host.run.filter = device.run.filter = filter;
-        change(&host);
-        change(&device);
-        host.params.memory_nbytes = 256 << 20;
-        device.gpu.walk_npasses = npasses;
-        use_devices(&device, n);
-        count_on_host(&host);
-        expect(count_on_device(&device), KC_OK, &device);
-        expect_same(&device, &host);
-        expect_walks(&device, npasses);
-        assert_true(device.report.npasses > (uint64_t)npasses || change != in_tiny_batches);
-        assert_true(device.report.nrecounted > 0 || !device.reads.poly_a || k > 32); /* rounds */
-        run_free(&host.run);
-        run_free(&device.run);
-}
-
-/* All k-mers are equal: one pass of a walk has all records. */
-static void of_one_letter(struct work *work)
-{
-        work->gpu.batch_nkmers = 4096;
-        work->reads.poly_a = true;
-}
-
-/* One read again and again: some of the passes have all records. */
-static void of_one_read(struct work *work)
-{
-        work->gpu.batch_nkmers = 4096;
-        work->reads.ngenome = 1;
-}
-
-static void walks_of_several_passes(void **state)
-{
-        static const int ks[] = { 21, 31, 55, 77, 101 };
-        void (*const changes[])(struct work *) = { in_tiny_batches, in_little_memory, of_one_letter,
-                                                   of_one_read, by_default };
-        (void)state;
-        for (int npasses = 1; npasses <= 6; npasses++)
-                for (int i = 0; i < 5; i++)
-                        compare_walks(1, ks[(i + npasses) % 5], npasses, changes[i]);
-        for (int i = 0; i < 5; i++)
-                compare_walks(1, ks[i], 3, in_tiny_batches);
-}
-
-static void several_devices_walk(void **state)
-{
-        static const int ks[] = { 21, 31, 55, 77, 101 };
-        (void)state;
-        for (int npasses = 1; npasses <= 6; npasses++) {
-                compare_walks(2, ks[npasses % 5], npasses, in_tiny_batches);
-                compare_walks(2, ks[npasses % 5], npasses,
-                              npasses % 2 ? of_one_read : of_one_letter);
-        }
 }
 
 /* ---- several engines ---- */
@@ -553,14 +447,29 @@ static void several_devices_fail(void **state)
                 run_free(&work.run);
         }
         prepare(&work, 31, 10);
-        use_devices(&work, 3);
-        work.gpu.others[1] = 999;
-        expect(count_on_device(&work), KC_EDEVICE, &work);
-        assert_non_null(strstr(work.err.message, "cuda:999"));
-        run_free(&work.run);
-        prepare(&work, 31, 10);
         work.gpu.nothers = KC_GPU_MAX_DEVICES;
         expect(count_on_device(&work), KC_EUSAGE, &work);
+}
+
+/* The last of three devices is not there, whether it is to count or is left out. */
+static void several_devices_missing(void **state)
+{
+        static struct work work;
+        (void)state;
+        for (int nleft_out = 0; nleft_out <= 2; nleft_out++) {
+                prepare(&work, 31, 10);
+                use_devices(&work, 3);
+                work.gpu.nothers -= nleft_out;
+                work.gpu.nleft_out = nleft_out;
+                work.gpu.others[1] = 999;
+                work.gpu.read_ahead = false;
+                expect(count_on_device(&work), KC_EDEVICE, &work);
+                assert_string_equal(work.err.message, "there is no device cuda:999");
+                assert_false(work.report.began);
+                assert_int_equal(atomic_load(&work.reads.next), 0);
+                assert_int_equal(atomic_load(&work.run.ncalls) + atomic_load(&work.run.ncanceled),
+                                 0);
+        }
 }
 
 /* ---- estimates, and little to count ---- */
@@ -723,7 +632,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(several_devices),       cmocka_unit_test(several_devices_merge),
                 cmocka_unit_test(several_devices_and_k), cmocka_unit_test(several_devices_skewed),
                 cmocka_unit_test(several_devices_fail),  cmocka_unit_test(several_devices_send),
-                cmocka_unit_test(several_devices_walk),
+                cmocka_unit_test(several_devices_walk),  cmocka_unit_test(several_devices_missing),
         };
         if (argc == 1)
                 return cmocka_run_group_tests(anywhere, NULL, NULL);

@@ -132,6 +132,32 @@ static inline void prepare(struct work *work, int k, uint64_t nreads)
         atomic_flag_clear(&work->run.lock);
 }
 
+/* Changes to the CUDA engine's work, for tests to choose from. */
+static inline void by_default(struct work *work)
+{
+        (void)work;
+}
+
+static inline void in_little_memory(struct work *work)
+{
+        work->gpu.memory_nbytes = 256 << 20;
+        work->gpu.batch_nkmers = 200000;
+        work->gpu.read_ahead = false;
+        work->params.expected_nbases = 0;
+        work->params.memory_nbytes = 1 << 20;
+}
+
+/* Use n devices: those that are there, each as often as necessary. */
+static inline void use_devices(struct work *work, int n)
+{
+        struct kc_error err = { 0 };
+        int nreal = 0;
+        assert_int_equal(kc_gpu_devices(NULL, 0, &nreal, &err), KC_OK);
+        work->gpu.nothers = n - 1;
+        for (int i = 1; i < n; i++)
+                work->gpu.others[i - 1] = i % nreal;
+}
+
 static inline enum kc_status count_on_device(struct work *work)
 {
         struct kc_batch_source source = { &work->reads, next_batch };

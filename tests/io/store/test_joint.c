@@ -77,7 +77,8 @@ static void check_joint(struct kc_store *const *stores, const struct pair_set *s
         struct kc_joint_cell *cells = NULL;
         size_t ncells, nwanted;
         struct kc_joint_cell *wanted = model_cells(sets, n, most, &nwanted);
-        assert_ok(kc_store_joint(stores, n, most, nthreads, NULL, &cells, &ncells, &err), err);
+        assert_ok(kc_store_joint(stores, n, most, NULL, nthreads, NULL, &cells, &ncells, &err),
+                  err);
         assert_ascending(cells, ncells);
         qsort(cells, ncells, sizeof *cells, compare_cells);
         assert_int_equal(ncells, nwanted);
@@ -181,23 +182,24 @@ static void test_refusals(void **state)
         struct kc_joint_cell *cells = NULL;
         size_t ncells;
         struct kc_error err = { 0 };
-        assert_int_equal(kc_store_joint(stores, 2, most, 1, NULL, &cells, &ncells, &err),
+        assert_int_equal(kc_store_joint(stores, 2, most, NULL, 1, NULL, &cells, &ncells, &err),
                          KC_EUSAGE);
         assert_string_equal(err.message, "a.kc has k = 11, but b.kc has k = 12");
         err = (struct kc_error){ 0 };
-        assert_int_equal(kc_store_joint((struct kc_store *[]){ stores[0], stores[2] }, 2, most, 1,
-                                        NULL, &cells, &ncells, &err),
+        assert_int_equal(kc_store_joint((struct kc_store *[]){ stores[0], stores[2] }, 2, most,
+                                        NULL, 1, NULL, &cells, &ncells, &err),
                          KC_EUSAGE);
         assert_string_equal(err.message,
                             "a.kc holds canonical k-mers, but c.kc holds stranded ones");
         for (size_t n = 0; n <= 4; n += 4) {
                 err = (struct kc_error){ 0 };
-                assert_int_equal(kc_store_joint(stores, n, most, 1, NULL, &cells, &ncells, &err),
-                                 KC_EUSAGE);
+                assert_int_equal(
+                        kc_store_joint(stores, n, most, NULL, 1, NULL, &cells, &ncells, &err),
+                        KC_EUSAGE);
         }
         struct kc_job job = { .cancel = true };
         err = (struct kc_error){ 0 };
-        assert_int_equal(kc_store_joint(stores, 1, most, 2, &job, &cells, &ncells, &err),
+        assert_int_equal(kc_store_joint(stores, 1, most, NULL, 2, &job, &cells, &ncells, &err),
                          KC_ECANCELED);
         assert_null(cells);
         for (size_t i = 0; i < 4; i++)

@@ -1,12 +1,14 @@
 /*
- * The k-mers of one file with their counts in two, compared with lists of all k-mers in which each
- * count is looked up by itself.
+ * The k-mers of one file with their counts in two, which come with a joint histogram, compared with
+ * lists of all k-mers in which each count is looked up by itself.
  */
 #include "store_sets.h"
 
 #include "io/joint.h"
 #include "tests/run_support.h"
 #include "tests/sampling.h"
+
+static const uint32_t all[KC_JOINT_MAX_FILES] = { 0 };
 
 static void test_packing(void **state)
 {
@@ -22,27 +24,62 @@ static void test_packing(void **state)
                 }
 }
 
-static void check_two(struct kc_store *const stores[2], const struct pair_set *const sets[2],
-                      int nthreads)
+/* The run has all k-mers of the other set, with their pairs. */
+static void check_run(struct run *run, uint64_t sum, const struct pair_set *first,
+                      const struct pair_set *other)
 {
-        struct run run = { .nwords = (int)sets[0]->nw, .fail_at = -1 };
-        const struct kc_run_sink sink = run_sink(&run);
-        struct kc_error err = { 0 };
-        uint64_t sum, wanted_sum = 0;
-        assert_ok(kc_store_pairs(stores[0], stores[1], nthreads, NULL, &sink, &sum, &err), err);
-        assert_int_equal(run.ncalls, run.nparts); /* writers make other threads wait for a part */
-        struct pairs got = run_join(&run);
-        assert_int_equal(got.n, sets[1]->n);
+        uint64_t wanted_sum = 0;
+        assert_int_equal(run->ncalls, run->nparts); /* writers make other threads wait for a part */
+        struct pairs got = run_join(run);
+        assert_int_equal(got.n, other->n);
         for (size_t i = 0; i < got.n; i++) {
-                const uint64_t *kmer = sets[1]->kmers + i * sets[1]->nw;
-                const uint32_t pair = kc_pair_of(count_in(sets[0], kmer), sets[1]->counts[i]);
-                assert_memory_equal(got.kmers + i * sets[1]->nw, kmer, sets[1]->nw * sizeof *kmer);
+                const uint64_t *kmer = other->kmers + i * other->nw;
+                const uint32_t pair = kc_pair_of(count_in(first, kmer), other->counts[i]);
+                assert_memory_equal(got.kmers + i * other->nw, kmer, other->nw * sizeof *kmer);
                 assert_int_equal(got.counts[i], pair);
                 wanted_sum += pair;
         }
         assert_int_equal(sum, wanted_sum);
         pairs_free(&got);
-        run_free(&run);
+}
+
+/* Ask for the pairs of those files whose bits are set in `wanted`. The cells are those that come
+ * without pairs, which test_joint.c checks. */
+static void check_files(struct kc_store *const *stores, const struct pair_set *const *sets,
+                        size_t nfiles, unsigned wanted, int nthreads)
+{
+        struct run runs[KC_JOINT_MAX_FILES] = { 0 };
+        struct kc_run_sink sinks[KC_JOINT_MAX_FILES];
+        struct kc_joint_pairs pairs = { 0 };
+        struct kc_joint_cell *cells[2];
+        size_t ncells[2];
+        struct kc_error err = { 0 };
+        for (size_t i = 0; i < nfiles; i++) {
+                runs[i] = (struct run){ .nwords = (int)sets[0]->nw, .fail_at = -1 };
+                sinks[i] = run_sink(&runs[i]);
+                pairs.sinks[i] = wanted >> i & 1 ? &sinks[i] : NULL;
+        }
+        assert_ok(kc_store_joint(stores, nfiles, all, &pairs, nthreads, NULL, &cells[0], &ncells[0],
+                                 &err),
+                  err);
+        assert_ok(kc_store_joint(stores, nfiles, all, NULL, 1, NULL, &cells[1], &ncells[1], &err),
+                  err);
+        assert_int_equal(ncells[0], ncells[1]);
+        for (size_t i = 0; i < ncells[0]; i++) {
+                const struct kc_joint_cell *a = &cells[0][i], *b = &cells[1][i];
+                assert_memory_equal(a->counts, b->counts, sizeof a->counts);
+                assert_int_equal(a->ndistinct, b->ndistinct);
+                assert_memory_equal(a->sums, b->sums, sizeof a->sums);
+        }
+        for (size_t i = 0; i < nfiles; i++) {
+                if (wanted >> i & 1)
+                        check_run(&runs[i], pairs.sums[i], sets[0], sets[i]);
+                else
+                        assert_int_equal(runs[i].ncalls, 0);
+                run_free(&runs[i]);
+        }
+        free(cells[0]);
+        free(cells[1]);
 }
 
 /* Files of one run, of several and with tombstones; also the same file twice. */
@@ -56,10 +93,13 @@ static void test_pairs(void **state)
                 write_files(models, stores, ks[i], 1500, i + 1);
                 for (size_t a = 0; a < MAX_FILES; a++)
                         for (size_t b = 0; b < MAX_FILES; b++)
-                                check_two(
-                                        (struct kc_store *const[]){ stores[a], stores[b] },
-                                        (const struct pair_set *const[]){ &models[a], &models[b] },
-                                        1 + (int)(a + b) % NTHREADS);
+                                check_files(
+                                        (struct kc_store *const[]){ stores[a], stores[b],
+                                                                    stores[(a + b) % MAX_FILES] },
+                                        (const struct pair_set *const[]){
+                                                &models[a], &models[b],
+                                                &models[(a + b) % MAX_FILES] },
+                                        2 + b % 2, 2 + 2 * (a % 3), 1 + (int)(a + b) % NTHREADS);
                 close_files(models, stores);
         }
 }
@@ -77,7 +117,8 @@ static void test_many(void **state)
                 stores[f] = open_store(file_paths[f]);
         }
         for (int nthreads = 1; nthreads <= NTHREADS; nthreads += 2)
-                check_two(stores, (const struct pair_set *const[]){ &sets[0], &sets[1] }, nthreads);
+                check_files(stores, (const struct pair_set *const[]){ &sets[0], &sets[1] }, 2, 2,
+                            nthreads);
         for (size_t f = 0; f < 2; f++) {
                 kc_store_close(stores[f]);
                 free_set(&sets[f]);
@@ -85,33 +126,37 @@ static void test_many(void **state)
         }
 }
 
+static enum kc_status join_with_itself(struct kc_store *store, const struct kc_run_sink *sink,
+                                       struct kc_job *job, struct kc_error *err)
+{
+        struct kc_joint_pairs pairs = { .sinks = { NULL, sink } };
+        struct kc_joint_cell *cells = NULL;
+        size_t ncells;
+        const enum kc_status status = kc_store_joint((struct kc_store *const[]){ store, store }, 2,
+                                                     all, &pairs, 2, job, &cells, &ncells, err);
+        assert_null(cells);
+        return status;
+}
+
 static void test_failures(void **state)
 {
         (void)state;
-        struct pair_set a = make_set(11, false, 5000, 1), b = make_set(12, false, 10, 1);
+        struct pair_set a = make_set(11, false, 5000, 1);
         write_set(&a, "a.kc", 1, 700, 1);
-        write_set(&b, "b.kc", 1, 700, 1);
-        struct kc_store *stores[] = { open_store("a.kc"), open_store("b.kc") };
+        struct kc_store *store = open_store("a.kc");
         struct run run = { .nwords = 1, .fail_at = 0 };
         const struct kc_run_sink sink = run_sink(&run);
         struct kc_error err = { 0 };
-        uint64_t sum;
-        assert_int_equal(kc_store_pairs(stores[0], stores[1], 1, NULL, &sink, &sum, &err),
-                         KC_EUSAGE);
-        assert_string_equal(err.message, "a.kc has k = 11, but b.kc has k = 12");
-        err = (struct kc_error){ 0 };
-        assert_int_equal(kc_store_pairs(stores[0], stores[0], 2, NULL, &sink, &sum, &err), KC_EIO);
+        assert_int_equal(join_with_itself(store, &sink, NULL, &err), KC_EIO);
+        assert_string_equal(err.message, "the sink is full");
+        assert_int_equal(run.ncanceled, 1);
         struct kc_job job = { .cancel = true };
         err = (struct kc_error){ 0 };
-        assert_int_equal(kc_store_pairs(stores[0], stores[0], 2, &job, &sink, &sum, &err),
-                         KC_ECANCELED);
+        assert_int_equal(join_with_itself(store, &sink, &job, &err), KC_ECANCELED);
         run_free(&run);
-        kc_store_close(stores[0]);
-        kc_store_close(stores[1]);
+        kc_store_close(store);
         free_set(&a);
-        free_set(&b);
         unlink("a.kc");
-        unlink("b.kc");
 }
 
 int main(void)

@@ -1,0 +1,90 @@
+/*
+ * Tests of walks: the CUDA engine counts several passes after each walk over the reads. To be
+ * included after cmocka.h.
+ */
+#ifndef KC_TESTS_GPU_ENGINE_GPU_WALKS_H
+#define KC_TESTS_GPU_ENGINE_GPU_WALKS_H
+
+#include "tests/gpu/engine/work.h"
+
+/* Every walk that could have npasses passes had them, if the reads stayed on the device. */
+static inline void expect_walks(const struct work *work, int npasses)
+{
+        const struct kc_gpu_report *report = &work->report;
+        const bool on_device = report->kept_host_nbytes + report->kept_file_nbytes == 0;
+        for (int i = 0; i < report->nparts; i++) {
+                const struct kc_gpu_part_report *part = &report->parts[i];
+                const uint64_t n = on_device ? (uint64_t)npasses : 1;
+                assert_int_equal(part->nwalks, (part->npasses + n - 1) / n);
+        }
+}
+
+static inline void in_tiny_batches(struct work *work)
+{
+        work->gpu.batch_nkmers = 4096;
+}
+
+/* The CUDA engine on n devices has the host's run, with a number of passes in each walk. */
+static inline void compare_walks(int n, int k, int npasses, void (*change)(struct work *))
+{
+        static struct work host, device;
+        const bool stranded = npasses % 2 == 0;
+        const struct kc_run_filter filter = { npasses % 3 + 1, UINT32_MAX };
+        prepare(&host, k, scaled(10000));
+        prepare(&device, k, scaled(10000));
+        host.params.stranded = device.params.stranded = stranded;
+        host.run.filter = device.run.filter = filter;
+        change(&host);
+        change(&device);
+        host.params.memory_nbytes = 256 << 20;
+        device.gpu.walk_npasses = npasses;
+        use_devices(&device, n);
+        count_on_host(&host);
+        expect(count_on_device(&device), KC_OK, &device);
+        expect_same(&device, &host);
+        expect_walks(&device, npasses);
+        assert_true(device.report.npasses > (uint64_t)npasses || change != in_tiny_batches);
+        assert_true(device.report.nrecounted > 0 || !device.reads.poly_a || k > 32); /* rounds */
+        run_free(&host.run);
+        run_free(&device.run);
+}
+
+/* All k-mers are equal: one pass of a walk has all records. */
+static inline void of_one_letter(struct work *work)
+{
+        work->gpu.batch_nkmers = 4096;
+        work->reads.poly_a = true;
+}
+
+/* One read again and again: some of the passes have all records. */
+static inline void of_one_read(struct work *work)
+{
+        work->gpu.batch_nkmers = 4096;
+        work->reads.ngenome = 1;
+}
+
+static inline void walks_of_several_passes(void **state)
+{
+        static const int ks[] = { 21, 31, 55, 77, 101 };
+        void (*const changes[])(struct work *) = { in_tiny_batches, in_little_memory, of_one_letter,
+                                                   of_one_read, by_default };
+        (void)state;
+        for (int npasses = 1; npasses <= 6; npasses++)
+                for (int i = 0; i < 5; i++)
+                        compare_walks(1, ks[(i + npasses) % 5], npasses, changes[i]);
+        for (int i = 0; i < 5; i++)
+                compare_walks(1, ks[i], 3, in_tiny_batches);
+}
+
+static inline void several_devices_walk(void **state)
+{
+        static const int ks[] = { 21, 31, 55, 77, 101 };
+        (void)state;
+        for (int npasses = 1; npasses <= 6; npasses++) {
+                compare_walks(2, ks[npasses % 5], npasses, in_tiny_batches);
+                compare_walks(2, ks[npasses % 5], npasses,
+                              npasses % 2 ? of_one_read : of_one_letter);
+        }
+}
+
+#endif
