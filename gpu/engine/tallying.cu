@@ -1,6 +1,6 @@
 /*
- * Counts without their k-mers, for a histogram. The counter has tallied nearly all. What is left are
- * the runs: the few counts that are too large for a row.
+ * Counts without their k-mers, for a histogram. The counter has tallied nearly all of them. What is
+ * left are the runs: the few counts that are too large for a row.
  *
  *      each device:  its LSM ──▶ ranges ──▶ rows, and large counts     gpu/output/tally.cuh
  *
