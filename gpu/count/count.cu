@@ -270,6 +270,7 @@ static enum kc_status count_in_rounds(kc_gpu_counter<Key> *c, struct kc_error *e
         enum kc_status status;
         KC_TRY(kc_counter_recount(
                 c, UINT64_MAX, [&] { return sum_rounds(c, err); }, err));
+        KC_TRY(kc_counter_give_run(c, err));
         c->counted->nkmers += c->nsummed;
         c->counted->nrecounted += c->nsummed;
 out:
