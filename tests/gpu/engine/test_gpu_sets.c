@@ -34,11 +34,8 @@ static const struct {
         uint64_t npairs;
         int nthreads;
         uint32_t min, max;
-} ways[] = { { 0, 3, 1, UINT32_MAX },
-             { 1, 1, 1, UINT32_MAX },
-             { 20 << 10, 2, 2, UINT32_MAX },
-             { 1, 5, 1, 300 },
-             { 1, 2, 7, 7 } };
+} ways[] = { { 0, 3, 1, UINT32_MAX }, { 1, 1, 1, UINT32_MAX }, { 20 << 10, 2, 2, UINT32_MAX },
+             { 1, 5, 1, 300 },        { 1, 2, 7, 7 },          { 1, 1, 3, 40 } };
 
 /* Every operation and rule on the first n files, each in a different way. */
 static void check_operations(struct kc_store *const *stores, size_t n, size_t first_way)
@@ -117,6 +114,9 @@ static void test_saturation(void **state)
         for (int rule = KC_RULE_SUM; rule <= KC_RULE_RIGHT; rule++)
                 compare(&(struct kc_set){ stores, 3, KC_SET_UNION, (enum kc_count_rule)rule }, 1, 2,
                         1, UINT32_MAX);
+        const struct kc_set sums = { stores, 3, KC_SET_UNION, KC_RULE_SUM };
+        compare(&sums, 1, 2, 1, UINT32_MAX - 1);
+        compare(&sums, 1, 2, UINT32_MAX, UINT32_MAX);
         kc_store_close(store);
         free_set(&a);
         free_set(&b);
