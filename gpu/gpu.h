@@ -85,7 +85,7 @@ struct kc_gpu_part_report {
         uint64_t nkmers, npasses; /* that it counted */
         uint64_t nwalks;          /* over the reads, for these passes */
         size_t peak_nbytes;
-        uint64_t nmerged; /* pairs that it merged and put, before the last filter */
+        uint64_t nmerged;                   /* pairs that it merged and put */
         uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */
         uint64_t text_nbytes;               /* that it parsed */
         uint64_t kept_nbytes;               /* of packed reads that it received first, and kept */

@@ -143,10 +143,9 @@ static enum kc_status prepare_encode(struct bench *bench, void *ctx, struct kc_e
         struct encoding<Key> *e = (struct encoding<Key> *)ctx;
         enum kc_status status;
         const struct kc_gpu_encoder_caps caps = { ENCODE_NPAIRS, PART_NPAIRS, NSLOTS };
-        const struct kc_run_filter all = { 1, UINT32_MAX };
         kc_gpu_encoder_free(e->encoder);
         e->encoder = NULL;
-        KC_TRY(kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, &all, &caps, err));
+        KC_TRY(kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, &caps, err));
         for (int slot = 0; slot < NSLOTS; slot++)
                 KC_TRY(kc_gpu_encoder_open(e->encoder, slot, err));
 out:

@@ -144,10 +144,11 @@ static enum kc_status put_joined(struct loader<Key> *l, const struct kc_join_ran
                                  struct kc_decode_range<Key> *decode, struct kc_error *err)
 {
         enum kc_status status;
+        const struct kc_run_filter all = { 1, UINT32_MAX };
         struct kc_gpu_run<Key> run = {
         };
         KC_TRY(kc_join_feed_ahead(l->feed, err));
-        KC_TRY(kc_gpu_joiner_join(&l->joiner, in, decode, &run, err));
+        KC_TRY(kc_gpu_joiner_join(&l->joiner, in, decode, &all, &run, err));
         if (run.n > 0)
                 KC_TRY(l->taker->put(l->taker->ctx, run.kmers, run.counts, run.n, err));
 out:
@@ -193,11 +194,14 @@ template <class Key>
 static enum kc_status read_totals(const struct loader<Key> *l, struct kc_join_totals *totals,
                                   struct kc_error *err)
 {
-        if (!l->is_single)
-                return kc_gpu_joiner_totals(&l->joiner, totals, err);
-        *totals = {};
-        totals->nread = totals->nkept = l->single.nread;
-        return KC_OK;
+        enum kc_status status = KC_OK;
+        struct kc_gpu_join_totals found = {};
+        if (l->is_single)
+                found.joined.nread = found.joined.nkept = l->single.nread;
+        else
+                status = kc_gpu_joiner_totals(&l->joiner, &found, err);
+        *totals = found.joined;
+        return status;
 }
 
 template <class Key>

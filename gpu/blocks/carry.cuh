@@ -1,7 +1,7 @@
 /*
  * What one encoder hands to the next between two ranges of a run: the pairs that do not fill a
- * block, and the number of the next part. Unless a filter can drop pairs, both follow from the
- * ranges' lengths and last pairs, so an encoder need not wait until the range before is encoded.
+ * block, and the number of the next part. Both follow from the ranges' lengths and last pairs, so
+ * an encoder need not wait until the range before is encoded.
  */
 #ifndef KC_GPU_BLOCKS_CARRY_CUH
 #define KC_GPU_BLOCKS_CARRY_CUH

@@ -2,19 +2,16 @@
  * A warp encodes a block, in rows of 32 pairs; of the other blocks it only needs to know where its
  * own words go:
  *
- *      filter   only if it can drop something: count what passes, scan, move (encode_filter.cuh)
  *      plan     each block's layout, from its counts and its two ends; also the histogram
  *               (encode_plan.cuh)
  *      scan     sums of the blocks' sizes
  *      encode   every word of every block (encode_block.cuh)
  *      carry    k-mers that do not fill a block, for the front of the next range
- *               (encode_filter.cuh)
  *
  * Pairs come from two arrays, the carry and the range; only block 0 can contain both. No step waits
  * for the host, which learns the sizes at the end and downloads the words part by part.
  */
 #include "gpu/blocks/encode_block.cuh"
-#include "gpu/blocks/encode_filter.cuh"
 #include "gpu/blocks/encode_plan.cuh"
 
 #include <cstdlib>
@@ -40,57 +37,17 @@ static unsigned grid_for(const struct kc_gpu *gpu, size_t nwarps)
         return grid < most ? grid : most;
 }
 
-/* n offsets, from the sizes. */
-template <class Key>
-static enum kc_status scan(struct kc_gpu_encoder<Key> *e, size_t n, struct kc_error *err)
+/* The blocks' offsets, from their sizes. */
+template <class Key> static enum kc_status scan(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
 {
         return KC_CUDA(cub::DeviceScan::ExclusiveSum(e->scan_scratch, e->scan_nbytes, e->sizes,
-                                                     e->offsets, n, e->gpu->stream));
+                                                     e->offsets, e->nblocks, e->gpu->stream));
 }
 
-template <class Key>
-static enum kc_status filter_range(struct kc_gpu_encoder<Key> *e,
-                                   const struct kc_gpu_run<Key> *range, struct kc_error *err)
-{
-        enum kc_status status;
-        const size_t ntiles = kc_ceil_div(range->n, KC_BLOCK_NKMERS);
-        const unsigned grid = grid_for(e->gpu, ntiles + 1);
-        encode_count_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
-                range->counts, range->n, e->filter, ntiles, e->sizes, e->found.totals);
-        KC_TRY(KC_LAUNCHED());
-        KC_TRY(scan(e, ntiles + 1, err));
-        encode_move_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
-                range->kmers, range->counts, range->n, e->filter, ntiles, e->offsets, e->kept_kmers,
-                e->kept_counts, e->found.totals);
-        KC_TRY(KC_LAUNCHED());
-out:
-        return status;
-}
-
-/* Set up the source: the carry, and what the filter keeps of the range. */
-template <class Key>
-static enum kc_status begin(struct kc_gpu_encoder<Key> *e, const struct kc_gpu_run<Key> *range,
-                            bool last, struct encode_source<Key> *src, struct kc_error *err)
-{
-        enum kc_status status;
-        *src = { e->carry_kmers, range->kmers, e->carry_counts, range->counts,
-                 e->ncarry,      last,         e->found.totals };
-        encode_begin_kernel<<<1, THREADS, 0, e->gpu->stream>>>(e->found.totals, range->n);
-        KC_TRY(KC_LAUNCHED());
-        if (range->n > 0 && !kc_run_keeps_all(&e->filter)) {
-                KC_TRY(filter_range(e, range, err));
-                src->kmers = e->kept_kmers;
-                src->counts = e->kept_counts;
-        }
-out:
-        return status;
-}
-
-/* Encode at most npairs pairs into the stage. */
+/* Encode the blocks into the stage. */
 template <class Key>
 static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_stage *stage,
-                             const struct encode_source<Key> *src, size_t max_blocks,
-                             struct kc_error *err)
+                             const struct encode_source<Key> *src, struct kc_error *err)
 {
         enum kc_status status;
         encode_plans<Key> plans = {};
@@ -101,13 +58,14 @@ static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_
         plans.sizes = e->sizes;
         plans.offsets = e->offsets;
         plans.big_counts = e->big_counts;
-        plans.max_blocks = max_blocks;
-        const unsigned grid = grid_for(e->gpu, max_blocks + 1);
-        if (max_blocks == 0)
+        plans.nblocks = e->nblocks;
+        const unsigned grid = grid_for(e->gpu, e->nblocks);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(src->totals, 0, sizeof *src->totals, e->gpu->stream)));
+        if (e->nblocks == 0)
                 return KC_OK;
         encode_plan_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(scan(e, max_blocks + 1, err));
+        KC_TRY(scan(e, err));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(e->gpu->stream, stage->downloaded, 0)));
         encode_blocks_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans, stage->words);
         KC_TRY(KC_LAUNCHED());
@@ -140,27 +98,33 @@ out:
 
 /* Wait for the kernels, and collect their results. */
 template <class Key>
-static enum kc_status read_results(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bool last,
-                                   struct kc_error *err)
+static enum kc_status read_results(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        size_t npairs;
         KC_TRY(fetch(e->gpu, e->host.totals, e->found.totals, 1, err));
-        KC_TRY(fetch(e->gpu, e->host.block_nwords, e->found.block_nwords, max_blocks, err));
-        KC_TRY(fetch(e->gpu, e->host.firsts, e->found.firsts, max_blocks, err));
-        KC_TRY(fetch(e->gpu, e->host.lasts, e->found.lasts, max_blocks, err));
+        KC_TRY(fetch(e->gpu, e->host.block_nwords, e->found.block_nwords, e->nblocks, err));
+        KC_TRY(fetch(e->gpu, e->host.firsts, e->found.firsts, e->nblocks, err));
+        KC_TRY(fetch(e->gpu, e->host.lasts, e->found.lasts, e->nblocks, err));
         KC_TRY(fetch(e->gpu, (uint32_t *)e->host_big.memory, e->big_counts, ENCODE_USUAL_NBIG,
                      err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu->stream)));
         if (e->host.totals->nbig > ENCODE_USUAL_NBIG)
                 KC_TRY(fetch_more_big_counts(e, err));
-        npairs = e->ncarry + e->host.totals->npairs;
-        e->ncarry = last ? 0 : npairs % KC_BLOCK_NKMERS;
-        e->n = npairs - e->ncarry;
-        e->nblocks = kc_ceil_div(e->n, KC_BLOCK_NKMERS);
-        e->next_block = e->next_word = 0;
 out:
         return status;
+}
+
+/* One thread per pair. If nothing was encoded, the carry stays, and the range is appended to it. */
+template <class Key>
+static __global__ void encode_carry_kernel(struct encode_source<Key> src, Key *kmers,
+                                           uint32_t *counts)
+{
+        const uint64_t begin = src.npairs - src.npairs % KC_BLOCK_NKMERS;
+        const uint64_t from = begin + threadIdx.x;
+        if (from >= src.npairs || from < src.ncarry)
+                return;
+        kmers[threadIdx.x] = src.kmers[from - src.ncarry];
+        counts[threadIdx.x] = src.counts[from - src.ncarry];
 }
 
 template <class Key>
@@ -169,45 +133,29 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
                                   struct kc_error *err)
 {
         enum kc_status status;
-        struct encode_source<Key> src;
         const size_t npairs = e->ncarry + range->n;
-        const size_t max_blocks =
-                last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS) : npairs / KC_BLOCK_NKMERS;
+        const size_t ncarry = last ? 0 : kc_carry_after(e->ncarry, range->n);
+        const struct encode_source<Key> src = {
+                e->carry_kmers, range->kmers, e->carry_counts, range->counts, e->ncarry, npairs,
+                        e->found.totals
+        };
         if (range->n > e->caps.max_pairs)
                 return kc_fail(err, KC_EUSAGE, "cannot encode %zu pairs: the most is %zu", range->n,
                                e->caps.max_pairs);
-        KC_TRY(begin(e, range, last, &src, err));
-        KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));
+        e->n = npairs - ncarry;
+        e->nblocks = kc_ceil_div(e->n, KC_BLOCK_NKMERS);
+        e->next_block = e->next_word = 0;
+        KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, err));
         if (!last && range->n > 0) {
                 encode_carry_kernel<<<1, KC_BLOCK_NKMERS, 0, e->gpu->stream>>>(src, e->carry_kmers,
                                                                                e->carry_counts);
                 KC_TRY(KC_LAUNCHED());
         }
-        KC_TRY(read_results(e, max_blocks, last, err));
+        KC_TRY(read_results(e, err));
+        e->ncarry = ncarry;
         *nparts = kc_put_nparts(e->nblocks, e->part_blocks);
 out:
         return status;
-}
-
-/* ---- the carry ---- */
-
-template <class Key>
-enum kc_status kc_gpu_encoder_get_carry(const struct kc_gpu_encoder<Key> *e,
-                                        struct kc_gpu_carry<Key> *carry, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        carry->n = e->ncarry;
-        if (carry->n == 0)
-                return KC_OK;
-        KC_TRY(kc_gpu_read(e->gpu, carry->kmers, e->carry_kmers, carry->n, err));
-        KC_TRY(kc_gpu_read(e->gpu, carry->counts, e->carry_counts, carry->n, err));
-out:
-        return status;
-}
-
-template <class Key> size_t kc_gpu_encoder_ncarry(const struct kc_gpu_encoder<Key> *e)
-{
-        return e->ncarry;
 }
 
 template <class Key>
@@ -275,8 +223,6 @@ static enum kc_status report_totals(struct kc_gpu_encoder<Key> *e, struct encode
                 s->rows[i] = totals->rows[i];
         s->blocks.big_counts = s->big_counts;
         s->blocks.nbig = nbig;
-        s->blocks.dropped = { totals->ndropped_distinct, totals->ndropped_kmers,
-                              totals->ndropped_unique };
         return KC_OK;
 }
 
@@ -346,10 +292,6 @@ enum kc_status kc_gpu_encoder_wait(struct kc_gpu_encoder<Key> *e, int slot,
         template enum kc_status kc_gpu_encoder_put<Key>(struct kc_gpu_encoder<Key> *, \
                                                         const struct kc_gpu_run<Key> *, bool, \
                                                         size_t *, struct kc_error *); \
-        template enum kc_status kc_gpu_encoder_get_carry<Key>(const struct kc_gpu_encoder<Key> *, \
-                                                              struct kc_gpu_carry<Key> *, \
-                                                              struct kc_error *); \
-        template size_t kc_gpu_encoder_ncarry<Key>(const struct kc_gpu_encoder<Key> *); \
         template enum kc_status kc_gpu_encoder_set_carry<Key>(struct kc_gpu_encoder<Key> *, \
                                                               const struct kc_gpu_carry<Key> *, \
                                                               struct kc_error *); \

@@ -1,8 +1,8 @@
 /*
  * Encodes sorted pairs on the device as blocks of a .kc file (kmer/block_codec.h), in pinned host
- * memory. Filtering by count, the histogram, and cutting the whole run every KC_BLOCK_NKMERS k-mers
- * are done here too, so the host only checksums and writes. An encoder is used by one thread, but
- * for kc_gpu_encoder_wait.
+ * memory. The histogram, and cutting the whole run every KC_BLOCK_NKMERS k-mers are done here too,
+ * so the host only checksums and writes. An encoder is used by one thread, but for
+ * kc_gpu_encoder_wait.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_CUH
 #define KC_GPU_BLOCKS_ENCODE_CUH
@@ -20,10 +20,9 @@ struct kc_gpu_encoder_caps {
         int nslots;        /* parts that can be downloaded at once; 0 if none ever are */
 };
 
-/* The encoder applies the filter to all pairs. KC_ENOMEM, KC_EDEVICE. */
+/* KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
-                                  const struct kc_run_filter *filter,
                                   const struct kc_gpu_encoder_caps *caps, struct kc_error *err);
 /* NULL is fine. */
 template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encoder);
@@ -53,17 +52,12 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder,
                                   const struct kc_gpu_run<Key> *range, bool last, size_t *nparts,
                                   struct kc_error *err);
 
-/* Between two puts: what the encoder would carry on to the next one, and a replacement for it, if
- * the range before that one was put into another encoder. Both wait for gpu->stream. KC_EDEVICE. */
-template <class Key>
-enum kc_status kc_gpu_encoder_get_carry(const struct kc_gpu_encoder<Key> *encoder,
-                                        struct kc_gpu_carry<Key> *carry, struct kc_error *err);
+/* Between two puts: replace what the encoder would carry on to the next one, because the range
+ * before that one was put into another encoder. Waits for gpu->stream. KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_encoder_set_carry(struct kc_gpu_encoder<Key> *encoder,
                                         const struct kc_gpu_carry<Key> *carry,
                                         struct kc_error *err);
-
-template <class Key> size_t kc_gpu_encoder_ncarry(const struct kc_gpu_encoder<Key> *encoder);
 
 /* Start downloading the next part of that range into a free slot. Call it once for each part, from
  * the thread that called put, before the next put. KC_ENOMEM, KC_EDEVICE. */

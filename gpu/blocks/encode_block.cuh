@@ -174,9 +174,8 @@ static __global__ void __launch_bounds__(THREADS)
                              uint64_t *words)
 {
         __shared__ struct encode_scratch scratch[WARPS];
-        for (size_t block = get_warp(); block < plans.max_blocks; block += get_nwarps())
-                if (block_n(&src, block) > 0)
-                        encode_block(&src, &plans, block, &scratch[threadIdx.x / 32], words);
+        for (size_t block = get_warp(); block < plans.nblocks; block += get_nwarps())
+                encode_block(&src, &plans, block, &scratch[threadIdx.x / 32], words);
 }
 
 #endif

@@ -21,8 +21,7 @@ enum {
 template <class Key> struct encode_source {
         const Key *carry_kmers, *kmers;
         const uint32_t *carry_counts, *counts;
-        uint64_t ncarry;
-        bool last;
+        uint64_t ncarry, npairs; /* of the carry; of both */
         struct encode_totals *totals;
 };
 
@@ -31,17 +30,11 @@ template <class Key> struct encode_plans {
         Key *firsts, *lasts;    /* [nblocks] */
         uint64_t *heads;        /* [nblocks] */
         uint32_t *block_nwords; /* [nblocks] */
-        uint64_t *sizes;        /* [max_blocks + 1] with the checksum; 0 if there is no such
-                                   block */
-        uint64_t *offsets;      /* [max_blocks + 1] sums of the preceding sizes */
+        uint64_t *sizes;        /* [nblocks] with the checksum */
+        uint64_t *offsets;      /* [nblocks] sums of the preceding sizes */
         uint32_t *big_counts;   /* [totals->nbig] */
-        size_t max_blocks;
+        size_t nblocks;
 };
-
-template <class Key> static __device__ uint64_t source_npairs(const struct encode_source<Key> *src)
-{
-        return src->ncarry + src->totals->npairs;
-}
 
 template <class Key>
 static __device__ Key source_kmer(const struct encode_source<Key> *src, uint64_t i)
@@ -53,16 +46,6 @@ template <class Key>
 static __device__ uint32_t source_count(const struct encode_source<Key> *src, uint64_t i)
 {
         return i < src->ncarry ? src->carry_counts[i] : src->counts[i - src->ncarry];
-}
-
-/* The number of k-mers of a block; 0 if there is no such block. */
-template <class Key>
-static __device__ uint32_t block_n(const struct encode_source<Key> *src, size_t block)
-{
-        uint64_t begin = block * KC_BLOCK_NKMERS, end = source_npairs(src);
-        if (begin + KC_BLOCK_NKMERS <= end)
-                return KC_BLOCK_NKMERS;
-        return src->last && begin < end ? (uint32_t)(end - begin) : 0;
 }
 
 static __device__ size_t get_warp(void)

@@ -9,10 +9,7 @@
 
 /* What the kernels find in a range. */
 struct encode_totals {
-        unsigned long long npairs; /* pairs that pass the filter */
-        unsigned long long nbig;   /* counts of at least KC_RUN_NROWS */
-        /* dropped by the filter: pairs, the sum of their counts, those with count 1 */
-        unsigned long long ndropped_distinct, ndropped_kmers, ndropped_unique;
+        unsigned long long nbig; /* counts of at least KC_RUN_NROWS */
         unsigned long long rows[KC_RUN_NROWS];
 };
 
@@ -57,7 +54,6 @@ template <class Key> struct encode_slot {
 
 template <class Key> struct kc_gpu_encoder {
         struct kc_gpu *gpu;
-        struct kc_run_filter filter;
         struct kc_gpu_encoder_caps caps;
         size_t max_blocks, part_blocks; /* maximum of a range, of a part */
         int k;
@@ -71,8 +67,8 @@ template <class Key> struct kc_gpu_encoder {
         uint32_t *big_counts;                 /* on the device, of worst-case size */
         struct encode_pinned host_big;
         /* on the device */
-        Key *carry_kmers, *kept_kmers; /* kept: [max_pairs], only with a filter */
-        uint32_t *carry_counts, *kept_counts;
+        Key *carry_kmers;
+        uint32_t *carry_counts;
         uint64_t *heads, *sizes, *offsets;
         void *scan_scratch;
         size_t scan_nbytes;

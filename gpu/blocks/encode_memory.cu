@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-/* Maximum number of blocks of a range, and of tiles of the filter. */
+/* Maximum number of blocks of a range. */
 static size_t most_blocks(size_t max_pairs)
 {
         return max_pairs / KC_BLOCK_NKMERS + 2;
@@ -43,8 +43,8 @@ template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs)
                              most_pairs(max_pairs) * sizeof(uint32_t) +
                              sizeof(struct encode_totals);
         return ENCODE_NSTAGES * words_of<Key>(nblocks) * sizeof(uint64_t) + index +
-               kc_gpu_run_nbytes<Key>(max_pairs + KC_BLOCK_NKMERS) +
-               3 * (nblocks + 1) * sizeof(uint64_t) + kc_encode_scan_nbytes(nblocks + 1);
+               kc_gpu_run_nbytes<Key>(KC_BLOCK_NKMERS) + 3 * nblocks * sizeof(uint64_t) +
+               kc_encode_scan_nbytes(nblocks);
 }
 
 template <class Key> size_t kc_gpu_encoder_pinned_nbytes(const struct kc_gpu_encoder_caps *caps)
@@ -160,12 +160,9 @@ static enum kc_status make_memory(struct kc_gpu_encoder<Key> *e, struct kc_error
 {
         enum kc_status status = KC_OK;
         struct kc_gpu *gpu = e->gpu;
-        const size_t n = e->max_blocks + 1;
-        const size_t nkept = kc_run_keeps_all(&e->filter) ? 0 : e->caps.max_pairs;
+        const size_t n = e->max_blocks;
         KC_TRY(kc_gpu_new(gpu, &e->carry_kmers, KC_BLOCK_NKMERS, err));
         KC_TRY(kc_gpu_new(gpu, &e->carry_counts, KC_BLOCK_NKMERS, err));
-        KC_TRY(kc_gpu_new(gpu, &e->kept_kmers, nkept, err));
-        KC_TRY(kc_gpu_new(gpu, &e->kept_counts, nkept, err));
         KC_TRY(kc_gpu_new(gpu, &e->heads, n, err));
         KC_TRY(kc_gpu_new(gpu, &e->sizes, n, err));
         KC_TRY(kc_gpu_new(gpu, &e->offsets, n, err));
@@ -188,11 +185,9 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *e)
                 free_slot(&e->slots[i]);
         free_stages(e);
         free_index(e);
-        const size_t n = e->max_blocks + 1;
+        const size_t n = e->max_blocks;
         kc_gpu_delete(e->gpu, e->carry_kmers, KC_BLOCK_NKMERS);
         kc_gpu_delete(e->gpu, e->carry_counts, KC_BLOCK_NKMERS);
-        kc_gpu_delete(e->gpu, e->kept_kmers, e->caps.max_pairs);
-        kc_gpu_delete(e->gpu, e->kept_counts, e->caps.max_pairs);
         kc_gpu_delete(e->gpu, e->heads, n);
         kc_gpu_delete(e->gpu, e->sizes, n);
         kc_gpu_delete(e->gpu, e->offsets, n);
@@ -204,7 +199,6 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *e)
 
 template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
-                                  const struct kc_run_filter *filter,
                                   const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
         struct kc_gpu_encoder<Key> *e = (struct kc_gpu_encoder<Key> *)calloc(1, sizeof *e);
@@ -213,7 +207,6 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
         e->gpu = gpu;
         e->k = k;
-        e->filter = *filter;
         e->caps = *caps;
         e->max_blocks = most_blocks(caps->max_pairs);
         e->part_blocks = kc_part_nblocks(caps->part_pairs);
@@ -238,7 +231,7 @@ enum kc_status kc_gpu_encoder_open(struct kc_gpu_encoder<Key> *e, int slot, stru
 
 #define INSTANTIATE(Key) \
         template enum kc_status kc_gpu_encoder_new<Key>( \
-                struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, const struct kc_run_filter *, \
+                struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, \
                 const struct kc_gpu_encoder_caps *, struct kc_error *); \
         template void kc_gpu_encoder_free<Key>(struct kc_gpu_encoder<Key> *); \
         template enum kc_status kc_gpu_encoder_open<Key>(struct kc_gpu_encoder<Key> *, int, \

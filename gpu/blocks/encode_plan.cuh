@@ -50,10 +50,11 @@ static __device__ uint32_t least_cost(const uint32_t *nbits, uint32_t nbig)
 
 template <class Key>
 static __device__ void plan_block(const struct encode_source<Key> *src,
-                                  const struct encode_plans<Key> *plans, size_t block, uint32_t n,
+                                  const struct encode_plans<Key> *plans, size_t block,
                                   struct plan_scratch *scratch, uint32_t *nones)
 {
-        const uint64_t begin = block * KC_BLOCK_NKMERS;
+        const uint64_t begin = block * KC_BLOCK_NKMERS, left = src->npairs - begin;
+        const uint32_t n = left < KC_BLOCK_NKMERS ? (uint32_t)left : (uint32_t)KC_BLOCK_NKMERS;
         uint32_t *nbits = scratch->nbits[threadIdx.x / 32], lane = kc_warp_lane(), nbig = 0;
         nbits[lane] = 0;
         if (lane == 0)
@@ -95,13 +96,8 @@ static __global__ void __launch_bounds__(THREADS)
         for (uint32_t i = threadIdx.x; i < KC_RUN_NROWS; i += THREADS)
                 scratch.rows[i] = 0;
         __syncthreads();
-        for (size_t block = get_warp(); block <= plans.max_blocks; block += get_nwarps()) {
-                uint32_t n = block < plans.max_blocks ? block_n(&src, block) : 0;
-                if (n > 0)
-                        plan_block(&src, &plans, block, n, &scratch, &nones);
-                else if (kc_warp_lane() == 0)
-                        plans.sizes[block] = 0;
-        }
+        for (size_t block = get_warp(); block < plans.nblocks; block += get_nwarps())
+                plan_block(&src, &plans, block, &scratch, &nones);
         atomicAdd(&scratch.rows[1], nones);
         __syncthreads();
         for (uint32_t i = threadIdx.x; i < KC_RUN_NROWS; i += THREADS)

@@ -4,8 +4,8 @@
  *
  *      workers:  blocks of a range ──▶ pinned ──▶ device        gpu/runs/join_feed.cuh
  *      driver:   blocks ──▶ pairs                               gpu/runs/joiner.cuh
- *                pairs  ──▶ joined, two by two ──▶ a range      gpu/runs/join.cuh
- *                of the result ──▶ blocks ──▶ pinned            gpu/blocks/encode.cuh
+ *                pairs  ──▶ joined, two by two, and filtered    gpu/runs/join.cuh
+ *                ──▶ a range ──▶ blocks ──▶ pinned              gpu/blocks/encode.cuh
  *      workers:  pinned ──▶ sink                                gpu/output/emit.cuh
  *
  * Blocks cross the bus encoded as in the files, a third of the size of their pairs. The host only
@@ -39,7 +39,7 @@ template <class Key> struct combiner {
         struct kc_gpu_encoder_caps parts;
         struct kc_gpu_joiner<Key> joiner;
         uint64_t nranges;
-        struct kc_join_totals found; /* at the end */
+        struct kc_gpu_join_totals found; /* at the end */
 };
 
 } // namespace
@@ -85,7 +85,7 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
         enum kc_status status;
         kc_gpu_run<Key> joined = {};
         int trace = kc_gpu_trace_begin(c->crew.trace, "join", c->nranges, NULL);
-        KC_TRY(kc_gpu_joiner_join(&c->joiner, in, range, &joined, err));
+        KC_TRY(kc_gpu_joiner_join(&c->joiner, in, range, &c->crew.sink->filter, &joined, err));
         kc_gpu_trace_end(c->crew.trace, trace, NULL);
         KC_TRY(kc_gpu_emitter_put_range(c->emitter, &joined, err));
 out:
@@ -111,8 +111,9 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
                 KC_TRY(kc_join_feed_ahead(c->feed, err));
                 KC_TRY(combine_range(c, &in, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_joiner_totals(&c->joiner, &c->found, err));
+        kc_gpu_emitter_drop(c->emitter, &c->found.dropped);
+        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
 out:
         return status;
 }
@@ -137,12 +138,12 @@ static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *tot
 {
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(c->emitter, &out);
-        if (out.sum != c->found.nkept)
+        if (out.sum != c->found.joined.nkept)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the counts from the device add up to %" PRIu64
                                       " instead of %" PRIu64 "; please report this",
-                                      out.sum, c->found.nkept);
-        *totals = c->found;
+                                      out.sum, c->found.joined.nkept);
+        *totals = c->found.joined;
         return KC_OK;
 }
 

@@ -275,7 +275,6 @@ template <class Key> static void begin_output(struct gpu_engine_of<Key> *e)
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER),
                            npairs / e->plan.parts.part_pairs + 1);
         kc_gpu_emitter_drop(e->emitter, &e->counted.dropped);
-        kc_gpu_emitter_all_pass(e->emitter);
 }
 
 /* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */

@@ -1,5 +1,4 @@
 #include "gpu/output/emit.cuh"
-#include "kmer/remedy.h"
 
 #include <cstdlib>
 
@@ -45,7 +44,6 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
-        bool all_pass;   /* the filter drops nothing of what comes here */
         uint64_t ntaken; /* parts that workers have claimed, with atomic additions */
         /* guarded by the gate */
         struct emit_lane<Key> *lanes[KC_GPU_MAX_DEVICES]; /* [nlanes] or NULL */
@@ -53,7 +51,7 @@ template <class Key> struct kc_gpu_emitter {
         struct emit_turn<Key> turn;
         uint64_t nparts; /* UINT64_MAX until the last part is filled */
         struct kc_gpu_emit_totals totals;
-        struct kc_run_dropped dropped; /* goes with part 0 */
+        struct kc_run_dropped dropped; /* goes with the last part */
 };
 
 template <class Key>
@@ -70,7 +68,6 @@ enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
         (*emitter)->job = job;
         (*emitter)->gate = gate;
         (*emitter)->trace = trace;
-        (*emitter)->all_pass = kc_run_keeps_all(&sink->filter);
         (*emitter)->nparts = UINT64_MAX;
         return KC_OK;
 }
@@ -131,8 +128,7 @@ static enum kc_status fill_lane(const struct kc_gpu_emitter<Key> *e, struct emit
             lane->pairs == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (e->sink->put_blocks != NULL)
-                KC_TRY(kc_gpu_encoder_new(&lane->encoder, lane->gpu, e->k, &e->sink->filter, caps,
-                                          err));
+                KC_TRY(kc_gpu_encoder_new(&lane->encoder, lane->gpu, e->k, caps, err));
         KC_TRY(open_slots(lane, err));
 out:
         return status;
@@ -356,11 +352,6 @@ void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *e, const struct kc_run_drop
 
 /* ---- turns ---- */
 
-template <class Key> void kc_gpu_emitter_all_pass(struct kc_gpu_emitter<Key> *e)
-{
-        e->all_pass = true;
-}
-
 /* Wait until it is known where a range begins, and let the lane begin there. */
 template <class Key>
 static enum kc_status take_turn(struct kc_gpu_emitter<Key> *e, struct emit_lane<Key> *lane,
@@ -404,15 +395,6 @@ out:
         return status;
 }
 
-/* Find out where the next range begins, now that this one has been put. */
-template <class Key>
-static enum kc_status look_back(const struct emit_lane<Key> *lane, struct emit_turn<Key> *turn,
-                                struct kc_error *err)
-{
-        turn->part = lane->next_part;
-        return kc_gpu_encoder_get_carry(lane->encoder, &turn->carry, err);
-}
-
 template <class Key>
 static void pass_turn(struct kc_gpu_emitter<Key> *e, struct emit_turn<Key> *turn)
 {
@@ -425,38 +407,17 @@ static void pass_turn(struct kc_gpu_emitter<Key> *e, struct emit_turn<Key> *turn
         kc_gate_leave(e->gate);
 }
 
-/* Check that the next lane was told the truth. */
-template <class Key>
-static enum kc_status check_turn(const struct emit_lane<Key> *lane,
-                                 const struct emit_turn<Key> *foreseen, struct kc_error *err)
-{
-        size_t ncarry = 0;
-        if (lane->encoder != NULL)
-                ncarry = kc_gpu_encoder_ncarry(lane->encoder);
-        if (lane->next_part == foreseen->part && ncarry == foreseen->carry.n)
-                return KC_OK;
-        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
-                              "a range was not encoded as planned; please report this");
-}
-
 template <class Key>
 enum kc_status kc_gpu_emitter_put_turn(struct kc_gpu_emitter<Key> *e, int number, uint64_t turn,
                                        const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
         struct emit_lane<Key> *lane = e->lanes[number];
-        const bool foreseen = lane->encoder == NULL || e->all_pass;
         struct emit_turn<Key> next;
         KC_TRY(take_turn(e, lane, turn, &next, err));
-        if (foreseen) {
-                KC_TRY(foresee(lane, range, &next, err));
-                pass_turn(e, &next);
-        }
-        KC_TRY(put_pieces(e, lane, range, err));
-        if (foreseen)
-                return check_turn(lane, &next, err);
-        KC_TRY(look_back(lane, &next, err));
+        KC_TRY(foresee(lane, range, &next, err));
         pass_turn(e, &next);
+        KC_TRY(put_pieces(e, lane, range, err));
 out:
         return status;
 }
@@ -476,18 +437,10 @@ out:
 
 /* ---- workers ---- */
 
-/* Part 0 also reports what was dropped before the pairs came here. */
-template <class Key>
-static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
-                        struct kc_run_dropped *dropped)
-{
-        if (part == 0)
-                kc_run_add_dropped(dropped, &e->dropped);
-}
-
 /* A part, and where it is. */
 template <class Key> struct emit_part {
         uint64_t number; /* UINT64_MAX: none */
+        bool last;
         struct emit_lane<Key> *lane;
         int slot;
 };
@@ -516,6 +469,7 @@ static enum kc_status take(struct kc_gpu_emitter<Key> *e, struct emit_part<Key> 
         const auto found = [&] {
                 if (part->number >= e->nparts)
                         part->number = UINT64_MAX;
+                part->last = part->number + 1 == e->nparts;
                 return part->number == UINT64_MAX || find_part(e, part);
         };
         part->number = __atomic_fetch_add(&e->ntaken, 1, __ATOMIC_RELAXED);
@@ -540,9 +494,9 @@ static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, const struct emit
         out.last = true;
         out.kmers = (const uint64_t *)p->kmers;
         out.counts = p->counts;
-        out.n = kc_run_filter_pairs(&e->sink->filter, (uint64_t *)p->kmers, p->counts, p->n,
-                                    sizeof(Key) / sizeof(uint64_t), &out.dropped);
-        add_dropped(e, part->number, &out.dropped);
+        out.n = p->n;
+        if (part->last)
+                out.dropped = e->dropped;
         totals->ndistinct += out.n + out.dropped.ndistinct;
         totals->sum += out.dropped.nkmers;
         add_counts(totals, p->counts, out.n);
@@ -574,7 +528,8 @@ static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, const struct emi
                 return status;
         int trace = kc_gpu_trace_begin(e->trace, "write", part->number, NULL);
         blocks.part = part->number;
-        add_dropped(e, part->number, &blocks.dropped);
+        if (part->last)
+                blocks.dropped = e->dropped;
         add_blocks(totals, &blocks);
         status = e->sink->put_blocks(e->sink->ctx, &blocks, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
@@ -630,7 +585,6 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
                 struct kc_gpu_emitter<Key> *, int, struct kc_gpu *, enum kc_gate_bell, \
                 const struct kc_gpu_encoder_caps *, struct kc_error *); \
         template void kc_gpu_emitter_remove_lane<Key>(struct kc_gpu_emitter<Key> *, int); \
-        template void kc_gpu_emitter_all_pass<Key>(struct kc_gpu_emitter<Key> *); \
         template enum kc_status kc_gpu_emitter_put_turn<Key>( \
                 struct kc_gpu_emitter<Key> *, int, uint64_t, const struct kc_gpu_run<Key> *, \
                 struct kc_error *); \

@@ -20,7 +20,7 @@
 template <class Key> struct kc_gpu_emitter;
 
 struct kc_gpu_emit_totals {
-        uint64_t ndistinct; /* pairs given to the sink or dropped by the filter */
+        uint64_t ndistinct; /* pairs given to the sink or dropped before they came here */
         uint64_t sum;       /* of their counts */
 };
 
@@ -66,10 +66,6 @@ enum kc_status kc_gpu_emitter_add_lane(struct kc_gpu_emitter<Key> *emitter, int 
 /* By the same thread: free the lane again, if no part has been put. */
 template <class Key> void kc_gpu_emitter_remove_lane(struct kc_gpu_emitter<Key> *emitter, int lane);
 
-/* Call it before the first part if the filter keeps all pairs that will be put, because it has
- * already been applied to them. Then lanes need not wait for each other's filters. */
-template <class Key> void kc_gpu_emitter_all_pass(struct kc_gpu_emitter<Key> *emitter);
-
 /*
  * In place of kc_gpu_emitter_put_range, by a lane's thread: pass range `number` (0, 1, ...) of the
  * run, of any length. Each lane passes its ranges in ascending order; a call waits until it is
@@ -85,7 +81,8 @@ template <class Key>
 enum kc_status kc_gpu_emitter_end_turns(struct kc_gpu_emitter<Key> *emitter, uint64_t nranges,
                                         struct kc_error *err);
 
-/* Driver only, before the first part: what was dropped from the run before it came here. */
+/* Driver only, before it ends the run: what the filter dropped from the run before it came here,
+ * which the sink learns with the last part. */
 template <class Key>
 void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *emitter, const struct kc_run_dropped *dropped);
 

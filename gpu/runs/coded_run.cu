@@ -11,14 +11,13 @@ enum kc_status kc_run_coder_open(struct kc_run_coder<Key> *coder, struct kc_gpu 
                                  struct kc_error *err)
 {
         enum { MIN_PAIRS = 8 << 10, MAX_PAIRS = 2 << 20 };
-        const struct kc_run_filter all = { 1, UINT32_MAX };
         const int any_k = 1; /* matters only for parts */
         coder->max_pairs = MAX_PAIRS;
         while (coder->max_pairs > MIN_PAIRS &&
                kc_gpu_encoder_nbytes<Key>(coder->max_pairs) > nbytes)
                 coder->max_pairs /= 2;
         const struct kc_gpu_encoder_caps caps = { coder->max_pairs, KC_BLOCK_NKMERS, 0 };
-        return kc_gpu_encoder_new(&coder->encoder, gpu, any_k, &all, &caps, err);
+        return kc_gpu_encoder_new(&coder->encoder, gpu, any_k, &caps, err);
 }
 
 template <class Key> void kc_run_coder_close(struct kc_run_coder<Key> *coder)

@@ -13,7 +13,7 @@ struct node_rule {
         };
         struct kc_join_node node;
         uint64_t file_most;
-        struct kc_join_totals *totals; /* device */
+        struct kc_gpu_join_totals *totals; /* device */
 
         __device__ bool operator()(uint64_t a, uint64_t b, uint64_t *value, tally *tally) const
         {
@@ -29,8 +29,8 @@ struct node_rule {
 
         __device__ void add(const tally &tally) const
         {
-                add_to(&totals->nremoved, tally.nremoved);
-                add_to(&totals->ndropped_distinct, tally.ndropped);
+                add_to(&totals->joined.nremoved, tally.nremoved);
+                add_to(&totals->joined.ndropped_distinct, tally.ndropped);
         }
 };
 
@@ -41,9 +41,11 @@ struct root_rule {
         struct tally {
                 node_rule::tally node;
                 uint64_t nkept, nsaturated;
+                struct kc_run_dropped dropped;
         };
         node_rule node;
         uint64_t mark_mask, mark_wanted;
+        struct kc_run_filter filter;
 
         __device__ bool operator()(uint64_t a, uint64_t b, uint32_t *count, tally *tally) const
         {
@@ -55,21 +57,32 @@ struct root_rule {
                 tally->node.ndropped += value != 0 && !keep;
                 tally->nkept += keep ? *count : 0;
                 tally->nsaturated += keep ? sum - *count : 0;
-                return keep;
+                const bool passes = kc_run_keeps(&filter, *count);
+                if (keep && !passes) {
+                        tally->dropped.ndistinct++;
+                        tally->dropped.nkmers += *count;
+                        tally->dropped.nunique += *count == 1;
+                }
+                return keep && passes;
         }
 
         __device__ void add(const tally &tally) const
         {
                 node.add(tally.node);
-                add_to(&node.totals->nkept, tally.nkept);
-                add_to(&node.totals->nsaturated, tally.nsaturated);
+                add_to(&node.totals->joined.nkept, tally.nkept);
+                add_to(&node.totals->joined.nsaturated, tally.nsaturated);
+                if (kc_run_keeps_all(&filter))
+                        return;
+                add_to(&node.totals->dropped.ndistinct, tally.dropped.ndistinct);
+                add_to(&node.totals->dropped.nkmers, tally.dropped.nkmers);
+                add_to(&node.totals->dropped.nunique, tally.dropped.nunique);
         }
 };
 
 } // namespace
 
 static node_rule rule_of(const struct kc_join_plan *plan, const struct kc_join_node *node,
-                         struct kc_join_totals *totals)
+                         struct kc_gpu_join_totals *totals)
 {
         return { *node, kc_join_file_most(plan), totals };
 }
@@ -78,7 +91,8 @@ template <class Key>
 enum kc_status kc_gpu_join(struct kc_gpu *gpu, const struct kc_join_plan *plan,
                            const struct kc_join_node *node,
                            const struct kc_gpu_run<Key, uint64_t> *a,
-                           const struct kc_gpu_run<Key, uint64_t> *b, struct kc_join_totals *totals,
+                           const struct kc_gpu_run<Key, uint64_t> *b,
+                           struct kc_gpu_join_totals *totals,
                            struct kc_gpu_run<Key, uint64_t> *result, struct kc_error *err)
 {
         return merge_by(gpu, a, b, rule_of(plan, node, totals), result, err);
@@ -86,13 +100,15 @@ enum kc_status kc_gpu_join(struct kc_gpu *gpu, const struct kc_join_plan *plan,
 
 template <class Key>
 enum kc_status kc_gpu_join_root(struct kc_gpu *gpu, const struct kc_join_plan *plan,
+                                const struct kc_run_filter *filter,
                                 const struct kc_gpu_run<Key, uint64_t> *a,
                                 const struct kc_gpu_run<Key, uint64_t> *b,
-                                struct kc_join_totals *totals, struct kc_gpu_run<Key> *result,
+                                struct kc_gpu_join_totals *totals, struct kc_gpu_run<Key> *result,
                                 struct kc_error *err)
 {
         const struct kc_join_node *root = &plan->nodes[plan->nnodes - 1];
-        const root_rule rule = { rule_of(plan, root, totals), plan->mark_mask, plan->mark_wanted };
+        const root_rule rule = { rule_of(plan, root, totals), plan->mark_mask, plan->mark_wanted,
+                                 *filter };
         return merge_by(gpu, a, b, rule, result, err);
 }
 
@@ -100,11 +116,11 @@ enum kc_status kc_gpu_join_root(struct kc_gpu *gpu, const struct kc_join_plan *p
         template enum kc_status kc_gpu_join( \
                 struct kc_gpu *, const struct kc_join_plan *, const struct kc_join_node *, \
                 const struct kc_gpu_run<Key, uint64_t> *, \
-                const struct kc_gpu_run<Key, uint64_t> *, struct kc_join_totals *, \
+                const struct kc_gpu_run<Key, uint64_t> *, struct kc_gpu_join_totals *, \
                 struct kc_gpu_run<Key, uint64_t> *, struct kc_error *); \
-        template enum kc_status kc_gpu_join_root(struct kc_gpu *, const struct kc_join_plan *, \
-                                                 const struct kc_gpu_run<Key, uint64_t> *, \
-                                                 const struct kc_gpu_run<Key, uint64_t> *, \
-                                                 struct kc_join_totals *, \
-                                                 struct kc_gpu_run<Key> *, struct kc_error *);
+        template enum kc_status kc_gpu_join_root( \
+                struct kc_gpu *, const struct kc_join_plan *, const struct kc_run_filter *, \
+                const struct kc_gpu_run<Key, uint64_t> *, \
+                const struct kc_gpu_run<Key, uint64_t> *, struct kc_gpu_join_totals *, \
+                struct kc_gpu_run<Key> *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -1,6 +1,5 @@
 #include "gpu/runs/joiner.cuh"
 
-#include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
 #include "kmer/block_codec.h"
 #include "kmer/remedy.h"
@@ -237,6 +236,7 @@ static void find_sides(const struct kc_gpu_joiner<Key> *j, struct kc_gpu_run<Key
 template <class Key>
 enum kc_status kc_gpu_joiner_join(struct kc_gpu_joiner<Key> *j, const struct kc_join_range *in,
                                   struct kc_decode_range<Key> *range,
+                                  const struct kc_run_filter *filter,
                                   struct kc_gpu_run<Key> *result, struct kc_error *err)
 {
         enum kc_status status;
@@ -245,7 +245,7 @@ enum kc_status kc_gpu_joiner_join(struct kc_gpu_joiner<Key> *j, const struct kc_
         *result = {};
         KC_TRY(join_nodes(j, in, range, plan->nnodes - 1, err));
         find_sides(j, &left, &right);
-        KC_TRY(kc_gpu_join_root(j->gpu, plan, &left, &right, j->totals, result, err));
+        KC_TRY(kc_gpu_join_root(j->gpu, plan, filter, &left, &right, j->totals, result, err));
         kc_gpu_joiner_drop(j);
 out:
         return status;
@@ -273,10 +273,10 @@ out:
 
 template <class Key>
 enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *j,
-                                    struct kc_join_totals *totals, struct kc_error *err)
+                                    struct kc_gpu_join_totals *totals, struct kc_error *err)
 {
         enum kc_status status = kc_gpu_read(j->gpu, totals, j->totals, 1, err);
-        totals->nread = j->nread;
+        totals->joined.nread = j->nread;
         return status;
 }
 
@@ -289,7 +289,8 @@ enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *j,
         template void kc_gpu_joiner_close(struct kc_gpu_joiner<Key> *); \
         template enum kc_status kc_gpu_joiner_join( \
                 struct kc_gpu_joiner<Key> *, const struct kc_join_range *, \
-                struct kc_decode_range<Key> *, struct kc_gpu_run<Key> *, struct kc_error *); \
+                struct kc_decode_range<Key> *, const struct kc_run_filter *, \
+                struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_joiner_sides( \
                 struct kc_gpu_joiner<Key> *, const struct kc_join_range *, \
                 struct kc_decode_range<Key> *, struct kc_gpu_run<Key, uint64_t> *, \
@@ -299,5 +300,6 @@ enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *j,
                                                         const struct kc_join_source *, uint64_t, \
                                                         size_t, size_t *, struct kc_error *); \
         template enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *, \
-                                                     struct kc_join_totals *, struct kc_error *);
+                                                     struct kc_gpu_join_totals *, \
+                                                     struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

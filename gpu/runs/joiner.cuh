@@ -6,7 +6,7 @@
 #define KC_GPU_RUNS_JOINER_CUH
 
 #include "gpu/blocks/decode.cuh"
-#include "kmer/join.h"
+#include "gpu/runs/join.cuh"
 
 template <class Key> struct kc_joined_node {
         struct kc_gpu_run<Key, uint64_t> run;
@@ -23,7 +23,7 @@ template <class Key> struct kc_gpu_joiner {
         struct kc_decode_run *runs;             /* [nruns] device */
         struct kc_decode_run *host_runs;        /* pinned */
         unsigned long long *refused;            /* device, see kc_gpu_decode */
-        struct kc_join_totals *totals;          /* device */
+        struct kc_gpu_join_totals *totals;      /* device */
         struct kc_joined_node<Key> *nodes;      /* [nnodes] as in the plan, for one range */
 };
 
@@ -64,12 +64,14 @@ template <class Key> void kc_gpu_joiner_close(struct kc_gpu_joiner<Key> *joiner)
  * Join a range, complete in gpu->stream (gpu/runs/join_feed.cuh).
  *   in      as the source gave it
  *   decode  the same on the device; its runs are set here
+ *   filter  what the result keeps
  *   result  out: new, to be freed with kc_gpu_run_free, on failure too
  * What the source says about a malformed block; KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
 enum kc_status kc_gpu_joiner_join(struct kc_gpu_joiner<Key> *joiner, const struct kc_join_range *in,
                                   struct kc_decode_range<Key> *decode,
+                                  const struct kc_run_filter *filter,
                                   struct kc_gpu_run<Key> *result, struct kc_error *err);
 
 /*
@@ -91,6 +93,6 @@ template <class Key> void kc_gpu_joiner_drop(struct kc_gpu_joiner<Key> *joiner);
 /* What all joins so far have read and left out. KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_joiner_totals(const struct kc_gpu_joiner<Key> *joiner,
-                                    struct kc_join_totals *totals, struct kc_error *err);
+                                    struct kc_gpu_join_totals *totals, struct kc_error *err);
 
 #endif

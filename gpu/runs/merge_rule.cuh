@@ -6,7 +6,8 @@
  *
  *      in, out      types: a value of either run, of the result (no longer than in)
  *      CHOOSES      whether it can drop k-mers, so that lengths depend on values
- *      tally        what each thread counts along the way; zeroed by {}
+ *      tally        what each thread counts along the way, in the first kernel that applies the
+ *                   rule; zeroed by {}
  *      operator()   (in a, in b, out *result, tally *): false drops the k-mer. A run without the
  *                   k-mer passes the value 0
  *      add          (tally): adds it to the device's total
@@ -36,16 +37,16 @@ static __device__ bool merge_step(struct kc_merge_walk<Key> *walk, unsigned na,
 /* The number of the thread's steps that yield a k-mer. */
 template <class Rule, class Key>
 static __device__ unsigned count_steps(const struct merge_tile<Rule, Key> &tile,
-                                       const typename Rule::in *values, const Rule &rule)
+                                       const typename Rule::in *values, const Rule &rule,
+                                       typename Rule::tally *tally)
 {
         struct kc_merge_walk<Key> walk;
         unsigned end = begin_walk(&walk, tile), n = 0;
         while (walk.at.a + walk.at.b < end) {
                 Key kmer;
                 typename Rule::out value;
-                typename Rule::tally tally = {};
                 if (Rule::CHOOSES)
-                        n += merge_step(&walk, tile.na, values, rule, &kmer, &value, &tally);
+                        n += merge_step(&walk, tile.na, values, rule, &kmer, &value, tally);
                 else
                         n += ((void)kc_merge_walk_step(&walk), 1);
         }
@@ -67,7 +68,10 @@ static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS)
         if (Rule::CHOOSES)
                 load_values(values, a, b, &cuts[blockIdx.x]);
         kc_merge_wait_for_loads();
-        unsigned n = reduce(reduce_storage).Sum(count_steps(tile, values, rule));
+        typename Rule::tally tally = {};
+        unsigned n = reduce(reduce_storage).Sum(count_steps(tile, values, rule, &tally));
+        if (Rule::CHOOSES)
+                rule.add(tally);
         if (threadIdx.x == 0)
                 lengths[blockIdx.x] = n;
 }
@@ -153,7 +157,8 @@ static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS, 4
         kc_merge_wait_for_loads();
         struct merged<Rule, Key> merged;
         walk_tile(tile, values, rule, &merged);
-        rule.add(merged.tally);
+        if (!Rule::CHOOSES)
+                rule.add(merged.tally);
         unsigned place, n;
         scan(scan_storage).ExclusiveSum((unsigned)__popc(merged.kept), place, n);
         __syncthreads();

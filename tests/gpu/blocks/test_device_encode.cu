@@ -1,6 +1,6 @@
 /*
  * The device's encoder, compared with the host's: the same blocks word for word, whatever the
- * ranges, the filter and the pairs. With the argument "speed" it measures its speed; another
+ * ranges and the pairs. With the argument "speed" it measures its speed; another
  * argument selects the tests of that name.
  */
 #include "tests/gpu/blocks/encode_support.cuh"
@@ -18,7 +18,6 @@ template <class Key> struct expected {
         std::vector<Key> kmers;
         std::vector<uint32_t> counts;
         uint64_t rows[KC_RUN_NROWS];
-        struct kc_run_dropped dropped;
 };
 
 template <class Key> static void encode_on_host(struct expected<Key> *e)
@@ -38,23 +37,15 @@ template <class Key> static void encode_on_host(struct expected<Key> *e)
 
 template <class Key>
 static struct expected<Key> expect(const std::vector<Key> &kmers,
-                                   const std::vector<uint32_t> &counts, uint32_t min,
-                                   uint32_t max) {
+                                   const std::vector<uint32_t> &counts) {
         expected<Key> e = {};
-        for (size_t i = 0; i < kmers.size(); i++) {
-                if (counts[i] < min || counts[i] > max) {
-                        e.dropped.ndistinct++;
-                        e.dropped.nkmers += counts[i];
-                        e.dropped.nunique += counts[i] == 1;
-                        continue;
-                }
-                e.kmers.push_back(kmers[i]);
-                e.counts.push_back(counts[i]);
-                if (counts[i] < KC_RUN_NROWS)
-                        e.rows[counts[i]]++;
+        e.kmers = kmers;
+        e.counts = counts;
+        for (uint32_t count : counts)
+                if (count < KC_RUN_NROWS)
+                        e.rows[count]++;
                 else
-                        e.big_counts.push_back(counts[i]);
-        }
+                        e.big_counts.push_back(count);
         std::sort(e.big_counts.begin(), e.big_counts.end());
         encode_on_host(&e);
         return e;
@@ -70,7 +61,7 @@ static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
         got->big_counts.insert(got->big_counts.end(), b->big_counts, b->big_counts + b->nbig);
         for (int i = 0; i < KC_RUN_NROWS; i++)
                 got->rows[i] += b->rows[i];
-        kc_run_add_dropped(&got->dropped, &b->dropped);
+        assert_int_equal(b->dropped.ndistinct, 0);
 }
 
 /* Check the k-mers that come with a part's blocks. */
@@ -102,9 +93,6 @@ template <class Key> static void check_all(struct expected<Key> *want, struct ex
         std::sort(got->big_counts.begin(), got->big_counts.end());
         assert_same(got->big_counts, want->big_counts);
         assert_memory_equal(got->rows, want->rows, sizeof want->rows);
-        assert_int_equal(got->dropped.ndistinct, want->dropped.ndistinct);
-        assert_int_equal(got->dropped.nkmers, want->dropped.nkmers);
-        assert_int_equal(got->dropped.nunique, want->dropped.nunique);
 }
 
 template <class Key>
@@ -193,14 +181,13 @@ static void encode_ranges(struct kc_gpu_encoder<Key> *encoder, const std::vector
 
 template <class Key>
 static void check_pairs(int k, const std::vector<Key> &kmers, const std::vector<uint32_t> &counts,
-                        size_t max_pairs, size_t part_pairs, uint32_t min, uint32_t max)
+                        size_t max_pairs, size_t part_pairs)
 {
         struct kc_error err = {};
         struct kc_gpu_encoder<Key> *encoder = NULL;
-        struct expected<Key> want = expect(kmers, counts, min, max);
+        struct expected<Key> want = expect(kmers, counts);
         const struct kc_gpu_encoder_caps caps = { max_pairs, part_pairs, NSLOTS };
-        const struct kc_run_filter filter = { min, max };
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &filter, &caps, &err), &err);
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &caps, &err), &err);
         assert_true(gpu.used_nbytes <= kc_gpu_encoder_nbytes<Key>(max_pairs));
         for (uint64_t seed = 1; seed <= 2; seed++) /* one run after another */
                 encode_ranges(encoder, kmers, counts, &caps, seed, &want);
@@ -216,8 +203,8 @@ template <class Key> static void check_sizes(int k)
         for (size_t n : sizes) {
                 std::vector<Key> kmers = make_kmers<Key>(k, n, RANDOM, n);
                 std::vector<uint32_t> counts = make_counts(kmers.size(), READS, n);
-                check_pairs(k, kmers, counts, 3000, 2048, 1, UINT32_MAX);
-                check_pairs(k, kmers, counts, 700, 1, 2, UINT32_MAX);
+                check_pairs(k, kmers, counts, 3000, 2048);
+                check_pairs(k, kmers, counts, 700, 1);
         }
 }
 
@@ -237,7 +224,7 @@ template <class Key> static void check_shapes(int k, size_t n)
                 for (int c = 0; c < NCOUNTS; c++)
                         if (test_takes((size_t)(k + shape + c), 5))
                                 check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k),
-                                            9000, 3333, 1, UINT32_MAX);
+                                            9000, 3333);
         }
 }
 
@@ -255,44 +242,34 @@ static void shapes(void **state)
                 check_shapes<kc_key256>(k, 7001);
 }
 
-template <class Key> static void check_filters(int k, size_t n, size_t max_pairs)
+template <class Key> static void check_ranges(int k, size_t n, size_t max_pairs)
 {
-        static const uint32_t filters[][2] = {
-                { 1, UINT32_MAX },  { 0, UINT32_MAX },
-                { 2, UINT32_MAX },  { 1, 1 },
-                { 2, 600 },         { 3, 3 },
-                { 99, UINT32_MAX }, { UINT32_MAX, UINT32_MAX },
-        };
         std::vector<Key> kmers = make_kmers<Key>(k, n, RANDOM, n + k);
-        for (const uint32_t *f : filters)
-                for (int c = 0; c < NCOUNTS; c++)
-                        check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k),
-                                    max_pairs, 3000, f[0], f[1]);
+        for (int c = 0; c < NCOUNTS; c++)
+                check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k), max_pairs,
+                            3000);
 }
 
-static void filters(void **state)
+static void ranges(void **state)
 {
         (void)state;
-        check_filters<kc_key64>(31, 50001, 20000);
-        check_filters<kc_key64>(31, 9000, 100); /* a put seldom fills a block */
-        check_filters<kc_key128>(41, 20000, 7777);
-        check_filters<kc_key192>(77, 5000, 1777);
-        check_filters<kc_key256>(101, 5000, 1777);
+        check_ranges<kc_key64>(31, 50001, 20000);
+        check_ranges<kc_key64>(31, 9000, 100); /* a put seldom fills a block */
+        check_ranges<kc_key128>(41, 20000, 7777);
+        check_ranges<kc_key192>(77, 5000, 1777);
+        check_ranges<kc_key256>(101, 5000, 1777);
 }
 
 static void many_blocks(void **state)
 {
         (void)state;
         std::vector<kc_key64> kmers = make_kmers<kc_key64>(31, test_size(3000001), RANDOM, 1);
-        check_pairs(31, kmers, make_counts(kmers.size(), READS, 1), 1 << 20, 1 << 18, 1,
-                    UINT32_MAX);
-        check_pairs(31, kmers, make_counts(kmers.size(), ANY_SIZE, 1), 1 << 21, 1 << 22, 2,
-                    UINT32_MAX);
+        check_pairs(31, kmers, make_counts(kmers.size(), READS, 1), 1 << 20, 1 << 18);
+        check_pairs(31, kmers, make_counts(kmers.size(), ANY_SIZE, 1), 1 << 21, 1 << 22);
         std::vector<kc_key128> wide = make_kmers<kc_key128>(55, test_size(1000001), RANDOM, 1);
-        check_pairs(55, wide, make_counts(wide.size(), READS, 1), 1 << 20, 100000, 1, UINT32_MAX);
+        check_pairs(55, wide, make_counts(wide.size(), READS, 1), 1 << 20, 100000);
         std::vector<kc_key256> wider = make_kmers<kc_key256>(101, test_size(500001), RANDOM, 1);
-        check_pairs(101, wider, make_counts(wider.size(), READS, 1), 1 << 20, 100000, 1,
-                    UINT32_MAX);
+        check_pairs(101, wider, make_counts(wider.size(), READS, 1), 1 << 20, 100000);
 }
 
 static void too_many_pairs(void **state)
@@ -302,17 +279,16 @@ static void too_many_pairs(void **state)
         struct kc_gpu_encoder<kc_key64> *encoder = NULL;
         kc_gpu_run<kc_key64> range = {};
         struct kc_gpu_encoder_caps caps = { 1000, 1000, 1 };
-        const struct kc_run_filter all = { 1, UINT32_MAX };
         size_t limit = gpu.limit_nbytes, nparts;
         range.n = 1001;
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, &all, &caps, &err), &err);
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, &caps, &err), &err);
         assert_int_equal(kc_gpu_encoder_put(encoder, &range, true, &nparts, &err), KC_EUSAGE);
         kc_gpu_encoder_free(encoder);
         err = {};
         encoder = NULL;
         gpu.limit_nbytes = 1 << 20;
         caps.max_pairs = 1 << 20;
-        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, &all, &caps, &err), KC_ENOMEM);
+        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, &caps, &err), KC_ENOMEM);
         assert_null(encoder);
         assert_int_equal(gpu.used_nbytes, 0);
         gpu.limit_nbytes = limit;
@@ -358,7 +334,7 @@ static void time_put(struct kc_gpu_encoder<Key> *encoder, const struct kc_gpu_ru
         best->total_ms = std::min(best->total_ms, now_ms() - begin);
 }
 
-template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
+template <class Key> static void time_encoder(int k, size_t n)
 {
         struct kc_error error = {}, *err = &error;
         struct kc_gpu_encoder<Key> *encoder = NULL;
@@ -367,8 +343,7 @@ template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
         struct timing best = { 1e9, 1e9 };
         expect_ok(kc_gpu_run_new(&gpu, &run, n, err), err);
         const struct kc_gpu_encoder_caps caps = { n, n, 1 };
-        const struct kc_run_filter filter = { min, UINT32_MAX };
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &filter, &caps, err), err);
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &caps, err), err);
         run.n = n;
         make_run_kernel<<<kc_ceil_div(n, 256), 256, 0, gpu.stream>>>(
                 run, (Key)(kc_key_mask<Key>(k) / (Key)n));
@@ -377,9 +352,9 @@ template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
                 time_put(encoder, &run, &best);
         expect_ok(kc_gpu_encoder_wait(encoder, 0, &blocks, err), err);
         double nbytes = (double)n * (sizeof(Key) + 4) + blocks.nwords * 8;
-        printf("k %d, min %u, %zu Mi pairs: put %.3f ms, %.1f G pairs/s, %.0f GB/s (%.2f B a pair "
+        printf("k %d, %zu Mi pairs: put %.3f ms, %.1f G pairs/s, %.0f GB/s (%.2f B a pair "
                "out); with the download %.3f ms, %.1f GB/s\n",
-               k, min, n >> 20, best.put_ms, n / best.put_ms / 1e6, nbytes / best.put_ms / 1e6,
+               k, n >> 20, best.put_ms, n / best.put_ms / 1e6, nbytes / best.put_ms / 1e6,
                blocks.nwords * 8.0 / n, best.total_ms,
                blocks.nwords * 8 / (best.total_ms - best.put_ms) / 1e6);
         kc_gpu_encoder_free(encoder);
@@ -389,11 +364,10 @@ template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
 static void speed(void **state)
 {
         (void)state;
-        time_encoder<kc_key64>(31, 64 << 20, 1);
-        time_encoder<kc_key64>(31, 64 << 20, 2);
-        time_encoder<kc_key64>(31, 1 << 20, 1);
-        time_encoder<kc_key64>(31, 4 << 20, 1);
-        time_encoder<kc_key128>(55, 32 << 20, 1);
+        time_encoder<kc_key64>(31, 64 << 20);
+        time_encoder<kc_key64>(31, 1 << 20);
+        time_encoder<kc_key64>(31, 4 << 20);
+        time_encoder<kc_key128>(55, 32 << 20);
 }
 
 int main(int argc, char **argv)
@@ -401,7 +375,7 @@ int main(int argc, char **argv)
         need_device();
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sizes),          cmocka_unit_test(shapes),
-                cmocka_unit_test(filters),        cmocka_unit_test(many_blocks),
+                cmocka_unit_test(ranges),         cmocka_unit_test(many_blocks),
                 cmocka_unit_test(too_many_pairs),
         };
         const struct CMUnitTest timings[] = { cmocka_unit_test(speed) };

@@ -34,11 +34,8 @@ static const struct {
         uint64_t npairs;
         int nthreads;
         uint32_t min, max;
-} ways[] = { { 0, 3, 1, UINT32_MAX },
-             { 1, 1, 1, UINT32_MAX },
-             { 20 << 10, 2, 2, UINT32_MAX },
-             { 1, 5, 1, 300 },
-             { 1, 2, 7, 7 } };
+} ways[] = { { 0, 3, 1, UINT32_MAX }, { 1, 1, 1, UINT32_MAX }, { 20 << 10, 2, 2, UINT32_MAX },
+             { 1, 5, 1, 300 },        { 1, 2, 7, 7 },          { 1, 1, 3, 40 } };
 
 /* Every operation and rule on the first n files, each in a different way. */
 static void check_operations(struct kc_store *const *stores, size_t n, size_t first_way)
@@ -89,6 +86,75 @@ static void test_large_operations(void **state)
         check_files(101, is_small() ? 5000 : 50000, 2);
 }
 
+/* ---- what the filter drops ---- */
+
+/* What a sink is told in all calls. */
+struct told {
+        atomic_uint_fast64_t npairs, kmers, counts; /* the latter two added up */
+        atomic_uint_fast64_t ndistinct, nkmers, nunique;
+};
+
+static enum kc_status listen(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
+{
+        struct told *told = ctx;
+        (void)err;
+        told->npairs += pairs->n;
+        for (size_t i = 0; i < pairs->n; i++) {
+                told->kmers += pairs->kmers[i];
+                told->counts += pairs->counts[i];
+        }
+        told->ndistinct += pairs->dropped.ndistinct;
+        told->nkmers += pairs->dropped.nkmers;
+        told->nunique += pairs->dropped.nunique;
+        return KC_OK;
+}
+
+static void ignore(void *ctx)
+{
+        (void)ctx;
+}
+
+/* joiner: NULL for the host. */
+static struct told run_into_listener(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                                     int nthreads, struct kc_run_filter filter)
+{
+        struct told told = { 0 };
+        const struct kc_run_sink sink = {
+                .ctx = &told, .filter = filter, .put = listen, .cancel = ignore
+        };
+        struct kc_store_origin origin;
+        struct kc_error err = { 0 };
+        const char **names;
+        assert_ok(joiner == NULL ? kc_set_run(set, nthreads, NULL, &sink, &origin, &names, &err)
+                                 : kc_set_run_by(set, joiner, &sink, &origin, &names, &err),
+                  err);
+        free(names);
+        return told;
+}
+
+/* A sink of pairs is told the same by both: k-mers with count 1, too, which no file records. */
+static void test_dropped(void **state)
+{
+        (void)state;
+        static const struct kc_run_filter filters[] = { { 1, 1 }, { 2, UINT32_MAX }, { 2, 40 } };
+        struct pair_set models[MAX_FILES];
+        struct kc_store *stores[MAX_FILES];
+        write_files(models, stores, 31, 3000, 1);
+        const struct kc_set set = { stores, MAX_FILES, KC_SET_UNION, KC_RULE_SUM };
+        for (int i = 0; i < 3; i++)
+                for (int nthreads = 1; nthreads < 4; nthreads += 2) {
+                        struct device device = { .params = { .batch_nkmers = 1 },
+                                                 .nthreads = nthreads };
+                        const struct kc_set_joiner joiner = { &device, join_on_device };
+                        struct told host = run_into_listener(&set, NULL, nthreads, filters[i]);
+                        struct told told = run_into_listener(&set, &joiner, nthreads, filters[i]);
+                        assert_true(host.npairs > 0 && host.ndistinct > 0);
+                        assert_true(host.nunique > 0 || filters[i].min_count == 1);
+                        assert_memory_equal(&told, &host, sizeof host);
+                }
+        close_files(models, stores);
+}
+
 /* ---- single files ---- */
 
 static void compare_file(const char *path, uint64_t npairs)
@@ -117,6 +183,9 @@ static void test_saturation(void **state)
         for (int rule = KC_RULE_SUM; rule <= KC_RULE_RIGHT; rule++)
                 compare(&(struct kc_set){ stores, 3, KC_SET_UNION, (enum kc_count_rule)rule }, 1, 2,
                         1, UINT32_MAX);
+        const struct kc_set sums = { stores, 3, KC_SET_UNION, KC_RULE_SUM };
+        compare(&sums, 1, 2, 1, UINT32_MAX - 1);
+        compare(&sums, 1, 2, UINT32_MAX, UINT32_MAX);
         kc_store_close(store);
         free_set(&a);
         free_set(&b);
@@ -150,11 +219,6 @@ static enum kc_status refuse(void *ctx, const struct kc_run_blocks *blocks, stru
 {
         (void)ctx;
         return blocks->part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
-}
-
-static void ignore(void *ctx)
-{
-        (void)ctx;
 }
 
 /* Run set into a sink that accepts only the first part. */
@@ -306,9 +370,10 @@ static void test_forged_blocks(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_operations), cmocka_unit_test(test_large_operations),
-                cmocka_unit_test(test_saturation), cmocka_unit_test(test_many_runs),
-                cmocka_unit_test(test_failures),   cmocka_unit_test(test_forged_blocks),
+                cmocka_unit_test(test_operations),    cmocka_unit_test(test_large_operations),
+                cmocka_unit_test(test_dropped),       cmocka_unit_test(test_saturation),
+                cmocka_unit_test(test_many_runs),     cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_forged_blocks),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));
