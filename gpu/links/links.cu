@@ -39,6 +39,8 @@ static enum kc_status open_road(struct kc_links *links, int from, int to, struct
         KC_TRY(kc_links_use(links, road->link.is_direct ? from : to, err));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&road->stream, cudaStreamNonBlocking)));
         KC_TRY(kc_gpu_event_new(&road->done, err));
+        for (cudaEvent_t &mark : road->marks)
+                KC_TRY(kc_gpu_event_new(&mark, err));
 out:
         return status;
 }
@@ -79,6 +81,8 @@ static void close_road(struct kc_links_road *road)
         if (road->stream != NULL)
                 (void)cudaStreamDestroy(road->stream);
         kc_gpu_event_free(road->done);
+        for (cudaEvent_t mark : road->marks)
+                kc_gpu_event_free(mark);
         kc_gpu_link_close(&road->link);
 }
 
@@ -168,6 +172,42 @@ enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_c
         if (status != KC_OK)
                 (void)kc_links_settle(links, &ignored);
         return status;
+}
+
+enum kc_status kc_links_send(struct kc_links *links, const struct kc_links_copy *copy,
+                             struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_links_road *road = &links->roads[copy->from][copy->to];
+        cudaEvent_t ready = links->ready[copy->from];
+        if (copy->nbytes == 0)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaEventRecord(ready, links->gpus[copy->from].stream)));
+        KC_TRY(kc_gpu_link_wait(&road->link, ready, err));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(road->stream, ready, 0)));
+        KC_TRY(kc_gpu_link_copy(&road->link, copy->target, copy->source, copy->nbytes, road->stream,
+                                err));
+out:
+        return status;
+}
+
+enum kc_status kc_links_mark(struct kc_links *links, int from, int to, int mark,
+                             struct kc_error *err)
+{
+        const struct kc_links_road *road = &links->roads[from][to];
+        return KC_CUDA(cudaEventRecord(road->marks[mark], road->stream));
+}
+
+enum kc_status kc_links_await(struct kc_links *links, int from, int to, int mark,
+                              struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaStreamWaitEvent(links->gpus[to].stream, links->roads[from][to].marks[mark], 0));
+}
+
+enum kc_status kc_links_drain(struct kc_links *links, int from, int to, struct kc_error *err)
+{
+        return KC_CUDA(cudaStreamSynchronize(links->roads[from][to].stream));
 }
 
 /* ---- all members ---- */
