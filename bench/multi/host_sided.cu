@@ -84,7 +84,7 @@ static struct multi_row row_of(const struct host_work *h, const char *part, cons
         struct multi_row row = {};
         row.part = part;
         row.what = what;
-        row.way = "written";
+        row.way = MULTI_WAYS[KC_WD_BY_PARTS];
         row.keys = h->what->distribution;
         row.unit = "keys";
         row.n = h->what->n;
@@ -125,7 +125,7 @@ static enum kc_status time_host(struct multi_bench *b, const char *part, int nme
         struct host_work h = {};
         h.what = keys;
         h.cascades.batch_nkeys = std::max(((uint64_t)1 << BATCH_LOG2) >> b->shift, (uint64_t)1000);
-        KC_TRY(multi_map_open(b, &h.map, nmembers, KC_WD_WRITTEN, keys->n, GROUP, err));
+        KC_TRY(multi_map_open(b, &h.map, nmembers, KC_WD_BY_PARTS, keys->n, GROUP, err));
         KC_TRY(host_memory(b, &h, err));
         KC_TRY(make_keys(&h, err));
         for (int in_flight = least_in_flight; in_flight <= most_in_flight; in_flight *= 2)
