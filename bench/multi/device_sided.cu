@@ -4,8 +4,6 @@
  */
 #include "bench/multi/map.cuh"
 
-static const int SCALING_LOG2[] = { 28, 29 }, CAPACITY_LOG2[] = { 28, 29, 30, 31, 32 };
-
 namespace
 {
 
@@ -134,7 +132,7 @@ out:
 enum kc_status multi_scaling(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int log2 : SCALING_LOG2)
+        for (int log2 : multi_sizes(b, { 28, 29 }))
                 for (int m = 1; m <= b->ndevices; m++)
                         for (bool weak : { false, true })
                                 for (auto way : { KC_WD_BY_PARTS, KC_WD_WRITTEN, KC_WD_COPIED }) {
@@ -150,7 +148,7 @@ out:
 enum kc_status multi_capacity(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int log2 : CAPACITY_LOG2)
+        for (int log2 : multi_sizes(b, { 28, 29, 30, 31, 32 }))
                 for (struct multi_keys keys : MULTI_DISTRIBUTIONS) {
                         struct kc_error failure = {};
                         keys.n = multi_scaled(b, log2);

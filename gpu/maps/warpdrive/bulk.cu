@@ -258,12 +258,12 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
         return bits;
 }
 
-template <class Layout> bool kc_wd_goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n)
+template <class Layout> uint64_t kc_wd_bulk_least(const kc_wd_map<Layout> *map)
 {
-        int part_bits = map->view.shape.part_bits;
-        return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
-               part_nbytes<Layout>(map->nslots, part_bits) <=
-                       map->on.gpu->shared_nbytes - KC_WD_PART_THREADS;
+        const int part_bits = map->view.shape.part_bits;
+        const bool fits = part_nbytes<Layout>(map->nslots, part_bits) <=
+                          map->on.gpu->shared_nbytes - KC_WD_PART_THREADS;
+        return part_bits > 0 && fits ? map->nslots / LEAST_SHARE : UINT64_MAX;
 }
 
 template <class Layout>
@@ -537,7 +537,7 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key
 {
         enum kc_status status;
         struct lookups l = {};
-        if (!kc_wd_goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
+        if (n < kc_wd_bulk_least(map) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
                 return kc_wd_put(map, keys, values, n, mode, refused, err);
         KC_TRY(prepare(map, values, n, &l, refused, err));
         KC_TRY(put_slices(map, keys, values, n, mode, &l, refused, err));
@@ -598,7 +598,7 @@ enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename 
         struct kc_error refusal = {};
         slice<Layout> s = {};
         uint64_t all = 0;
-        if (!kc_wd_goes_in_parts(map, n))
+        if (n < kc_wd_bulk_least(map))
                 return kc_wd_retrieve(map, keys, values, n, missing, NULL, nfound, err);
         status = slice_new(map, &s, n, true, &refusal);
         if (status == KC_ENOMEM) {
@@ -621,7 +621,7 @@ out:
 }
 
 #define INSTANTIATE(Layout) \
-        template bool kc_wd_goes_in_parts(const kc_wd_map<Layout> *, uint64_t); \
+        template uint64_t kc_wd_bulk_least(const kc_wd_map<Layout> *); \
         template enum kc_status kc_wd_count_parts( \
                 const kc_wd_map<Layout> *, uint32_t, const typename Layout::key *, uint32_t, \
                 uint32_t *, int, uint32_t *, uint32_t *, struct kc_error *); \

@@ -10,10 +10,6 @@
 
 enum { KC_WD_ONE_PASS_BITS = 10 /* part bits that one pass can split by */ };
 
-/* Whether to put or look up n keys by parts; otherwise the map's own functions are better, or the
- * only way. */
-template <class Layout> bool kc_wd_goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n);
-
 /* Runs of a level's tiles. */
 template <class Key> static size_t kc_wd_nruns(const struct kc_wd_level *level)
 {

@@ -591,7 +591,7 @@ template <class Layout> bool kc_wd_slice_has_parts(const kc_wd_slice<Layout> *s)
         for (uint32_t i = 0; i < nowners; i++)
                 n += s->stations[i].share.n;
         for (uint32_t i = 0; i < nowners; i++)
-                all &= kc_wd_goes_in_parts(s->several->maps[i], n / nowners) &&
+                all &= n / nowners >= kc_wd_bulk_least(s->several->maps[i]) &&
                        are_alike(s->several->maps[i]->view.shape, shape);
         return all;
 }

@@ -174,6 +174,7 @@ static void host_sided(int nmembers, enum way way, const struct kc_wd_cascades *
         setting<layout> t;
         uint64_t nfound;
         struct kc_wd_options options = options_of(1 << 14, 0);
+        options.part_bits = way == PARTS ? 2 : 0;
         open_setting(&t, nmembers, way, &options);
         std::vector<key> keys = different_keys<layout>(4001, 61), sought = keys;
         std::vector<key> others = some_keys<layout>(500, 62), doubled = zipf_draws(keys, 3000, 64);
@@ -213,6 +214,8 @@ static void cascades_overlap(void **state)
                         const struct kc_wd_cascades cascades = { 999, in_flight };
                         host_sided(nmembers, nmembers == 2 ? STAGED : WRITTEN, &cascades);
                 }
+        const struct kc_wd_cascades bulk = { 2500, 2 }; /* the last batch is put directly */
+        host_sided(3, PARTS, &bulk);
         const struct kc_wd_cascades tiny = { 2, 3 };
         setting<layout> t;
         struct kc_wd_options options = options_of(100, 0);
