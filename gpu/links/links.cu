@@ -1,6 +1,6 @@
 #include "gpu/links/links.cuh"
 
-#include "base/parallel.h"
+#include "base/team.h"
 
 #include <algorithm>
 
@@ -55,6 +55,7 @@ static enum kc_status open_all(struct kc_links *links, const int *devices,
                 for (int j = 0; j < links->n; j++)
                         KC_TRY(open_road(links, i, j, err));
         KC_TRY(kc_links_use(links, 0, err));
+        KC_TRY(kc_team_open(&links->team, links->n, err));
 out:
         return status;
 }
@@ -104,6 +105,7 @@ void kc_links_close(struct kc_links *links)
         if (links->n == 0)
                 return;
         (void)kc_links_settle(links, &ignored);
+        kc_team_close(links->team);
         for (int i = 0; i < links->n; i++)
                 for (int j = 0; j < links->n; j++)
                         close_road(&links->roads[i][j]);
@@ -251,7 +253,7 @@ enum kc_status kc_links_parallel(struct kc_links *links,
 {
         struct kc_error ignored = {}; /* the device of member 0 was current on this thread */
         struct calls calls = { links, run, ctx };
-        enum kc_status status = kc_parallel(links->n, call, NULL, &calls, err);
+        enum kc_status status = kc_team_run(links->team, call, &calls, err);
         (void)kc_links_use(links, 0, &ignored);
         return status;
 }

@@ -33,6 +33,7 @@ struct kc_links_road {
 struct kc_links {
         int n;
         bool staged;
+        struct kc_team *team; /* a thread for each member */
         struct kc_gpu gpus[KC_GPU_MAX_DEVICES];
         struct kc_links_road roads[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES]; /* from, to */
         cudaEvent_t ready[KC_GPU_MAX_DEVICES];
@@ -104,7 +105,8 @@ enum kc_status kc_links_in_turn(struct kc_links *links,
                                 void *ctx, struct kc_error *err);
 
 /* Call run(ctx, member, err) for all members at the same time, each on a thread on which the
- * member's device is current. Fails like kc_parallel. */
+ * member's device is current. The threads are those that kc_links_open started. Fails like
+ * kc_team_run. */
 enum kc_status kc_links_parallel(struct kc_links *links,
                                  enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
                                  void *ctx, struct kc_error *err);
