@@ -19,7 +19,7 @@ struct kc_links_options {
         bool staged;         /* no member reaches another: all copies go through the host */
 };
 
-enum { KC_LINKS_NMARKS = 8 };
+enum { KC_LINKS_NMARKS = 9 };
 
 /* The way from one member to another. */
 struct kc_links_road {

@@ -19,9 +19,11 @@
 #include <algorithm>
 
 enum : uint32_t {
-        NSTRETCHES = KC_LINKS_NMARKS, /* at most */
-        MOST_BUCKETS = 512            /* of the first pass: runs of 16 keys */
+        NSTRETCHES = 8,    /* at most; each has a mark of a road */
+        ROW = NSTRETCHES,  /* the mark behind where a segment's parts begin */
+        MOST_BUCKETS = 512 /* of the first pass: runs of 16 keys */
 };
+static_assert((int)ROW < (int)KC_LINKS_NMARKS, "a road has a mark for each");
 
 namespace
 {
@@ -251,6 +253,7 @@ static enum kc_status fetch_segment(by_parts<Layout> *p, int from, int owner, st
         struct kc_links_copy copy = { from, owner, sender->begins + (size_t)owner * p->nparts,
                                       (void *)segment->level.begins, p->nparts * sizeof(uint32_t) };
         KC_TRY(kc_links_send(links, &copy, err));
+        KC_TRY(kc_links_mark(links, from, owner, ROW, err));
         for (uint32_t i = 0; i < p->nstretches; i++) {
                 const uint32_t begin = begin_of(p, from, owner, i),
                                n = begin_of(p, from, owner, i + 1) - begin;
@@ -357,9 +360,11 @@ static enum kc_status do_stretch(by_parts<Layout> *p, int owner, uint32_t stretc
         enum kc_status status = KC_OK;
         const kc_wd_map<Layout> *map = p->s->several->maps[owner];
         const uint32_t nparts = p->nparts / p->nstretches;
+        KC_TRY(second_pass(p, owner, owner, stretch, err));
         for (int i = 0; i < (int)p->nowners; i++) {
-                if (i != owner)
-                        KC_TRY(kc_links_await(p->s->several->links, i, owner, (int)stretch, err));
+                if (i == owner)
+                        continue;
+                KC_TRY(kc_links_await(p->s->several->links, i, owner, (int)stretch, err));
                 KC_TRY(second_pass(p, i, owner, stretch, err));
         }
         parted->first = stretch * nparts;
@@ -372,7 +377,7 @@ out:
         return status;
 }
 
-/* Set where the parts begin, once the first stretches have come. */
+/* Set where the parts begin. */
 template <class Layout>
 static enum kc_status join_begins(by_parts<Layout> *p, int owner, struct kc_error *err)
 {
@@ -382,7 +387,7 @@ static enum kc_status join_begins(by_parts<Layout> *p, int owner, struct kc_erro
         for (int i = 0; i < (int)p->nowners; i++) {
                 bases.of[i] = begin_of(p, i, owner, 0);
                 if (i != owner)
-                        KC_TRY(kc_links_await(p->s->several->links, i, owner, 0, err));
+                        KC_TRY(kc_links_await(p->s->several->links, i, owner, ROW, err));
         }
         wd_join_begins_kernel<<<kc_ceil_div(p->nparts, KC_WD_THREADS), KC_WD_THREADS, 0,
                                 p->s->several->maps[owner]->on.stream>>>(
