@@ -10,7 +10,8 @@ BUS = 63
 PAPER_MEMORY = 4 * 720
 KEY_NBYTES, PAIR_NBYTES = 8, 12
 
-TITLE = """Over several devices: the paper's four P100 beside our last rows of each part of `bench_multi`
+TITLE = """\
+Over several devices: the paper's four P100 beside our last rows of each part of `bench_multi`
 ([measurements](measurements.md#several-devices)); keys of 64 bits with values of 32 here, of 32
 and 32 there. Rates inside the devices are divided by the bandwidth of all their memories, by data
 sheets. From the host, what goes up counts as a share of the bus: 24 GB/s there, 63 for each
