@@ -122,7 +122,8 @@ def write(docs):
     (docs / "dev/measurements.md").write_text(measurements(groups))
     for path, picture in pictures(groups).items():
         (docs / path).write_text(picture)
-    report_tables.write(named("tables"), named("tables-public"), docs / "dev")
+    report_tables.write(named("tables"), named("tables-public"), named("multi"),
+                        docs / "dev")
 
 
 def main():

@@ -11,7 +11,8 @@ MIB = 2**20
 
 # The bandwidth of the memory in GB/s, by data sheet, and the size of the L2 in bytes.
 Device = collections.namedtuple("Device", "bandwidth l2")
-DEVICES = {"NVIDIA H200": Device(4800, 60 * MIB)}
+DEVICES = {"NVIDIA H200": Device(4800, 60 * MIB),
+           "NVIDIA H100 80GB HBM3": Device(3350, 50 * MIB)}
 
 # Bytes of a slot of WarpDrive's layouts, and of the key and the value that it stands for.
 Layout = collections.namedtuple("Layout", "slot payload")

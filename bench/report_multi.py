@@ -12,8 +12,10 @@ k = 31 (49.2 ms against 26.9), and at 0.77 times with k = 55 (53.1 against 41.1)
 """
 SCALING = """### The map: bulk insert and retrieve
 
-Unique keys in the devices' memory (figure 9). *written*: the multisplit writes keys straight into
-their owner's memory; *copied*: it writes to a buffer, which is then copied, as in the paper.
+Unique keys in the devices' memory (figure 9). *by parts*: the multisplit is also the first split by
+part, and stretches of parts are copied while the owners insert or look up those before; *written*:
+it writes keys straight into their owner's memory; *copied*: it writes to a buffer, which is then
+copied, as in the paper.
 """
 CAPACITY = """### The map: capacity and distributions
 

@@ -1,6 +1,7 @@
 """docs/dev/papers-results.md: the papers' evaluations next to ours."""
 import sys
 
+import report_several
 from report_basis import (MIB, by_copy, by_sheet, bytes_a_key, cached, data_text, device_of,
                           harmonic_mean, memory_in_use, ratio, ratio_by_copy, runs_text)
 from report_figures import PICTURES, picture
@@ -350,7 +351,7 @@ def about_line(records):
            f"`{about.get('command', '')}`."
 
 
-def paper_lines(paper, records, public):
+def paper_lines(paper, records, public, several):
     pictures = [spec for spec in PICTURES if spec.paper == paper]
     drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
     stated = [record for record in at_best(records) if has_paper(record)]
@@ -358,7 +359,8 @@ def paper_lines(paper, records, public):
     lines = [f"## {NAMES.get(paper, paper)}", "", about_line(records), ""]
     lines += [NOTES[paper], ""] if paper in NOTES else []
     lines += paper_table([record for record in singles if not is_baseline(record)])
-    lines += bulk_table(records, stated) if paper == "warpdrive" else []
+    if paper == "warpdrive":
+        lines += bulk_table(records, stated) + report_several.table(several)
     lines += spread_tables([record for record in stated if is_spread(record)])
     lines += lsm_table(stated) + cleanup_line(records)
     lines += relative_table(records) + rebuilt_table(records)
@@ -406,16 +408,17 @@ def by_paper(records):
     return {paper: rows for paper, rows in runs.items() if rows}
 
 
-def write(records, public, docs):
+def write(records, public, several, docs):
     """Write papers-results.md and papers/*.svg into docs/dev; report plots without rows on stderr.
-    public: rows of bench/results/tables-public.jsonl."""
+    public, several: rows of bench/results/tables-public.jsonl and multi.jsonl."""
     papers = by_paper(records)
     if not papers:
         return
     lines = header(papers)
     (docs / "papers").mkdir(parents=True, exist_ok=True)
     for paper, rows in papers.items():
-        lines += paper_lines(paper, rows, [record for record in public if record["paper"] == paper])
+        lines += paper_lines(paper, rows, [record for record in public if record["paper"] == paper],
+                             several)
     for spec in PICTURES:
         rows = papers.get(spec.paper, [])
         drawn = picture(rows + linear_depths(rows), spec)

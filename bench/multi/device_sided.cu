@@ -4,8 +4,6 @@
  */
 #include "bench/multi/map.cuh"
 
-static const int SCALING_LOG2[] = { 28, 29 }, CAPACITY_LOG2[] = { 28, 29, 30, 31, 32 };
-
 namespace
 {
 
@@ -75,7 +73,7 @@ static struct multi_row row_of(const struct work *work, const char *part, const 
         struct multi_row row = {};
         row.part = part;
         row.what = what;
-        row.way = several->transposition == KC_WD_WRITTEN ? "written" : "copied";
+        row.way = MULTI_WAYS[several->transposition];
         row.keys = work->what->distribution;
         row.unit = "keys";
         row.n = work->shares[0].n * (uint64_t)work->map.links.n;
@@ -134,13 +132,13 @@ out:
 enum kc_status multi_scaling(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int log2 : SCALING_LOG2)
+        for (int log2 : multi_sizes(b, { 28, 29 }))
                 for (int m = 1; m <= b->ndevices; m++)
                         for (bool weak : { false, true })
-                                for (auto way : { KC_WD_WRITTEN, KC_WD_COPIED }) {
+                                for (auto way : { KC_WD_BY_PARTS, KC_WD_WRITTEN, KC_WD_COPIED }) {
                                         struct multi_keys keys = MULTI_DISTRIBUTIONS[0];
                                         keys.n = multi_scaled(b, log2) * (weak ? (uint64_t)m : 1);
-                                        if (m > 1 || (!weak && way == KC_WD_WRITTEN))
+                                        if (m > 1 || (!weak && way == KC_WD_BY_PARTS))
                                                 KC_TRY(time_map(b, "scaling", m, way, &keys, err));
                                 }
 out:
@@ -150,11 +148,11 @@ out:
 enum kc_status multi_capacity(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int log2 : CAPACITY_LOG2)
+        for (int log2 : multi_sizes(b, { 28, 29, 30, 31, 32 }))
                 for (struct multi_keys keys : MULTI_DISTRIBUTIONS) {
                         struct kc_error failure = {};
                         keys.n = multi_scaled(b, log2);
-                        status = time_map(b, "capacity", b->ndevices, KC_WD_WRITTEN, &keys,
+                        status = time_map(b, "capacity", b->ndevices, KC_WD_BY_PARTS, &keys,
                                           &failure);
                         KC_TRY(multi_skip_if_large(status, "capacity", keys.n, "keys", &failure,
                                                    err));

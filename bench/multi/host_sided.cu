@@ -4,15 +4,16 @@
  */
 #include "bench/multi/map.cuh"
 
-static const int HOST_LOG2 = 29, CAPACITY_LOG2[] = { 28, 29, 30, 31, 32 }, BATCH_LOG2 = 24;
-enum : uint32_t { VALUE = 7 /* of all keys */, GROUP = 4 };
+static const int BATCH_LOG2 = 27;
+static const uint64_t MADE_NKEYS = (uint64_t)1 << 24; /* at a time */
+enum : uint32_t { VALUE = 7 /* of all keys */, GROUP = 1 };
 
 namespace
 {
 
 struct host_work {
         struct multi_map map;
-        multi_key *keys; /* [what->n] pinned, like the others */
+        multi_key *keys; /* [what->n] pinned, like the others, for all distributions */
         uint32_t *values, *answers;
         uint64_t nfound;
         const struct multi_keys *what;
@@ -45,7 +46,7 @@ static enum kc_status make_keys(struct host_work *h, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = &h->map.links.gpus[0];
-        const uint64_t cap = h->cascades.batch_nkeys;
+        const uint64_t cap = std::min(h->what->n, MADE_NKEYS);
         multi_key *made = NULL;
         KC_TRY(kc_gpu_new(gpu, &made, cap, err));
         for (uint64_t at = 0, n; at < h->what->n; at += n) {
@@ -68,6 +69,8 @@ static enum kc_status host_memory(const struct multi_bench *b, struct host_work 
         enum kc_status status;
         const uint64_t n = h->what->n,
                        nbytes = n * (sizeof *h->keys + sizeof *h->values + sizeof *h->answers);
+        if (h->keys != NULL)
+                return KC_OK;
         if (nbytes > b->most_pinned_nbytes)
                 return kc_fail(
                         err, KC_ENOMEM, "%.1f GiB of pinned memory are needed; -m allows %.1f",
@@ -84,7 +87,7 @@ static struct multi_row row_of(const struct host_work *h, const char *part, cons
         struct multi_row row = {};
         row.part = part;
         row.what = what;
-        row.way = "written";
+        row.way = MULTI_WAYS[KC_WD_BY_PARTS];
         row.keys = h->what->distribution;
         row.unit = "keys";
         row.n = h->what->n;
@@ -117,37 +120,52 @@ out:
 }
 
 /* With each number of batches in flight up to most_in_flight, doubled from the least. */
-static enum kc_status time_host(struct multi_bench *b, const char *part, int nmembers,
-                                const struct multi_keys *keys, int least_in_flight,
-                                int most_in_flight, struct kc_error *err)
+static enum kc_status time_keys(struct multi_bench *b, struct host_work *h, const char *part,
+                                int nmembers, int least_in_flight, int most_in_flight,
+                                struct kc_error *err)
 {
         enum kc_status status;
-        struct host_work h = {};
-        h.what = keys;
-        h.cascades.batch_nkeys = std::max(((uint64_t)1 << BATCH_LOG2) >> b->shift, (uint64_t)1000);
-        KC_TRY(multi_map_open(b, &h.map, nmembers, KC_WD_WRITTEN, keys->n, GROUP, err));
-        KC_TRY(host_memory(b, &h, err));
-        KC_TRY(make_keys(&h, err));
+        KC_TRY(multi_map_open(b, &h->map, nmembers, KC_WD_BY_PARTS, h->what->n, GROUP, err));
+        KC_TRY(host_memory(b, h, err));
+        KC_TRY(make_keys(h, err));
         for (int in_flight = least_in_flight; in_flight <= most_in_flight; in_flight *= 2)
-                KC_TRY(time_cascades(b, &h, part, in_flight, err));
+                KC_TRY(time_cascades(b, h, part, in_flight, err));
 out:
+        multi_map_close(&h->map);
+        return status;
+}
+
+/* The first of the distributions. What does not fit in memory is skipped. */
+static enum kc_status time_host(struct multi_bench *b, const char *part, int nmembers, int log2,
+                                int ndistributions, int least_in_flight, int most_in_flight,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_error failure = {};
+        struct host_work h = {};
+        const uint64_t n = multi_scaled(b, log2);
+        if (b->shift != 0)
+                h.cascades.batch_nkeys =
+                        std::max(((uint64_t)1 << BATCH_LOG2) >> b->shift, (uint64_t)1000);
+        for (int i = 0; i < ndistributions && status == KC_OK; i++) {
+                struct multi_keys keys = MULTI_DISTRIBUTIONS[i];
+                keys.n = n;
+                h.what = &keys;
+                status =
+                        time_keys(b, &h, part, nmembers, least_in_flight, most_in_flight, &failure);
+        }
         (void)cudaFreeHost(h.answers);
         (void)cudaFreeHost(h.values);
         (void)cudaFreeHost(h.keys);
-        multi_map_close(&h.map);
-        return status;
+        return multi_skip_if_large(status, part, n, "keys", &failure, err);
 }
 
 enum kc_status multi_host(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct multi_keys keys = MULTI_DISTRIBUTIONS[0];
-        keys.n = multi_scaled(b, HOST_LOG2);
-        for (int m = 1; m <= b->ndevices; m++) {
-                struct kc_error failure = {};
-                status = time_host(b, "host", m, &keys, 1, 4, &failure);
-                KC_TRY(multi_skip_if_large(status, "host", keys.n, "keys", &failure, err));
-        }
+        for (int log2 : multi_sizes(b, { 29 }))
+                for (int m = 1; m <= b->ndevices; m++)
+                        KC_TRY(time_host(b, "host", m, log2, 1, 1, 4, err));
 out:
         return status;
 }
@@ -155,14 +173,8 @@ out:
 enum kc_status multi_host_capacity(struct multi_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (int log2 : CAPACITY_LOG2)
-                for (struct multi_keys keys : MULTI_DISTRIBUTIONS) {
-                        struct kc_error failure = {};
-                        keys.n = multi_scaled(b, log2);
-                        status = time_host(b, "host-capacity", b->ndevices, &keys, 2, 2, &failure);
-                        KC_TRY(multi_skip_if_large(status, "host-capacity", keys.n, "keys",
-                                                   &failure, err));
-                }
+        for (int log2 : multi_sizes(b, { 28, 29, 30, 31, 32 }))
+                KC_TRY(time_host(b, "host-capacity", b->ndevices, log2, 3, 2, 2, err));
 out:
         return status;
 }

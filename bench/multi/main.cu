@@ -1,7 +1,8 @@
 /*
  * bench_multi: copies between several devices, and the WarpDrive map over them.
  *
- *      bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-m GIB] [-J] [PART...]
+ *      bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-l LOG2,LOG2...] [-m GIB] [-J]
+ *                  [PART...]
  *
  * Runs the parts that are named, or all of them:
  *
@@ -14,13 +15,15 @@
  * A measurement is timed by the wall clock, with all devices idle before and after it: the median
  * of REPEAT runs (5) after a warm-up run, as a line of JSON. What does not fit in memory is
  * skipped, with a line on stderr. -d: the devices, by default all; one that is named several times
- * stands for several (virtual devices). -s divides all sizes by 2^SHIFT. -m bounds the pinned
- * memory of the host: by default half of the physical memory. Exit status 77 without a device, and
- * 3, unless -J is given, if the build has no machine code for it.
+ * stands for several (virtual devices). -l: the sizes, 2^LOG2 keys, in place of each part's own. -s
+ * divides all sizes by 2^SHIFT. -m bounds the pinned memory of the host: by default half of the
+ * physical memory. Exit status 77 without a device, and 3, unless -J is given, if the build has no
+ * machine code for it.
  */
 #include "bench/multi/multi.cuh"
 #include "gpu/gpu.h"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,8 +42,8 @@ static void usage(const char *why)
 {
         fprintf(stderr,
                 "bench_multi: %s\n"
-                "usage: bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] [-m GIB] [-J] "
-                "[PART...]\n"
+                "usage: bench_multi [-n REPEAT] [-s SHIFT] [-d DEVICE,DEVICE...] "
+                "[-l LOG2,LOG2...] [-m GIB] [-J] [PART...]\n"
                 "parts:",
                 why);
         for (const auto &part : PARTS)
@@ -49,14 +52,16 @@ static void usage(const char *why)
         exit(2);
 }
 
-static void parse_devices(struct multi_bench *b, const char *text)
+/* Numbers from 0 to most, separated by commas; at most cap of them. */
+static void parse_numbers(const char *text, long most, int *numbers, int cap, int *n,
+                          const char *why)
 {
         for (char *end; *text != '\0'; text = end + (*end == ',')) {
-                long device = strtol(text, &end, 10);
-                if (end == text || (*end != ',' && *end != '\0') || device < 0 ||
-                    b->ndevices == KC_GPU_MAX_DEVICES)
-                        usage("-d takes device numbers separated by commas");
-                b->devices[b->ndevices++] = (int)device;
+                long number = strtol(text, &end, 10);
+                if (end == text || (*end != ',' && *end != '\0') || number < 0 || number > most ||
+                    *n == cap)
+                        usage(why);
+                numbers[(*n)++] = (int)number;
         }
 }
 
@@ -74,13 +79,17 @@ static void parse_arguments(int argc, char **argv, struct multi_bench *b)
         b->base.repeat = 5;
         b->most_pinned_nbytes =
                 (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-        for (int c; (c = getopt(argc, argv, "n:s:d:m:J")) != -1;) {
+        for (int c; (c = getopt(argc, argv, "n:s:d:l:m:J")) != -1;) {
                 if (c == 'n')
                         b->base.repeat = atoi(optarg);
                 else if (c == 's')
                         b->shift = atoi(optarg);
                 else if (c == 'd')
-                        parse_devices(b, optarg);
+                        parse_numbers(optarg, INT_MAX, b->devices, KC_GPU_MAX_DEVICES, &b->ndevices,
+                                      "-d takes device numbers separated by commas");
+                else if (c == 'l')
+                        parse_numbers(optarg, 40, b->sizes, KC_BENCH_MULTI_SIZES, &b->nsizes,
+                                      "-l takes numbers up to 40 separated by commas");
                 else if (c == 'm')
                         b->most_pinned_nbytes = parse_gib(optarg);
                 else if (c == 'J')

@@ -7,6 +7,8 @@ static_assert(KC_WD_UPLOAD + 2 == KC_WD_NSTAGES, "the host's stages are the last
 const char *const MULTI_STAGES[KC_WD_NSTAGES] = { "table",     "split", "copy",   "operation",
                                                   "copy back", "fetch", "upload", "download" };
 
+const char *const MULTI_WAYS[3] = { "by parts", "written", "copied" };
+
 const struct multi_keys MULTI_DISTRIBUTIONS[3] = { { 0, TABLES_UNIQUE, "unique" },
                                                    { 0, TABLES_UNIFORM, "uniform" },
                                                    { 0, TABLES_ZIPF, "zipf" } };

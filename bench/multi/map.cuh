@@ -29,6 +29,9 @@ struct multi_keys {
 extern const char *const MULTI_STAGES[KC_WD_NSTAGES];
 enum { MULTI_NDEVICE_STAGES = KC_WD_UPLOAD };
 
+/* Names of the transpositions. */
+extern const char *const MULTI_WAYS[3];
+
 /* The distributions of figure 10; n is still to be set. */
 extern const struct multi_keys MULTI_DISTRIBUTIONS[3];
 

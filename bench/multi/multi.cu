@@ -3,7 +3,11 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <vector>
+
+std::vector<int> multi_sizes(const struct multi_bench *b, std::vector<int> own)
+{
+        return b->nsizes == 0 ? own : std::vector<int>(b->sizes, b->sizes + b->nsizes);
+}
 
 uint64_t multi_scaled(const struct multi_bench *b, int log2)
 {

@@ -8,13 +8,18 @@
 #include "bench/tables/tables.cuh"
 #include "gpu/links/links.cuh"
 
+#include <vector>
+
+enum { KC_BENCH_MULTI_SIZES = 16 };
+
 /* One run of the program. */
 struct multi_bench {
         struct bench base; /* base.device_name; base.repeat timed runs */
         int shift;         /* sizes are divided by 2^shift */
         int devices[KC_GPU_MAX_DEVICES], ndevices;
-        uint64_t most_pinned_nbytes; /* of host memory for keys and answers */
-        bool failed;                 /* a result was wrong; the program ends with status 1 */
+        int sizes[KC_BENCH_MULTI_SIZES], nsizes; /* 2^this keys; none: each part's own */
+        uint64_t most_pinned_nbytes;             /* of host memory for keys and answers */
+        bool failed; /* a result was wrong; the program ends with status 1 */
 };
 
 /* How the time of a run divides, in the order of the stages. */
@@ -37,6 +42,9 @@ struct multi_row {
         uint64_t *nsent;       /* keys handed to owners; the runs add to this */
         struct multi_stages stages;
 };
+
+/* The sizes of a part: those that the options give, or its own. */
+std::vector<int> multi_sizes(const struct multi_bench *b, std::vector<int> own);
 
 /* 2^log2, scaled down as the options say, but at least 2^12. */
 uint64_t multi_scaled(const struct multi_bench *b, int log2);

@@ -43,7 +43,7 @@ template <class Layout> struct spread_map {
                 options.capacity = kc_ask_warpdrive_slots<Layout>(npairs);
                 options.key_bits = 2 * k;
                 const enum kc_status status =
-                        kc_wd_several_new((map **)out, links, KC_WD_WRITTEN, &options, err);
+                        kc_wd_several_new((map **)out, links, KC_WD_BY_PARTS, &options, err);
                 if (status == KC_OK)
                         ((map *)*out)->combining = KC_WD_COMBINE_NEVER; /* all keys differ */
                 return status;

@@ -1,6 +1,6 @@
 #include "gpu/links/links.cuh"
 
-#include "base/parallel.h"
+#include "base/team.h"
 
 #include <algorithm>
 
@@ -39,6 +39,8 @@ static enum kc_status open_road(struct kc_links *links, int from, int to, struct
         KC_TRY(kc_links_use(links, road->link.is_direct ? from : to, err));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&road->stream, cudaStreamNonBlocking)));
         KC_TRY(kc_gpu_event_new(&road->done, err));
+        for (cudaEvent_t &mark : road->marks)
+                KC_TRY(kc_gpu_event_new(&mark, err));
 out:
         return status;
 }
@@ -53,6 +55,7 @@ static enum kc_status open_all(struct kc_links *links, const int *devices,
                 for (int j = 0; j < links->n; j++)
                         KC_TRY(open_road(links, i, j, err));
         KC_TRY(kc_links_use(links, 0, err));
+        KC_TRY(kc_team_open(&links->team, links->n, err));
 out:
         return status;
 }
@@ -79,6 +82,8 @@ static void close_road(struct kc_links_road *road)
         if (road->stream != NULL)
                 (void)cudaStreamDestroy(road->stream);
         kc_gpu_event_free(road->done);
+        for (cudaEvent_t mark : road->marks)
+                kc_gpu_event_free(mark);
         kc_gpu_link_close(&road->link);
 }
 
@@ -100,6 +105,7 @@ void kc_links_close(struct kc_links *links)
         if (links->n == 0)
                 return;
         (void)kc_links_settle(links, &ignored);
+        kc_team_close(links->team);
         for (int i = 0; i < links->n; i++)
                 for (int j = 0; j < links->n; j++)
                         close_road(&links->roads[i][j]);
@@ -170,6 +176,42 @@ enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_c
         return status;
 }
 
+enum kc_status kc_links_send(struct kc_links *links, const struct kc_links_copy *copy,
+                             struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_links_road *road = &links->roads[copy->from][copy->to];
+        cudaEvent_t ready = links->ready[copy->from];
+        if (copy->nbytes == 0)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaEventRecord(ready, links->gpus[copy->from].stream)));
+        KC_TRY(kc_gpu_link_wait(&road->link, ready, err));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(road->stream, ready, 0)));
+        KC_TRY(kc_gpu_link_copy(&road->link, copy->target, copy->source, copy->nbytes, road->stream,
+                                err));
+out:
+        return status;
+}
+
+enum kc_status kc_links_mark(struct kc_links *links, int from, int to, int mark,
+                             struct kc_error *err)
+{
+        const struct kc_links_road *road = &links->roads[from][to];
+        return KC_CUDA(cudaEventRecord(road->marks[mark], road->stream));
+}
+
+enum kc_status kc_links_await(struct kc_links *links, int from, int to, int mark,
+                              struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaStreamWaitEvent(links->gpus[to].stream, links->roads[from][to].marks[mark], 0));
+}
+
+enum kc_status kc_links_drain(struct kc_links *links, int from, int to, struct kc_error *err)
+{
+        return KC_CUDA(cudaStreamSynchronize(links->roads[from][to].stream));
+}
+
 /* ---- all members ---- */
 
 enum kc_status kc_links_in_turn(struct kc_links *links,
@@ -211,7 +253,7 @@ enum kc_status kc_links_parallel(struct kc_links *links,
 {
         struct kc_error ignored = {}; /* the device of member 0 was current on this thread */
         struct calls calls = { links, run, ctx };
-        enum kc_status status = kc_parallel(links->n, call, NULL, &calls, err);
+        enum kc_status status = kc_team_run(links->team, call, &calls, err);
         (void)kc_links_use(links, 0, &ignored);
         return status;
 }

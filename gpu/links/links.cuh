@@ -19,17 +19,21 @@ struct kc_links_options {
         bool staged;         /* no member reaches another: all copies go through the host */
 };
 
+enum { KC_LINKS_NMARKS = 9 };
+
 /* The way from one member to another. */
 struct kc_links_road {
         struct kc_gpu_link link;
         cudaStream_t stream; /* of the sender if the link is direct, otherwise of the receiver */
         cudaEvent_t done;
+        cudaEvent_t marks[KC_LINKS_NMARKS]; /* see kc_links_mark */
 };
 
 /* Callers may read n, and use the members' gpus. */
 struct kc_links {
         int n;
         bool staged;
+        struct kc_team *team; /* a thread for each member */
         struct kc_gpu gpus[KC_GPU_MAX_DEVICES];
         struct kc_links_road roads[KC_GPU_MAX_DEVICES][KC_GPU_MAX_DEVICES]; /* from, to */
         cudaEvent_t ready[KC_GPU_MAX_DEVICES];
@@ -75,6 +79,25 @@ enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *er
 enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_copy *copies, int n,
                                  struct kc_error *err);
 
+/*
+ * For copies beside the receiver's work, piece by piece:
+ *   send   enqueue a copy, which begins after the work that is already enqueued on the sender's
+ *          `stream` and after earlier copies on its road; its memory must not be in use by others
+ *   mark   set a mark of a road, 0 .. KC_LINKS_NMARKS - 1, behind its copies so far
+ *   await  make what is enqueued on the receiver's `stream` from now on wait for the mark, as it
+ *          was last set
+ *   drain  wait for all copies of a road
+ * While threads of several members do this, only one of them at a time may use a road. On
+ * KC_EDEVICE, call kc_links_settle before the memory is released.
+ */
+enum kc_status kc_links_send(struct kc_links *links, const struct kc_links_copy *copy,
+                             struct kc_error *err);
+enum kc_status kc_links_mark(struct kc_links *links, int from, int to, int mark,
+                             struct kc_error *err);
+enum kc_status kc_links_await(struct kc_links *links, int from, int to, int mark,
+                              struct kc_error *err);
+enum kc_status kc_links_drain(struct kc_links *links, int from, int to, struct kc_error *err);
+
 /* Call run(ctx, member, err) for one member after the other on the calling thread, with the
  * member's device current, until one fails. Afterwards the first member's device is current. */
 enum kc_status kc_links_in_turn(struct kc_links *links,
@@ -82,7 +105,8 @@ enum kc_status kc_links_in_turn(struct kc_links *links,
                                 void *ctx, struct kc_error *err);
 
 /* Call run(ctx, member, err) for all members at the same time, each on a thread on which the
- * member's device is current. Fails like kc_parallel. */
+ * member's device is current. The threads are those that kc_links_open started. Fails like
+ * kc_team_run. */
 enum kc_status kc_links_parallel(struct kc_links *links,
                                  enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
                                  void *ctx, struct kc_error *err);

@@ -75,16 +75,23 @@ def test_host():
 def test_no_memory():
     """What does not fit is skipped, and said."""
     rows, said = bench("-d", "0,1", "-m", "0", "host-capacity")
-    expect(not rows and said.count("host-capacity skips 4096 keys") == 15, said)
+    expect(not rows and said.count("host-capacity skips 4096 keys") == 5, said)
+
+
+def test_sizes():
+    """With -l, every part takes these sizes."""
+    rows, _ = bench("-d", "0,1", "-s", "8", "-l", "20,21", "capacity", "host-capacity")
+    expect({row["n"] for row in rows} == {4096, 8192}, rows)
 
 
 def test_usage():
     for arguments, why in ((["-z"], "unknown option"), (["figures"], "unknown part"),
                            (["-n", "0"], "REPEAT must be"), (["-s", "32"], "SHIFT must be"),
                            (["-d", "0,x"], "-d takes device numbers"),
+                           (["-l", "28,41"], "-l takes numbers up to 40"),
                            (["-m", "x"], "-m takes a number of GiB")):
         _, said = bench(*arguments, code=2)
         expect(f"bench_multi: {why}" in said, said)
 
 
-main([test_capacity, test_host, test_no_memory, test_usage])
+main([test_capacity, test_host, test_no_memory, test_sizes, test_usage])

@@ -32,6 +32,7 @@ import report_front  # noqa: E402
 import report_human  # noqa: E402
 import report_lookups  # noqa: E402
 import report_multi  # noqa: E402
+import report_several  # noqa: E402
 import report_tables  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -123,7 +124,7 @@ def written(docs):
     made = [{field: value for field, value in record.items() if value is not None}
             for record in rows()]
     with contextlib.redirect_stderr(io.StringIO()) as said:
-        report_tables.write(made, PUBLIC, docs)
+        report_tables.write(made, PUBLIC, [], docs)
     plots = sorted(path.name for path in (docs / "papers").iterdir())
     for name in plots:
         xml.etree.ElementTree.parse(docs / "papers" / name)
@@ -457,6 +458,31 @@ def test_multi():
     expect(report_multi.section([]) == [], "no section")
 
 
+def several(*arguments, **more):
+    """A row of figures that are compared with the paper's: 2e6 keys on two devices."""
+    return {**multi(*arguments, **more), "shift": 0, "virtual": False,
+            "gpu": "NVIDIA H200"}
+
+
+def test_several():
+    """Figures beside the paper's; the last commit's rows with unique keys, the best of them."""
+    rows = [several("scaling", "insert", 0.01), several("capacity", "insert", 0.001, keys="zipf"),
+            several("scaling", "insert", 0.02),
+            several("host", "host insert", 0.4, keys="unique", in_flight=1),
+            several("host", "host insert", 0.2, keys="unique", in_flight=2)]
+    wanted = ("| 9, 10 | insert | 7 G/s | 200.0 G/s | 2 x NVIDIA H200 | 2.43 M/s per GB/s "
+              "| 20.83 M/s per GB/s | 8.57 | yes |",
+              "| 10 | insert, keys on the host | 2.7 G/s | 10.0 G/s | 2 x NVIDIA H200 "
+              "| 84% of the bus | 95% of the bus | 1.13 | yes |",
+              "| 11 | insert, what overlapping saves | 36% | 50% | 2 x NVIDIA H200 | the same "
+              "| the same | 1.39 | yes |")
+    same_text("\n".join(report_several.table(rows)[3:-1]), "\n".join(wanted), "beside the paper")
+    newer = {**several("scaling", "insert", 1), "commit": "newer"}
+    found = report_several.table([*rows, newer])[3]
+    expect("| 2.0 G/s |" in found and "| **0.09** | **no** |" in found, found)
+    expect(report_several.table([]) == [], "no table")
+
+
 def test_up_to_date():
     """The pages and pictures are what bench/report.py makes from bench/results."""
     with tempfile.TemporaryDirectory() as work:
@@ -539,5 +565,5 @@ def test_machine_code():
 
 
 main([test_papers, test_counts, test_front, test_asking, test_asked_programs, test_lookups,
-      test_human, test_multi, test_up_to_date, test_readme, test_runner, test_no_record,
-      test_machine_code])
+      test_human, test_multi, test_several, test_up_to_date, test_readme, test_runner,
+      test_no_record, test_machine_code])

@@ -13,14 +13,12 @@
  * Source: Juenger et al., WarpDrive (2018), section IV-B, where the multisplit is between devices,
  * and section VI.
  */
-#include "gpu/maps/warpdrive/part.cuh"
-#include "gpu/maps/warpdrive/split.cuh"
+#include "gpu/maps/warpdrive/bulk.cuh"
 
 #include <algorithm>
 
 enum {
-        ONE_PASS_BITS = 10, /* part bits up to which one pass suffices */
-        LEAST_SHARE = 8,    /* with fewer keys than slots / this, loading parts does not pay */
+        LEAST_SHARE = 8, /* with fewer keys than slots / this, loading parts does not pay */
 };
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 static const uint64_t LOOKUPS_NKEYS = (uint64_t)1
@@ -50,13 +48,7 @@ template <class Layout> struct slice {
 
 static int bits_above(int part_bits)
 {
-        return part_bits <= ONE_PASS_BITS ? 0 : (part_bits + 1) / 2;
-}
-
-/* Runs of a level's tiles. */
-template <class Key> static size_t nruns(const struct kc_wd_level *level)
-{
-        return (size_t)kc_wd_ntiles<Key>(level) << level->bits;
+        return part_bits <= KC_WD_ONE_PASS_BITS ? 0 : (part_bits + 1) / 2;
 }
 
 template <class Layout>
@@ -71,6 +63,7 @@ static enum kc_status levels_new(const kc_wd_map<Layout> *map, slice<Layout> *s,
                 struct kc_wd_level *level = &s->levels[i];
                 level->above = i == 0 ? 0 : above;
                 level->bits = i == 0 && above != 0 ? above : shape->part_bits - above;
+                level->nowners = 1;
                 level->n = (uint32_t)s->cap;
                 level->begins = s->begins;
                 KC_TRY(kc_gpu_new(s->on, &s->cursors[i], s->nparts, err));
@@ -78,7 +71,8 @@ static enum kc_status levels_new(const kc_wd_map<Layout> *map, slice<Layout> *s,
                 if (!s->back)
                         continue;
                 KC_TRY(kc_gpu_new(s->on, &level->ranks, s->cap, err));
-                KC_TRY(kc_gpu_new(s->on, &level->runs, nruns<typename Layout::key>(level), err));
+                KC_TRY(kc_gpu_new(s->on, &level->runs, kc_wd_nruns<typename Layout::key>(level),
+                                  err));
         }
 out:
         return status;
@@ -116,7 +110,7 @@ template <class Layout> static void slice_free(slice<Layout> *s)
         for (int i = 0; i < 2 && s->on.gpu != NULL; i++) {
                 struct kc_wd_level *level = &s->levels[i];
                 level->n = (uint32_t)s->cap;
-                kc_gpu_delete(s->on, level->runs, nruns<typename Layout::key>(level));
+                kc_gpu_delete(s->on, level->runs, kc_wd_nruns<typename Layout::key>(level));
                 kc_gpu_delete(s->on, level->ranks, s->cap);
                 kc_gpu_delete(s->on, s->cursors[i], s->nparts);
                 kc_gpu_delete(s->on, s->values[i], s->cap);
@@ -129,53 +123,71 @@ template <class Layout> static void slice_free(slice<Layout> *s)
 
 /* ---- splitting ---- */
 
-/* Set where the parts begin among n keys, and the cursors of the passes. */
+/*
+ * Replace the counts in begins [nparts + 1], of which the last is 0, by where the parts begin.
+ * Copies that serve as cursors go to upper (one per 2^shift parts) and lower (one per part); NULL:
+ * there is no such pass.
+ */
+static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
+        wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
+                         uint32_t *lower)
+{
+        __shared__ typename kc_wd_scan::TempStorage scratch;
+        kc_wd_scan_counts(begins, nparts + 1, &scratch);
+        for (uint32_t i = threadIdx.x; i < nparts; i += KC_WD_SPLIT_THREADS) {
+                if (upper != NULL && i % (1u << shift) == 0)
+                        upper[i >> shift] = begins[i];
+                if (lower != NULL)
+                        lower[i] = begins[i];
+        }
+}
+
 template <class Layout>
-static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                                  uint32_t n, const slice<Layout> *s, struct kc_error *err)
+enum kc_status kc_wd_count_parts(const kc_wd_map<Layout> *map, uint32_t nowners,
+                                 const typename Layout::key *keys, uint32_t n, uint32_t *begins,
+                                 int shift, uint32_t *upper, uint32_t *lower, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_stream on = map->on;
         auto kernel = wd_count_kernel<typename Layout::key>;
-        uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
+        const uint32_t nparts = nowners << map->view.shape.part_bits;
+        uint32_t counted = std::min(nparts, 1u << KC_WD_COUNTED_BITS);
         while (counted * sizeof(uint32_t) > on.gpu->shared_nbytes)
                 counted /= 2;
         const size_t nbytes = counted * sizeof(uint32_t);
-        const bool two = s->npasses == 2;
         int per_sm = 0;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(s->begins, 0, ((size_t)s->nparts + 1) * sizeof(uint32_t),
-                                       on.stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(begins, 0, ((size_t)nparts + 1) * sizeof(uint32_t), on.stream)));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)nbytes)));
         KC_TRY(KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel,
                                                                      KC_WD_COUNT_THREADS, nbytes)));
-        for (uint32_t first = 0; first < s->nparts; first += counted) {
+        for (uint32_t first = 0; first < nparts; first += counted) {
                 unsigned grid = std::min((unsigned)std::max(per_sm * on.gpu->nmultiprocessors, 1),
                                          kc_ceil_div(n, KC_WD_COUNT_THREADS));
                 wd_count_kernel<typename Layout::key>
                         <<<grid, KC_WD_COUNT_THREADS, nbytes, on.stream>>>(
-                                map->view.shape, keys, n, first, counted, s->begins);
+                                map->view.shape, nowners, keys, n, first, counted, begins);
                 KC_TRY(KC_LAUNCHED());
         }
-        wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, on.stream>>>(
-                s->begins, s->nparts, two ? s->levels[1].bits : 0, s->cursors[0],
-                two ? s->cursors[1] : NULL);
+        wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, on.stream>>>(begins, nparts, shift, upper,
+                                                                   lower);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
-template <class Key>
-static enum kc_status run_pass(struct kc_gpu_stream on, const kc_wd_pass<Key> *pass,
-                               struct kc_error *err)
+template <class Layout>
+enum kc_status kc_wd_run_pass(const kc_wd_map<Layout> *map,
+                              const kc_wd_pass<typename Layout::key> *pass, uint32_t ntiles,
+                              struct kc_error *err)
 {
+        typedef typename Layout::key Key;
         enum kc_status status;
-        size_t nbytes = kc_wd_staging_nbytes<Key>(pass->level.bits);
+        const size_t nbytes = kc_wd_staging_nbytes<Key>(pass->level);
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(
                 wd_split_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbytes)));
-        wd_split_kernel<Key>
-                <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, on.stream>>>(
-                        *pass);
+        wd_split_kernel<Key><<<ntiles, KC_WD_SPLIT_THREADS, nbytes, map->on.stream>>>(*pass);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -189,7 +201,9 @@ static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout:
 {
         enum kc_status status;
         kc_wd_pass<typename Layout::key> pass = {};
-        KC_TRY(count_parts(map, keys, n, s, err));
+        const bool two = s->npasses == 2;
+        KC_TRY(kc_wd_count_parts(map, 1, keys, n, s->begins, two ? s->levels[1].bits : 0,
+                                 s->cursors[0], two ? s->cursors[1] : NULL, err));
         pass.mix = true;
         pass.keys = keys;
         pass.values = values;
@@ -199,7 +213,8 @@ static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout:
                 pass.level = s->levels[i];
                 pass.out_keys = s->keys[i];
                 pass.out_values = s->values[i];
-                KC_TRY(run_pass(map->on, &pass, err));
+                KC_TRY(kc_wd_run_pass(map, &pass, kc_wd_ntiles<typename Layout::key>(&pass.level),
+                                      err));
                 pass.mix = false;
                 pass.keys = s->keys[i];
                 pass.values = values == NULL ? NULL : s->values[i];
@@ -243,13 +258,12 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
         return bits;
 }
 
-/* Whether to go by parts; otherwise the map's own functions are better, or the only way. */
-template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n)
+template <class Layout> uint64_t kc_wd_bulk_least(const kc_wd_map<Layout> *map)
 {
-        int part_bits = map->view.shape.part_bits;
-        return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
-               part_nbytes<Layout>(map->nslots, part_bits) <=
-                       map->on.gpu->shared_nbytes - KC_WD_PART_THREADS;
+        const int part_bits = map->view.shape.part_bits;
+        const bool fits = part_nbytes<Layout>(map->nslots, part_bits) <=
+                          map->on.gpu->shared_nbytes - KC_WD_PART_THREADS;
+        return part_bits > 0 && fits ? map->nslots / LEAST_SHARE : UINT64_MAX;
 }
 
 template <class Layout>
@@ -270,35 +284,54 @@ template <class Layout> static bool has_single_slots(const kc_wd_map<Layout> *ma
 }
 
 template <class Layout, bool SINGLE>
-static enum kc_status launch_put(const kc_wd_map<Layout> *map, const slice<Layout> *s,
-                                 const kc_wd_parted<typename Layout::key> *parted,
+static enum kc_status launch_put(const kc_wd_map<Layout> *map,
+                                 const kc_wd_parted<typename Layout::key> *parted, uint32_t nparts,
                                  enum kc_wd_mode mode, struct kc_error *err)
 {
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->on, wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        KC_TRY(part_block(map->on, wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
         wd_put_part_kernel<Layout, SINGLE>
-                <<<s->nparts, nthreads, nbytes, s->on.stream>>>(map->view, *parted, mode);
+                <<<nparts, nthreads, nbytes, map->on.stream>>>(map->view, *parted, mode);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
+template <class Layout>
+enum kc_status kc_wd_put_parts(const kc_wd_map<Layout> *map,
+                               const kc_wd_parted<typename Layout::key> *parted, uint32_t nparts,
+                               enum kc_wd_mode mode, struct kc_error *err)
+{
+        return has_single_slots(map) ? launch_put<Layout, true>(map, parted, nparts, mode, err)
+                                     : launch_put<Layout, false>(map, parted, nparts, mode, err);
+}
+
 template <class Layout, bool SINGLE>
-static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map, const slice<Layout> *s,
+static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map,
                                       const kc_wd_parted<typename Layout::key> *parted,
-                                      struct kc_error *err)
+                                      uint32_t nparts, struct kc_error *err)
 {
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->on, wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        KC_TRY(part_block(map->on, wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads,
+                          err));
         wd_retrieve_part_kernel<Layout, SINGLE>
-                <<<s->nparts, nthreads, nbytes, s->on.stream>>>(map->view, *parted);
+                <<<nparts, nthreads, nbytes, map->on.stream>>>(map->view, *parted);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_retrieve_parts(const kc_wd_map<Layout> *map,
+                                    const kc_wd_parted<typename Layout::key> *parted,
+                                    uint32_t nparts, struct kc_error *err)
+{
+        return has_single_slots(map) ? launch_retrieve<Layout, true>(map, parted, nparts, err)
+                                     : launch_retrieve<Layout, false>(map, parted, nparts, err);
 }
 
 /* Keys that find no room in their parts are left in the slice's other arrays. */
@@ -314,8 +347,7 @@ static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bo
         parted.refused_keys = s->keys[1 - last]; /* these are no longer needed */
         parted.refused_values = s->values[1 - last];
         KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
-        KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
-                                      : launch_put<Layout, false>(map, s, &parted, mode, err)));
+        KC_TRY(kc_wd_put_parts(map, &parted, s->nparts, mode, err));
         KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         *nrefused = totals[KC_WD_NREFUSED];
@@ -505,7 +537,7 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key
 {
         enum kc_status status;
         struct lookups l = {};
-        if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
+        if (n < kc_wd_bulk_least(map) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
                 return kc_wd_put(map, keys, values, n, mode, refused, err);
         KC_TRY(prepare(map, values, n, &l, refused, err));
         KC_TRY(put_slices(map, keys, values, n, mode, &l, refused, err));
@@ -514,17 +546,26 @@ out:
         return status;
 }
 
+template <class Layout>
+enum kc_status kc_wd_run_back(const kc_wd_map<Layout> *map, const struct kc_wd_level *level,
+                              uint32_t ntiles, const uint32_t *values, uint32_t *out,
+                              struct kc_error *err)
+{
+        wd_back_kernel<typename Layout::key>
+                <<<ntiles, KC_WD_SPLIT_THREADS, 0, map->on.stream>>>(*level, values, out);
+        return KC_LAUNCHED();
+}
+
 /* Move values of the split keys to where the keys were. */
 template <class Layout>
-static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_error *err)
+static enum kc_status bring_back(const kc_wd_map<Layout> *map, slice<Layout> *s, uint32_t *out,
+                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (int i = s->npasses - 1; i >= 0; i--) {
                 const struct kc_wd_level *level = &s->levels[i];
-                wd_back_kernel<typename Layout::key>
-                        <<<kc_wd_ntiles<typename Layout::key>(level), KC_WD_SPLIT_THREADS, 0,
-                           s->on.stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
-                KC_TRY(KC_LAUNCHED());
+                KC_TRY(kc_wd_run_back(map, level, kc_wd_ntiles<typename Layout::key>(level),
+                                      s->values[i], i == 0 ? out : s->values[i - 1], err));
         }
 out:
         return status;
@@ -541,8 +582,7 @@ static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t miss
         parted.answers = s->values[s->npasses - 1];
         parted.missing = missing;
         KC_TRY(kc_wd_clear_totals(on, map->totals, err));
-        KC_TRY((has_single_slots(map) ? launch_retrieve<Layout, true>(map, s, &parted, err)
-                                      : launch_retrieve<Layout, false>(map, s, &parted, err)));
+        KC_TRY(kc_wd_retrieve_parts(map, &parted, s->nparts, err));
         KC_TRY(kc_gpu_read(on, totals, map->totals, KC_WD_NTOTALS, err));
         *nfound += totals[KC_WD_NHIT];
 out:
@@ -558,7 +598,7 @@ enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename 
         struct kc_error refusal = {};
         slice<Layout> s = {};
         uint64_t all = 0;
-        if (!goes_in_parts(map, n))
+        if (n < kc_wd_bulk_least(map))
                 return kc_wd_retrieve(map, keys, values, n, missing, NULL, nfound, err);
         status = slice_new(map, &s, n, true, &refusal);
         if (status == KC_ENOMEM) {
@@ -570,7 +610,7 @@ enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename 
                 uint64_t own = std::min(s.cap, n - at);
                 KC_TRY(split(map, keys + at, NULL, (uint32_t)own, &s, err));
                 KC_TRY(retrieve_split(map, missing, &s, &all, err));
-                KC_TRY(bring_back(&s, values + at, err));
+                KC_TRY(bring_back(map, &s, values + at, err));
         }
         KC_TRY(KC_CUDA(cudaStreamSynchronize(map->on.stream)));
         if (nfound != NULL)
@@ -581,6 +621,22 @@ out:
 }
 
 #define INSTANTIATE(Layout) \
+        template uint64_t kc_wd_bulk_least(const kc_wd_map<Layout> *); \
+        template enum kc_status kc_wd_count_parts( \
+                const kc_wd_map<Layout> *, uint32_t, const typename Layout::key *, uint32_t, \
+                uint32_t *, int, uint32_t *, uint32_t *, struct kc_error *); \
+        template enum kc_status kc_wd_run_pass(const kc_wd_map<Layout> *, \
+                                               const kc_wd_pass<typename Layout::key> *, uint32_t, \
+                                               struct kc_error *); \
+        template enum kc_status kc_wd_run_back(const kc_wd_map<Layout> *, \
+                                               const struct kc_wd_level *, uint32_t, \
+                                               const uint32_t *, uint32_t *, struct kc_error *); \
+        template enum kc_status kc_wd_put_parts(const kc_wd_map<Layout> *, \
+                                                const kc_wd_parted<typename Layout::key> *, \
+                                                uint32_t, enum kc_wd_mode, struct kc_error *); \
+        template enum kc_status kc_wd_retrieve_parts(const kc_wd_map<Layout> *, \
+                                                     const kc_wd_parted<typename Layout::key> *, \
+                                                     uint32_t, struct kc_error *); \
         template int kc_wd_bulk_part_bits<Layout>(const struct kc_gpu *, uint64_t, uint32_t); \
         template enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *, const typename Layout::key *, \
                                                const uint32_t *, uint64_t, enum kc_wd_mode, \

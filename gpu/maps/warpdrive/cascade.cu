@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-static const uint64_t BATCH_NKEYS = (uint64_t)1 << 24;
+static const uint64_t BATCH_NKEYS = (uint64_t)1 << 27;
 enum { IN_FLIGHT = 2 };
 
 namespace
@@ -277,6 +277,19 @@ out:
         return status;
 }
 
+/* The default: at least BATCH_NKEYS, and enough for the maps to work in bulk. */
+template <class Layout> static uint64_t usual_batch(const cascade<Layout> *c)
+{
+        uint64_t least = BATCH_NKEYS;
+        for (int i = 0; i < nmembers(c); i++) {
+                const uint64_t bulk = kc_wd_bulk_least(c->several->maps[i]);
+                if (bulk != UINT64_MAX)
+                        least = std::max(least, (bulk + 1) * (uint64_t)nmembers(c));
+        }
+        const uint64_t nbatches = std::max(c->n / least, (uint64_t)1);
+        return (c->n + nbatches - 1) / nbatches;
+}
+
 template <class Layout>
 static enum kc_status run(cascade<Layout> *c, const struct kc_wd_cascades *cascades,
                           struct kc_error *err)
@@ -288,7 +301,8 @@ static enum kc_status run(cascade<Layout> *c, const struct kc_wd_cascades *casca
                                given->in_flight, (int)KC_WD_MAX_IN_FLIGHT);
         if (c->n == 0)
                 return KC_OK;
-        c->batch_nkeys = std::min(given->batch_nkeys != 0 ? given->batch_nkeys : BATCH_NKEYS, c->n);
+        c->batch_nkeys =
+                std::min(given->batch_nkeys != 0 ? given->batch_nkeys : usual_batch(c), c->n);
         c->nbatches = (c->n + c->batch_nkeys - 1) / c->batch_nkeys;
         c->in_flight = given->in_flight != 0 ? given->in_flight : (int)IN_FLIGHT;
         c->cap = (c->batch_nkeys + (uint64_t)nmembers(c) - 1) / (uint64_t)nmembers(c);

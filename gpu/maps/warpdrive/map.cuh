@@ -199,6 +199,9 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
 template <class Layout>
 int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t group);
 
+/* The least number of keys with which the bulk functions go by part; UINT64_MAX: they never do. */
+template <class Layout> uint64_t kc_wd_bulk_least(const kc_wd_map<Layout> *map);
+
 /*
  * The same as kc_wd_put and kc_wd_retrieve, for batches of many keys per part: keys are first split
  * by part, then each block works on a part in its shared memory (the paper's section VI: several

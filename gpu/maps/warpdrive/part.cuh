@@ -158,6 +158,7 @@ template <class Key> struct kc_wd_parted {
         const Key *keys;        /* in order of their parts, mixed */
         const uint32_t *values; /* NULL: 1 each */
         const uint32_t *begins; /* [parts + 1] */
+        uint32_t first;         /* part of a launch */
         bool fresh;             /* the map has no keys nor tombstones */
         unsigned long long *totals;
         Key *refused_keys; /* totals[KC_WD_NREFUSED] of them; unmixed, as given */
@@ -358,11 +359,11 @@ static __device__ void kc_wd_do_part(const kc_wd_view<Layout> &map,
                                      const Odd &odd)
 {
         const kc_wd_shape &shape = map.shape;
-        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
+        const uint32_t part = batch.first + blockIdx.x;
+        uint32_t begin = batch.begins[part], end = batch.begins[part + 1];
         if (begin == end)
                 return;
-        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
-                              batch.fresh);
+        kc_wd_own<Layout> own(map.slots, memory, part, shape.nwindows * shape.group, batch.fresh);
         kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
         __syncthreads();
         kc_wd_go<Layout, SINGLE>(

@@ -27,9 +27,13 @@
 #include "gpu/links/links.cuh"
 #include "gpu/maps/warpdrive/map.cuh"
 
-/* How keys get to their owners: written there by the split, or copied afterwards, as in the
- * paper. If a member does not reach an owner, its keys are copied in any case. */
-enum kc_wd_transposition { KC_WD_WRITTEN, KC_WD_COPIED };
+/*
+ * How keys get to their owners: split by owner and part, and copied stretch by stretch while the
+ * owners work in bulk (several_parts.cu); written there by a split by owner; or copied after it, as
+ * in the paper. What does not go in bulk is written instead of copied by parts. If a member does
+ * not reach an owner, its keys are copied in any case.
+ */
+enum kc_wd_transposition { KC_WD_BY_PARTS, KC_WD_WRITTEN, KC_WD_COPIED };
 
 /*
  * Whether a put combines equal keys of a tile (4096 keys of 128 bits, 8192 of fewer) before they
@@ -39,7 +43,8 @@ enum kc_wd_transposition { KC_WD_WRITTEN, KC_WD_COPIED };
 enum kc_wd_combining { KC_WD_COMBINE_IF_IT_PAYS, KC_WD_COMBINE_ALWAYS, KC_WD_COMBINE_NEVER };
 
 /* What an operation spends its time on: filling the partition table and allocating memory;
- * splitting; copying keys; the operation on each map; copying answers; putting them in order. For
+ * splitting; copying keys; the operation on each map; copying answers; putting them in order. By
+ * parts, the table is part of splitting, and copies are part of the operation. For
  * keys on the host (cascade.cuh) also copies to the devices and to the host, which overlap with the
  * rest. */
 enum kc_wd_stage {

@@ -78,10 +78,19 @@ out:
         return status;
 }
 
+/* By parts if that is better and there is memory for it. */
 template <class Layout> static enum kc_status do_slice(kc_wd_slice<Layout> *s, struct kc_error *err)
 {
-        struct kc_error ignored = {}; /* another failure is reported */
-        enum kc_status status = kc_wd_slice_prepare(s, err);
+        struct kc_error ignored = {}, failure = {}; /* ignored: another failure is reported */
+        enum kc_status status = kc_wd_slice_decide(s, err);
+        if (status == KC_OK && kc_wd_slice_has_parts(s)) {
+                status = kc_wd_slice_by_parts(s, &failure);
+                if (status != KC_ENOMEM || s->began)
+                        return status == KC_OK ? KC_OK : kc_fail_as(err, &failure);
+                status = KC_OK;
+        }
+        if (status == KC_OK)
+                status = kc_wd_slice_prepare(s, err);
         if (status == KC_OK)
                 status = pass_through(s, err);
         if (status != KC_OK)

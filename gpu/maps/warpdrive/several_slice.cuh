@@ -85,7 +85,7 @@ template <class Layout> static struct kc_gpu *kc_wd_gpu_of(const kc_wd_slice<Lay
 template <class Layout>
 static bool kc_wd_is_written(const kc_wd_slice<Layout> *s, int from, int owner)
 {
-        return from == owner || (s->several->transposition == KC_WD_WRITTEN &&
+        return from == owner || (s->several->transposition != KC_WD_COPIED &&
                                  kc_links_reaches(s->several->links, from, owner));
 }
 
@@ -145,6 +145,17 @@ enum kc_status kc_wd_slice_prepare(kc_wd_slice<Layout> *s, struct kc_error *err)
 
 /* Free the memory, which nobody may be using any more. */
 template <class Layout> void kc_wd_slice_release(kc_wd_slice<Layout> *s);
+
+/* ---- several_parts.cu ---- */
+
+/* Whether the keys should go through the parts of the owners' maps. A put of remainder words does
+ * not, because their side table must be made larger first, nor one that reports refused keys. */
+template <class Layout> bool kc_wd_slice_has_parts(const kc_wd_slice<Layout> *s);
+
+/* Do the whole operation so. KC_ENOMEM: if s->began, some maps are full, the others have been used;
+ * otherwise there is no memory, and nothing has happened. */
+template <class Layout>
+enum kc_status kc_wd_slice_by_parts(kc_wd_slice<Layout> *s, struct kc_error *err);
 
 /* ---- several_exchange.cu ---- */
 

@@ -118,7 +118,6 @@ template <class Layout>
 enum kc_status kc_wd_slice_prepare(kc_wd_slice<Layout> *s, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_wd_slice_decide(s, err));
         KC_TRY(kc_wd_all_members(s, KC_WD_TABLE, count_row<Layout>, err));
         KC_TRY(kc_wd_all_members(s, KC_WD_TABLE, take_memory<Layout>, err));
 out:

@@ -3,6 +3,9 @@
  *
  *      keys ──▶ count by part ──▶ pass: by the upper half of a part's bits
  *                             ──▶ pass: what has those in common, by the lower half
+ *
+ * Over several devices, the first pass splits by owner as well (several_parts.cu).
+ *
  *      values of the split keys ──▶ back through the second pass ──▶ back through the first
  *
  * In a pass, each block takes a tile of keys and orders them by bucket in shared memory, so that
@@ -37,11 +40,18 @@ template <class Key> static __device__ uint32_t kc_wd_part_of(const kc_wd_shape 
 
 /* ---- how many keys each part has ---- */
 
-/* Add to counts [parts] for nparts parts starting at `first`, at most 2^KC_WD_COUNTED_BITS. */
+/* The number of a key's owner; 0 without asking if there is only one. */
+template <class Key> static __device__ uint32_t kc_wd_owner_among(Key key, uint32_t nowners)
+{
+        return nowners == 1 ? 0 : kc_wd_owner(key, nowners);
+}
+
+/* Add to counts [owners][parts], for nparts of them starting at `first`, at most
+ * 2^KC_WD_COUNTED_BITS. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
-        wd_count_kernel(kc_wd_shape shape, const Key *keys, uint32_t n, uint32_t first,
-                        uint32_t nparts, uint32_t *counts)
+        wd_count_kernel(kc_wd_shape shape, uint32_t nowners, const Key *keys, uint32_t n,
+                        uint32_t first, uint32_t nparts, uint32_t *counts)
 {
         enum { THREADS = KC_WD_COUNT_THREADS, AHEAD = KC_WD_COUNT_AHEAD };
         extern __shared__ uint32_t own[];
@@ -58,7 +68,9 @@ static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
 #pragma unroll
                 for (int j = 0; j < AHEAD; j++) {
                         Key mixed = kc_wd_mix(seen[j], shape.seed, shape.key_bits);
-                        uint32_t part = kc_wd_part_of(shape, mixed) - first;
+                        uint32_t owner = kc_wd_owner_among(seen[j], nowners);
+                        uint32_t part =
+                                (owner << shape.part_bits) + kc_wd_part_of(shape, mixed) - first;
                         if (i + j * stride < n && part < nparts)
                                 atomicAdd(&own[part], 1u);
                 }
@@ -89,25 +101,6 @@ static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
         __syncthreads();
 }
 
-/*
- * Replace the counts in begins [nparts + 1], of which the last is 0, by where the parts begin.
- * Copies that serve as cursors go to upper (one per 2^shift parts) and lower (one per part); NULL:
- * there is no such pass.
- */
-static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
-        wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
-                         uint32_t *lower)
-{
-        __shared__ typename kc_wd_scan::TempStorage scratch;
-        kc_wd_scan_counts(begins, nparts + 1, &scratch);
-        for (uint32_t i = threadIdx.x; i < nparts; i += KC_WD_SPLIT_THREADS) {
-                if (upper != NULL && i % (1u << shift) == 0)
-                        upper[i >> shift] = begins[i];
-                if (lower != NULL)
-                        lower[i] = begins[i];
-        }
-}
-
 /* ---- a pass ---- */
 
 /* A tile's keys of one bucket: `begin` is their place in the tile, begin + `from` where they went.
@@ -116,16 +109,25 @@ struct kc_wd_run {
         uint32_t begin, from;
 };
 
-/* `above`: bits of the part by which the keys are already ordered. */
+/* `above`: bits of the part by which the keys are already ordered; 0 if the level also splits by
+ * owner, of which there is otherwise one. A launch may do some of the tiles. */
 struct kc_wd_level {
         kc_wd_shape shape;
         int above, bits;
+        uint32_t nowners;
         uint32_t n;
-        const uint32_t *begins; /* [parts + 1] */
-        uint32_t *cursors;      /* [2^(above + bits)] where the next key of each goes */
+        uint32_t first_tile;
+        const uint32_t *begins; /* [2^part_bits] */
+        uint32_t *cursors;      /* [owners][2^(above + bits)] where the next key of each goes */
         uint16_t *ranks;        /* [n] a key's place in its tile; NULL: nothing is to come back */
-        struct kc_wd_run *runs; /* [tiles][2^bits] */
+        struct kc_wd_run *runs; /* [tiles][buckets] */
 };
+
+/* Buckets of a tile. */
+static __host__ __device__ inline uint32_t kc_wd_nbuckets(const struct kc_wd_level &level)
+{
+        return level.nowners << level.bits;
+}
 
 template <class Key> struct kc_wd_pass {
         struct kc_wd_level level;
@@ -148,18 +150,25 @@ struct kc_wd_range {
         uint32_t above; /* the common bucket of the level above */
 };
 
+static __device__ inline uint32_t kc_wd_tile_number(const struct kc_wd_level &level)
+{
+        return level.first_tile + blockIdx.x;
+}
+
 /* Set *range, in shared memory, to that of this block's tile. Ends with a barrier. */
 template <class Key>
 static __device__ void kc_wd_find_tile(const struct kc_wd_level &level, struct kc_wd_range *range)
 {
         const uint32_t size = kc_wd_tile<Key>::NKEYS;
         int shift = level.shape.part_bits - level.above;
-        for (uint32_t c = threadIdx.x; c < 1u << level.above; c += KC_WD_SPLIT_THREADS) {
-                uint32_t begin = level.begins[c << shift], end = level.begins[(c + 1) << shift];
+        const uint32_t last = (1u << level.above) - 1, tile = kc_wd_tile_number(level);
+        for (uint32_t c = threadIdx.x; c <= last; c += KC_WD_SPLIT_THREADS) {
+                uint32_t begin = level.begins[c << shift];
+                uint32_t end = c == last ? level.n : level.begins[(c + 1) << shift];
                 uint32_t first = begin / size + c;
-                if (blockIdx.x < first || blockIdx.x > end / size + c)
+                if (tile < first || tile > end / size + c)
                         continue;
-                begin = min(begin + (blockIdx.x - first) * size, end);
+                begin = min(begin + (tile - first) * size, end);
                 *range = { begin, min(size, end - begin), c };
         }
         __syncthreads();
@@ -173,9 +182,9 @@ template <class Key> struct kc_wd_staging {
         struct kc_wd_range range;
 };
 
-template <class Key> static size_t kc_wd_staging_nbytes(int bits)
+template <class Key> static size_t kc_wd_staging_nbytes(const struct kc_wd_level &level)
 {
-        return sizeof(kc_wd_staging<Key>) + ((size_t)2 * sizeof(uint32_t) << bits);
+        return sizeof(kc_wd_staging<Key>) + (size_t)2 * sizeof(uint32_t) * kc_wd_nbuckets(level);
 }
 
 /* Write the staged items out, bucket by bucket. */
@@ -191,8 +200,8 @@ static __device__ void kc_wd_write_staged(const kc_wd_staging<Key> *tile, const 
         __syncthreads();
 }
 
-/* Rank each key among the tile's keys of its bucket. ranks: out, the rank above 16 bits of the
- * bucket's number. */
+/* Rank each key among the tile's keys of its bucket. ranks: in, the key's owner; out, the rank
+ * above 16 bits of the bucket's number. */
 template <class Key>
 static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Key *keys, uint32_t n,
                                        uint32_t *counts, uint32_t *ranks)
@@ -203,7 +212,7 @@ static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Ke
                 if (threadIdx.x + i * KC_WD_SPLIT_THREADS >= n)
                         continue;
                 uint32_t bucket = kc_wd_part_of(level.shape, keys[i]) >> below;
-                bucket &= (1u << level.bits) - 1;
+                bucket = (bucket & ((1u << level.bits) - 1)) + (ranks[i] << level.bits);
                 ranks[i] = bucket | atomicAdd(&counts[bucket], 1u) << 16;
         }
         __syncthreads();
@@ -215,7 +224,8 @@ static __device__ inline void kc_wd_take_places(const struct kc_wd_level &level,
                                                 uint32_t *offsets, uint32_t *places,
                                                 typename kc_wd_scan::TempStorage *scratch)
 {
-        uint32_t nbuckets = 1u << level.bits;
+        const uint32_t nbuckets = kc_wd_nbuckets(level);
+        struct kc_wd_run *runs = level.runs + (size_t)kc_wd_tile_number(level) * nbuckets;
         for (uint32_t i = threadIdx.x; i < nbuckets; i += KC_WD_SPLIT_THREADS)
                 places[i] = offsets[i] == 0 ? 0 : atomicAdd(&cursors[i], offsets[i]);
         __syncthreads();
@@ -223,8 +233,7 @@ static __device__ inline void kc_wd_take_places(const struct kc_wd_level &level,
         for (uint32_t i = threadIdx.x; i < nbuckets; i += KC_WD_SPLIT_THREADS) {
                 places[i] -= offsets[i];
                 if (level.runs != NULL)
-                        level.runs[((size_t)blockIdx.x << level.bits) + i] = { offsets[i],
-                                                                               places[i] };
+                        runs[i] = { offsets[i], places[i] };
         }
         __syncthreads();
 }
@@ -237,8 +246,9 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         extern __shared__ __align__(16) unsigned char memory[];
         auto *tile = (kc_wd_staging<Key> *)memory;
         const struct kc_wd_level &level = pass.level;
-        uint32_t *offsets = (uint32_t *)(tile + 1), *places = offsets + (1u << level.bits);
-        for (uint32_t i = threadIdx.x; i < 1u << level.bits; i += THREADS)
+        const uint32_t nbuckets = kc_wd_nbuckets(level);
+        uint32_t *offsets = (uint32_t *)(tile + 1), *places = offsets + nbuckets;
+        for (uint32_t i = threadIdx.x; i < nbuckets; i += THREADS)
                 offsets[i] = 0;
         kc_wd_find_tile<Key>(level, &tile->range);
         const uint32_t begin = tile->range.begin, n = tile->range.n;
@@ -252,9 +262,11 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
                 keys[i] = at < n ? pass.keys[begin + at] : (Key)0;
         }
 #pragma unroll
-        for (int i = 0; i < NITEMS; i++)
+        for (int i = 0; i < NITEMS; i++) {
+                ranks[i] = kc_wd_owner_among(keys[i], level.nowners);
                 if (pass.mix)
                         keys[i] = kc_wd_mix(keys[i], level.shape.seed, level.shape.key_bits);
+        }
         kc_wd_rank_keys(level, keys, n, offsets, ranks);
         kc_wd_take_places(level, cursors, offsets, places, &tile->scratch);
 #pragma unroll
@@ -305,8 +317,8 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         __shared__ uint32_t staged[kc_wd_tile<Key>::NKEYS];
         __shared__ struct kc_wd_range range;
         kc_wd_find_tile<Key>(level, &range);
-        const uint32_t nbuckets = 1u << level.bits, n = range.n;
-        const struct kc_wd_run *runs = level.runs + ((size_t)blockIdx.x << level.bits);
+        const uint32_t nbuckets = kc_wd_nbuckets(level), n = range.n;
+        const struct kc_wd_run *runs = level.runs + (size_t)kc_wd_tile_number(level) * nbuckets;
         if (n == 0)
                 return;
         for (uint32_t i = threadIdx.x / KC_WD_RUN_LANES; i < nbuckets;

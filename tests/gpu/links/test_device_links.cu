@@ -102,6 +102,49 @@ static void waiting(void **state)
         }
 }
 
+/* Pieces that a receiver copies beside its own work: each begins after the sender's work, and what
+ * the receiver does behind its mark sees it. */
+static void send_pieces(bool staged)
+{
+        const size_t n = test_size((size_t)1 << 20);
+        struct kc_links links;
+        open_links(&links, 2, staged);
+        struct kc_gpu *sender = &links.gpus[1], *receiver = &links.gpus[0];
+        expect_ok(kc_links_use(&links, 1, err), err);
+        uint8_t *source = up(sender, std::vector<uint8_t>(KC_LINKS_NMARKS * n));
+        expect_ok(kc_links_use(&links, 0, err), err);
+        uint8_t *target = up(receiver, std::vector<uint8_t>(KC_LINKS_NMARKS * n));
+        uint8_t *seen = up(receiver, std::vector<uint8_t>(KC_LINKS_NMARKS * n));
+        for (int i = 0; i < KC_LINKS_NMARKS; i++) {
+                const struct kc_links_copy copy = { 1, 0, source + i * n, target + i * n, n };
+                expect_ok(kc_links_use(&links, 1, err), err);
+                expect_ok(KC_CUDA(cudaMemsetAsync(source + i * n, i + 1, n, sender->stream)), err);
+                expect_ok(kc_links_use(&links, 0, err), err);
+                expect_ok(kc_links_send(&links, &copy, err), err);
+                expect_ok(kc_links_mark(&links, 1, 0, i, err), err);
+        }
+        for (int i = 0; i < KC_LINKS_NMARKS; i++) {
+                expect_ok(kc_links_await(&links, 1, 0, i, err), err);
+                expect_ok(KC_CUDA(cudaMemcpyAsync(seen + i * n, target + i * n, n,
+                                                  cudaMemcpyDeviceToDevice, receiver->stream)),
+                          err);
+        }
+        std::vector<uint8_t> got = down(receiver, seen, KC_LINKS_NMARKS * n, KC_LINKS_NMARKS * n);
+        for (size_t i = 0; i < got.size(); i++)
+                assert_int_equal(got[i], i / n + 1);
+        expect_ok(kc_links_drain(&links, 1, 0, err), err);
+        kc_gpu_delete(receiver, target, KC_LINKS_NMARKS * n);
+        kc_gpu_delete(sender, source, KC_LINKS_NMARKS * n);
+        close_links(&links);
+}
+
+static void pieces(void **state)
+{
+        (void)state;
+        for (bool staged : { false, true })
+                send_pieces(staged);
+}
+
 /* Whether each of three members has about a third of the memory that a device alone has. False
  * also if other programs took or gave back memory meanwhile. */
 static bool members_divide_a_device(const int devices[3])
@@ -218,11 +261,9 @@ static void in_turn(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(transpositions),
-                cmocka_unit_test(waiting),
-                cmocka_unit_test(members_of_one_device),
-                cmocka_unit_test(refusals),
-                cmocka_unit_test(threads),
+                cmocka_unit_test(transpositions), cmocka_unit_test(waiting),
+                cmocka_unit_test(pieces),         cmocka_unit_test(members_of_one_device),
+                cmocka_unit_test(refusals),       cmocka_unit_test(threads),
                 cmocka_unit_test(in_turn),
         };
         need_device();

@@ -7,6 +7,8 @@
 #include "gpu/maps/warpdrive/cascade.cuh"
 #include "gpu/maps/warpdrive/tile.cuh"
 
+#include <cmath>
+
 /* All operations, with distributions that are equal, skewed and as skewed as can be. */
 template <class Layout> static void operations(int nmembers, enum way way, int part_bits)
 {
@@ -72,8 +74,48 @@ static void all_layouts(void **state)
         }
 }
 
+/* Batches that go through the parts of the owners' maps: from one stretch of parts to several, with
+ * one bit for each pass, and with more for the second. */
+static void by_parts(void **state)
+{
+        (void)state;
+        for (enum way way : { PARTS, STAGED }) {
+                operations<kc_wd_near64>(2, way, 1);
+                operations<kc_wd_apart64>(2, way, 7);
+                operations<kc_wd_near64>(5, way, 4);
+                operations<kc_wd_pair32>(8, way, 3);
+                operations<kc_wd_apart128>(3, way, 3);
+                operations<kc_wd_words>(2, way, 5);
+        }
+}
+
 typedef kc_wd_near64 layout;
 typedef layout::key key;
+
+/* Some parts overflow: their owners rebuild their maps, and then no batch goes through the parts of
+ * all, until the others are rebuilt, too. */
+static void parts_overflow(void **state)
+{
+        uint64_t nrebuilds = 0;
+        (void)state;
+        for (uint64_t i = 0; i < 4; i++) {
+                setting<layout> t;
+                struct kc_wd_options options = options_of(3 * 8 * 160, 1);
+                options.part_bits = 3;
+                options.max_rebuilds = 20;
+                open_setting(&t, 3, PARTS, &options);
+                const double part = (double)t.several->maps[0]->nslots / 8;
+                const size_t n = (size_t)(3 * 8 * (part - 1.9 * std::sqrt(part)));
+                const std::vector<key> keys = different_keys<layout>(n, 91 + i);
+                insert(&t, keys, some_values(n, 92));
+                expect_same(&t);
+                expect_retrieved(&t, keys);
+                for (const auto *map : t.several->maps)
+                        nrebuilds += map == NULL ? 0 : map->nrebuilds;
+                close_setting(&t);
+        }
+        assert_true(nrebuilds > 0);
+}
 
 static void empty_batches(void **state)
 {
@@ -132,6 +174,7 @@ static void host_sided(int nmembers, enum way way, const struct kc_wd_cascades *
         setting<layout> t;
         uint64_t nfound;
         struct kc_wd_options options = options_of(1 << 14, 0);
+        options.part_bits = way == PARTS ? 2 : 0;
         open_setting(&t, nmembers, way, &options);
         std::vector<key> keys = different_keys<layout>(4001, 61), sought = keys;
         std::vector<key> others = some_keys<layout>(500, 62), doubled = zipf_draws(keys, 3000, 64);
@@ -171,6 +214,8 @@ static void cascades_overlap(void **state)
                         const struct kc_wd_cascades cascades = { 999, in_flight };
                         host_sided(nmembers, nmembers == 2 ? STAGED : WRITTEN, &cascades);
                 }
+        const struct kc_wd_cascades bulk = { 2500, 2 }; /* the last batch is put directly */
+        host_sided(3, PARTS, &bulk);
         const struct kc_wd_cascades tiny = { 2, 3 };
         setting<layout> t;
         struct kc_wd_options options = options_of(100, 0);
@@ -195,15 +240,17 @@ static void set_room(struct kc_links *links, size_t nbytes)
         }
 }
 
-/* Batches with less and less memory: slices become smaller, and in the end nothing is possible. No
- * earlier key is lost, nothing remains allocated, and with memory the same batch goes in. */
+/* Batches with less and less memory: slices become smaller, from some point on they do not go
+ * through parts, and in the end nothing is possible. No earlier key is lost, nothing remains
+ * allocated, and with memory the same batch goes in. */
 static void little_memory(void **state)
 {
         (void)state;
-        for (enum way way : { WRITTEN, STAGED }) {
+        for (enum way way : { PARTS, WRITTEN, STAGED }) {
                 setting<layout> t;
                 int nthrough = 0, nfailed = 0;
-                struct kc_wd_options options = options_of(1 << 17, 0);
+                struct kc_wd_options options = options_of(way == PARTS ? 1 << 15 : 1 << 17, 0);
+                options.part_bits = way == PARTS ? 2 : 0;
                 open_setting(&t, 3, way, &options);
                 std::vector<key> early = different_keys<layout>(3000, 41);
                 insert(&t, early, some_values(early.size(), 42));
@@ -225,6 +272,8 @@ static void little_memory(void **state)
                         (void)collect(&t, &d, keys.size());
                         expect_retrieved(&t, early);
                         insert(&t, keys, values);
+                        if (options.part_bits != 0) /* in maps as small as the batch */
+                                erase(&t, keys);
                 }
                 expect_same(&t);
                 assert_true(nthrough > 3 && nfailed > 3);
@@ -399,6 +448,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(all_ways),
                 cmocka_unit_test(all_layouts),
+                cmocka_unit_test(by_parts),
+                cmocka_unit_test(parts_overflow),
                 cmocka_unit_test(full_tiles_of_many_members),
                 cmocka_unit_test(empty_batches),
                 cmocka_unit_test(sizes),

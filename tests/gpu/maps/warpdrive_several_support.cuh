@@ -11,7 +11,7 @@
 
 static struct kc_error error, *err = &error;
 
-enum way { WRITTEN, COPIED, STAGED };
+enum way { PARTS, WRITTEN, COPIED, STAGED };
 
 template <class Layout> struct setting {
         typedef typename Layout::key key;
@@ -30,7 +30,10 @@ static void open_setting(setting<Layout> *t, int nmembers, enum way way,
         error = {};
         open_links(&t->links, nmembers, way == STAGED, limit_nbytes);
         expect_ok(kc_wd_several_new(&t->several, &t->links,
-                                    way == WRITTEN ? KC_WD_WRITTEN : KC_WD_COPIED, &own, err),
+                                    way == WRITTEN  ? KC_WD_WRITTEN
+                                    : way == COPIED ? KC_WD_COPIED
+                                                    : KC_WD_BY_PARTS,
+                                    &own, err),
                   err);
         t->want = reference<typename Layout::key>();
         t->seed = 1;
