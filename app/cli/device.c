@@ -205,9 +205,9 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
 }
 
 /* A further device is used only if the input has this many gigabases for it, because opening and
- * closing it take time: two H100s were slower than one with 5 Gbases, and 3 % faster with 20
- * (docs/dev/notes/gpu.md). */
-enum { FURTHER_GBASES = 10 };
+ * closing it take time: two H200s were 4 % slower than one with 20 Gbases, and 1.2 times as fast
+ * with 99 (docs/dev/notes/gpu.md). */
+enum { FURTHER_GBASES = 25 };
 
 void device_leave_out(struct device_choice *choice, uint64_t nbases)
 {

@@ -243,7 +243,7 @@ def test_left_out():
     s.write("x.fq", fastq(sequences(10, 3000)))
     second = devices(2).split(",")[1]
     s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "x.kc",
-             message=f"\ncuda:{second} was left out: a further device saves time only with 10 ")
+             message=f"\ncuda:{second} was left out: a further device saves time only with 25 ")
     expect("\ncounted on cuda:0, table" in s.said, True, "the device that counted")
     s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "y.kc", "--gpu-memory", "1G",
              message=f"\ncounted on {devices(2)}, table")
