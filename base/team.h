@@ -1,6 +1,6 @@
 /*
  * A team: threads that stay, for functions that run on all of them many times. kc_parallel, which
- * starts and joins threads each time, takes some tenths of a millisecond.
+ * starts and joins threads each time, takes a few tenths of a millisecond.
  */
 #ifndef KC_BASE_TEAM_H
 #define KC_BASE_TEAM_H

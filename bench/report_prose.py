@@ -101,7 +101,7 @@ This page compares the time and memory that kcount and other programs need, on t
 with the same reads. `bench/report.py` makes it from [bench/results/](../bench/results/): runs, each
 with its command, machine and commit. Times are seconds of wall clock, and memory is the largest
 resident set of a process. Figures are medians; of two runs, their mean. *allowed*: the memory that
-a program might take; KMC takes more if allowed. [Measurements](dev/measurements.md) has the rest.
+a program may take; KMC takes more if it may. [Measurements](dev/measurements.md) has the rest.
 """
 
 MEASUREMENTS = """\
@@ -211,7 +211,7 @@ RULES = """\
 KMC) with counts up to 2^32-1 where they can, use the same number of threads, and are allowed the
 same memory, except where the table says otherwise: Jellyfish has no limit, and room for all
 distinct k-mers. They take turns, and must find equally many. Of KMC's two modes (`-r`: no temporary
-files), the faster is shown. "Two cores" are two of a server's, as many as a small laptop has.
+files), the faster is shown. "Two cores" are two cores of a server, as many as a small laptop has.
 
 | reads | what |
 |---|---|

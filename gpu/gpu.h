@@ -52,7 +52,7 @@ struct kc_gpu_params {
          * two, which share its memory. */
         int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers + nleft_out] */
         int nothers;
-        int nleft_out; /* after those that count: not used, but an error if they do not exist */
+        int nleft_out; /* listed after those that count: unused, but they must exist */
         enum kc_gpu_table table;
         size_t memory_nbytes; /* bound on the memory of each device; 0 or too large: nine tenths
                                   of what is free */

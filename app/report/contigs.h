@@ -35,7 +35,7 @@ enum kc_status contigs_find(struct contigs *contigs, struct kc_store *pairs, con
                             struct kc_error *err);
 void contigs_free(struct contigs *contigs);
 
-/* About how many bytes the numbers of n sequences take, which have nbases bases. */
+/* About how many bytes the numbers of n sequences with nbases bases in all take. */
 uint64_t contigs_nbytes(uint64_t n, uint64_t nbases);
 
 #endif

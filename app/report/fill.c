@@ -266,7 +266,7 @@ static enum kc_status fill_strips(struct filled_page *filled, const struct repor
         return KC_OK;
 }
 
-/* qsort takes two pointers for each. */
+/* qsort takes two pointers for each sequence. */
 uint64_t fill_sequences_nbytes(uint64_t n, uint64_t nbases)
 {
         return n * (sizeof(struct page_sequence) + 2 * sizeof(void *)) +

@@ -25,7 +25,7 @@ struct filled_page {
 enum kc_status fill_page(struct filled_page *filled, const struct report *report,
                          const char *command, struct kc_error *err);
 
-/* About how many bytes that takes for n sequences, which have nbases bases. */
+/* About how many bytes that takes for n sequences with nbases bases in all. */
 uint64_t fill_sequences_nbytes(uint64_t n, uint64_t nbases);
 
 /* Only what is known about the reads before any work: sample, k, reads; no checksum, which another

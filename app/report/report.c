@@ -465,11 +465,11 @@ static uint64_t find_chance(const struct report *r, const struct report_assembly
         return chance_windows(&chance);
 }
 
-/* How to look windows up in the memory that the numbers of all sequences leave. */
+/* Plan how to look windows up in the memory that the numbers of all sequences leave. */
 static enum kc_status plan_asking(const struct report *r, struct asking_options *how,
                                   struct kc_error *err)
 {
-        uint64_t n = 0, kept = 0, filled = 0; /* the last: when nothing is looked up any more */
+        uint64_t n = 0, kept = 0, filled = 0; /* filled: after all look-ups */
         for (size_t i = 0; i < r->setup->nassemblies; i++) {
                 const struct report_assembly *a = &r->assemblies[i];
                 if (!has_windows(r, a))

@@ -129,8 +129,8 @@ enum kc_status kc_counter_add_sums(kc_gpu_counter<Key> *c, const kc_task *tasks,
 template <class Key>
 enum kc_status kc_counter_end_sums(kc_gpu_counter<Key> *c, bool *fit, struct kc_error *err);
 
-/* Sum tasks, which add() adds, in as many parts as it takes. The pairs of the last part are there
- * afterwards; those of others were handed to the taker if there was no room for all. */
+/* Sum the tasks that add() adds, in as many parts as necessary. Then the counter has the pairs
+ * of the last part; those of others were handed to the taker if there was no room for all. */
 template <class Key, class Add>
 static enum kc_status kc_counter_recount(kc_gpu_counter<Key> *c, uint64_t nkmers, Add add,
                                          struct kc_error *err)

@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- the table's memory ---- */
 
-/* The table is where the pairs will be ordered, which are not there yet. */
+/* The table takes the memory in which pairs will be ordered later. */
 template <class Key> static kc_sums<Key> sums_of(const kc_gpu_counter<Key> *c, uint64_t nkmers)
 {
         const uintptr_t end = (uintptr_t)(c->counts + 2 * c->caps.npairs);

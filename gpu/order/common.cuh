@@ -46,7 +46,7 @@ struct order_tables {
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
         struct kc_order_bucket *buckets; /* [max_buckets] */
         uint32_t *bucket_cursors;        /* [max_buckets]; of an oversized bucket, in the end:
-                                            where it is among the sorted pairs of all of them */
+                                            where it begins among the sorted pairs of all */
         struct oversized *oversized;     /* [max_buckets] */
         uint16_t *split_of;              /* [KC_ORDER_NCOARSE] */
         uint16_t *cell_ends;             /* as pair_ends */

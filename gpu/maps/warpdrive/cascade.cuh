@@ -19,7 +19,7 @@
 enum { KC_WD_MAX_IN_FLIGHT = 8 };
 
 struct kc_wd_cascades {
-        uint64_t batch_nkeys; /* of all members together; 0: 2^27 or more, all alike, and so many
+        uint64_t batch_nkeys; /* of all members together; 0: batches of equal size, 2^27 or more, so
                                  that they go in bulk */
         int in_flight; /* batches in device memory at once, at most KC_WD_MAX_IN_FLIGHT; 1: no
                                  overlap; 0: 2 */

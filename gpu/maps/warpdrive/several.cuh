@@ -29,9 +29,9 @@
 
 /*
  * How keys get to their owners: split by owner and part, and copied stretch by stretch while the
- * owners work in bulk (several_parts.cu); written there by a split by owner; or copied after it, as
- * in the paper. What does not go in bulk is written instead of copied by parts. If a member does
- * not reach an owner, its keys are copied in any case.
+ * owners work in bulk (several_parts.cu); written to them by a split by owner; or copied after such
+ * a split, as in the paper. What does not go in bulk is written instead of copied by parts. If a
+ * member does not reach an owner, its keys are copied in any case.
  */
 enum kc_wd_transposition { KC_WD_BY_PARTS, KC_WD_WRITTEN, KC_WD_COPIED };
 
