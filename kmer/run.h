@@ -82,7 +82,7 @@ struct kc_run_pairs {
 /*
  * A part of a run that the engine has encoded as blocks of a .kc file (kmer/block_codec.h). Blocks
  * continue across parts: all hold KC_BLOCK_NKMERS k-mers except the last one of the run. What
- * describes the pairs (rows, big_counts, dropped) may come with another part than their blocks;
+ * describes the pairs (rows, big_counts, dropped) may come with a different part from their blocks;
  * over the whole run they agree.
  */
 struct kc_run_blocks {

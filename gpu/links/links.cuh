@@ -82,7 +82,7 @@ enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_c
 /*
  * For copies beside the receiver's work, piece by piece:
  *   send   enqueue a copy, which begins after the work that is already enqueued on the sender's
- *          `stream` and after earlier copies on its road; its memory must not be in use by others
+ *          `stream` and after earlier copies on its road; nothing else may use its memory meanwhile
  *   mark   set a mark of a road, 0 .. KC_LINKS_NMARKS - 1, behind its copies so far
  *   await  make what is enqueued on the receiver's `stream` from now on wait for the mark, as it
  *          was last set

@@ -117,7 +117,8 @@ out:
         return status;
 }
 
-/* A side has gone from `before` on in nsteps steps, with these values: put its pairs. */
+/* Put the pairs of the k-mers that a side has passed since `before`, in nsteps steps with these
+ * values. */
 static enum kc_status put_pairs(struct joiner *j, size_t side, const struct joint_side *before,
                                 const uint32_t *const *values, size_t nsteps, uint64_t part,
                                 struct kc_error *err)

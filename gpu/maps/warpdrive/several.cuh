@@ -44,9 +44,9 @@ enum kc_wd_combining { KC_WD_COMBINE_IF_IT_PAYS, KC_WD_COMBINE_ALWAYS, KC_WD_COM
 
 /* What an operation spends its time on: filling the partition table and allocating memory;
  * splitting; copying keys; the operation on each map; copying answers; putting them in order. By
- * parts, the table is part of splitting, and copies are part of the operation. For
- * keys on the host (cascade.cuh) also copies to the devices and to the host, which overlap with the
- * rest. */
+ * parts, the table is part of splitting, and copies are part of the operation. For keys on the
+ * host (cascade.cuh), there are also copies to the devices and to the host, which overlap with
+ * the rest. */
 enum kc_wd_stage {
         KC_WD_TABLE,
         KC_WD_SPLIT,

@@ -20,7 +20,7 @@
 
 enum : uint32_t {
         NSTRETCHES = 8,    /* at most; each has a mark of a road */
-        ROW = NSTRETCHES,  /* the mark behind where a segment's parts begin */
+        ROW = NSTRETCHES,  /* the mark after the copy of got_begins */
         MOST_BUCKETS = 512 /* of the first pass: runs of 16 keys */
 };
 static_assert((int)ROW < (int)KC_LINKS_NMARKS, "a road has a mark for each");
@@ -74,8 +74,8 @@ struct bases {
 
 } // namespace
 
-/* Make begins [members][nparts] count from the beginning of each segment, and add them up to those
- * of the parts. */
+/* Make begins [members][nparts] relative to the beginning of each segment. Their sums over the
+ * members are where the parts begin. */
 static __global__ void __launch_bounds__(KC_WD_THREADS)
         wd_join_begins_kernel(uint32_t *begins, struct bases bases, uint32_t nmembers,
                               uint32_t nparts, uint32_t all, uint32_t *part_begins,

@@ -148,12 +148,12 @@ template <class Layout> void kc_wd_slice_release(kc_wd_slice<Layout> *s);
 
 /* ---- several_parts.cu ---- */
 
-/* Whether the keys should go through the parts of the owners' maps. A put of remainder words does
- * not, because their side table must be made larger first, nor one that reports refused keys. */
+/* Whether the keys should go through the parts of the owners' maps. Puts of remainder words do not,
+ * because their side table must be enlarged first; neither do puts that report refused keys. */
 template <class Layout> bool kc_wd_slice_has_parts(const kc_wd_slice<Layout> *s);
 
-/* Do the whole operation so. KC_ENOMEM: if s->began, some maps are full, the others have been used;
- * otherwise there is no memory, and nothing has happened. */
+/* Do the whole operation this way. KC_ENOMEM: if s->began, some maps are full, and the others have
+ * changed; otherwise there is no memory, and no map has changed. */
 template <class Layout>
 enum kc_status kc_wd_slice_by_parts(kc_wd_slice<Layout> *s, struct kc_error *err);
 

@@ -40,7 +40,7 @@ template <class Key> static __device__ uint32_t kc_wd_part_of(const kc_wd_shape 
 
 /* ---- how many keys each part has ---- */
 
-/* The number of a key's owner; 0 without asking if there is only one. */
+/* The number of a key's owner; 0, without computing it, if there is only one. */
 template <class Key> static __device__ uint32_t kc_wd_owner_among(Key key, uint32_t nowners)
 {
         return nowners == 1 ? 0 : kc_wd_owner(key, nowners);
@@ -110,7 +110,7 @@ struct kc_wd_run {
 };
 
 /* `above`: bits of the part by which the keys are already ordered; 0 if the level also splits by
- * owner, of which there is otherwise one. A launch may do some of the tiles. */
+ * owner; otherwise there is one owner. A launch may do some of the tiles. */
 struct kc_wd_level {
         kc_wd_shape shape;
         int above, bits;
@@ -200,8 +200,8 @@ static __device__ void kc_wd_write_staged(const kc_wd_staging<Key> *tile, const 
         __syncthreads();
 }
 
-/* Rank each key among the tile's keys of its bucket. ranks: in, the key's owner; out, the rank
- * above 16 bits of the bucket's number. */
+/* Rank each key among the tile's keys of its bucket. ranks: in, the key's owner; out, the rank,
+ * above the 16 bits of the bucket's number. */
 template <class Key>
 static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Key *keys, uint32_t n,
                                        uint32_t *counts, uint32_t *ranks)

@@ -88,7 +88,7 @@ static void test_large_operations(void **state)
 
 /* ---- what the filter drops ---- */
 
-/* What a sink is told in all calls. */
+/* What all calls of a sink report, added up. */
 struct told {
         atomic_uint_fast64_t npairs, kmers, counts; /* the latter two added up */
         atomic_uint_fast64_t ndistinct, nkmers, nunique;
@@ -132,7 +132,8 @@ static struct told run_into_listener(const struct kc_set *set, const struct kc_s
         return told;
 }
 
-/* A sink of pairs is told the same by both: k-mers with count 1, too, which no file records. */
+/* Both engines report the same to a sink of pairs, including the number of k-mers with count 1,
+ * which no file records. */
 static void test_dropped(void **state)
 {
         (void)state;
