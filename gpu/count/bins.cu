@@ -84,11 +84,14 @@ static __global__ void __launch_bounds__(THREADS, Table::MIN_BLOCKS)
         Table table(setup, dynamic);
         if constexpr (refers<Table>)
                 table.refer(&state.gather.records, in.k, in.stranded);
+        /* The expander is the warp's own, and has done its work when the table is drained. */
+        static_assert(sizeof(kc_expander<Key>) >= sizeof(kc_drain_list), "shared memory");
+        auto *list = (kc_drain_list *)&state.gather.expanders[threadIdx.x / WARP];
         kc_gather_open(&state.gather, in);
         for (uint32_t t = first + blockIdx.x; t < last; t += gridDim.x) {
                 const kc_task task = in.tasks[t];
                 if (task.whole && count_bin<Key>(&table, &state.gather, task, in))
-                        kc_drain_table<Key>(&state.drain, table, out);
+                        kc_drain_table<Key>(&state.drain, list, table, out);
                 else if (threadIdx.x == 0)
                         put_off(in, task, t, again);
                 __syncthreads();

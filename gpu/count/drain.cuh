@@ -7,6 +7,21 @@
 
 #include "gpu/count/gather.cuh"
 
+/*
+ * The places of a table in shared memory are mostly empty, and the key of a place may have to be
+ * made (refs.cuh). So each warp first lists its places that have pairs for the output, a page of
+ * them at a time, and then all of its lanes make and write pairs.
+ */
+enum {
+        PAGE_ROUNDS = 8, /* places of a page for each thread */
+        PAGE_NPLACES = PAGE_ROUNDS * THREADS,
+};
+
+/* The places of a warp in a page: | round | lane |. In shared memory. */
+struct kc_drain_list {
+        uint8_t places[PAGE_ROUNDS * WARP];
+};
+
 /* In shared memory. */
 struct kc_drain {
         uint32_t warp_totals[WARPS];
@@ -42,57 +57,63 @@ __device__ static void kc_drain_add(const kc_pairs_out<Key> &out, const kc_drain
                         atomicAdd((unsigned long long *)to[i], (unsigned long long)all[i]);
 }
 
-/* The number of pairs that the thread will output; it adds up the others. */
-template <class Key, class Table>
-__device__ static uint32_t kc_drain_sum(const Table &table, const kc_pairs_out<Key> &out,
-                                        kc_drain_sums *sums)
+/* Add up the pairs that the filter drops, and make their counts 0, as those of empty places are.
+ * counts: of the thread's places */
+template <class Key>
+__device__ static void kc_drain_drop(const kc_pairs_out<Key> &out, uint32_t (&counts)[PAGE_ROUNDS])
 {
-        uint32_t nwanted = 0;
         uint64_t *rows = out.rows + blockIdx.x % KC_COUNT_NTALLIES * KC_RUN_NROWS;
-        for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
-                Key key;
-                uint32_t count;
-                if (!table.get(place, &key, &count))
-                        continue;
-                const bool dropped = !kc_run_keeps(&out.filter, count);
-                nwanted += !dropped;
-                sums->ndistinct += dropped;
-                sums->nkmers += dropped ? count : 0;
-                sums->nunique += dropped && count == 1;
+        kc_drain_sums sums = {};
+#pragma unroll
+        for (uint32_t &count : counts) {
+                const bool dropped = count > 0 && !kc_run_keeps(&out.filter, count);
+                sums.ndistinct += dropped;
+                sums.nkmers += dropped ? count : 0;
+                sums.nunique += dropped && count == 1;
                 if (dropped && out.rows != NULL && count > 1)
                         atomicAdd((unsigned long long *)&rows[count], 1ull);
+                count = dropped ? 0 : count;
         }
-        return nwanted;
+        __syncwarp();
+        kc_drain_add(out, sums);
 }
 
-/* The number of pairs that the warp's lanes will output; the others are counted. */
+/* List the warp's places, from `first` on, of pairs for the output; the others are counted. Returns
+ * their number. */
 template <class Key, class Table>
-__device__ static uint32_t kc_drain_count(const Table &table, const kc_pairs_out<Key> &out)
+__device__ static uint32_t kc_drain_choose(kc_drain_list *list, const Table &table, uint32_t first,
+                                           const kc_pairs_out<Key> &out)
 {
-        uint32_t own = 0;
-        if (kc_run_keeps_all(&out.filter)) {
-                for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
-                        Key key;
-                        uint32_t count;
-                        own += table.get(place, &key, &count);
-                }
-        } else {
-                kc_drain_sums sums = {};
-                own = kc_drain_sum(table, out, &sums);
-                __syncwarp();
-                kc_drain_add(out, sums);
+        const uint32_t nplaces = table.nplaces();
+        uint32_t counts[PAGE_ROUNDS], n = 0;
+#pragma unroll
+        for (uint32_t round = 0; round < PAGE_ROUNDS; round++) {
+                const uint32_t place = first + round * THREADS + threadIdx.x;
+                Key key;
+                if (place >= nplaces || !table.get(place, &key, &counts[round]))
+                        counts[round] = 0;
         }
-        return __reduce_add_sync(~0u, own);
+        if (!kc_run_keeps_all(&out.filter))
+                kc_drain_drop(out, counts);
+#pragma unroll
+        for (uint32_t round = 0; round < PAGE_ROUNDS; round++) {
+                const bool wanted = counts[round] > 0;
+                const uint32_t all = __ballot_sync(~0u, wanted);
+                if (wanted)
+                        list->places[n + kc_warp_rank(all)] =
+                                (uint8_t)(round * WARP + threadIdx.x % WARP);
+                n += (uint32_t)__popc(all);
+        }
+        __syncwarp();
+        return n;
 }
 
-/* Reserve room for the block's pairs: one atomic adds the sum of all warps to *n. */
-template <class Key, class Table>
-__device__ static void kc_drain_reserve(kc_drain *d, const Table &table,
-                                        const kc_pairs_out<Key> &out)
+/* Reserve room for the block's pairs, n of them the warp's: one atomic adds the sum of all warps to
+ * *out.n. Returns where the warp's begin. */
+__device__ static inline uint64_t kc_drain_reserve(kc_drain *d, uint32_t n, uint64_t *out_n)
 {
-        const uint32_t total = kc_drain_count(table, out);
         if (threadIdx.x % WARP == 0)
-                d->warp_totals[threadIdx.x / WARP] = total;
+                d->warp_totals[threadIdx.x / WARP] = n;
         __syncthreads();
         if (threadIdx.x == 0) {
                 uint32_t sum = 0;
@@ -101,33 +122,38 @@ __device__ static void kc_drain_reserve(kc_drain *d, const Table &table,
                         d->warp_totals[i] = sum;
                         sum += own;
                 }
-                d->base = atomicAdd((unsigned long long *)out.n, (unsigned long long)sum);
+                d->base = atomicAdd((unsigned long long *)out_n, (unsigned long long)sum);
         }
         __syncthreads();
+        return d->base + d->warp_totals[threadIdx.x / WARP];
 }
 
-/* Write the pairs of the table to the output. For the whole block, which must be synchronized
- * before, and again before the table is changed. */
+/*
+ * Write the pairs of the table to the output. For the whole block, which must be synchronized
+ * before, and again before the table is changed.
+ *   list  the warp's own
+ */
 template <class Key, class Table>
-__device__ static void kc_drain_table(kc_drain *d, const Table &table, const kc_pairs_out<Key> &out)
+__device__ static void kc_drain_table(kc_drain *d, kc_drain_list *list, const Table &table,
+                                      const kc_pairs_out<Key> &out)
 {
-        kc_drain_reserve<Key>(d, table, out);
-        const uint32_t nplaces = table.nplaces();
-        const uint64_t first = d->base + d->warp_totals[threadIdx.x / WARP];
-        Key *kmers = out.kmers + first;
-        uint32_t *counts = out.counts + first, n = 0;
-        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
-                Key key;
-                uint32_t count;
-                const bool wanted = place < nplaces && table.get(place, &key, &count) &&
-                                    kc_run_keeps(&out.filter, count);
-                const uint32_t pairs = __ballot_sync(~0u, wanted);
-                const uint32_t at = n + kc_warp_rank(pairs);
-                if (wanted) {
-                        kmers[at] = key;
-                        counts[at] = count;
+        const uint32_t lane = threadIdx.x % WARP, nplaces = table.nplaces();
+        for (uint32_t first = 0; first < nplaces; first += PAGE_NPLACES) {
+                if (first > 0)
+                        __syncthreads();
+                const uint32_t n = kc_drain_choose<Key>(list, table, first, out);
+                const uint64_t to = kc_drain_reserve(d, n, out.n);
+                for (uint32_t i = lane; i < n; i += WARP) {
+                        const uint32_t at = list->places[i];
+                        const uint32_t place =
+                                first + at / WARP * THREADS + threadIdx.x - lane + at % WARP;
+                        Key key;
+                        uint32_t count;
+                        if (!table.get(place, &key, &count))
+                                continue; /* never: it has a pair */
+                        out.kmers[to + i] = key;
+                        out.counts[to + i] = count;
                 }
-                n += (uint32_t)__popc(pairs);
         }
 }
 

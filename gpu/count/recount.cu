@@ -55,6 +55,7 @@ static __global__ void __launch_bounds__(THREADS)
         drain_sums_kernel(kc_sums<Key> sums, kc_pairs_out<Key> out)
 {
         __shared__ kc_drain drain;
+        __shared__ kc_drain_list lists[WARPS];
         const uint32_t first = blockIdx.x * (uint32_t)SLICE_NSLOTS;
         const kc_sums_slice<Key> slice = { &sums, first,
                                            min(sums.capacity - first, (uint32_t)SLICE_NSLOTS) };
@@ -63,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS)
                         atomicAdd((unsigned long long *)&out.cells[blockIdx.x % KC_COUNT_NCELLS]
                                           .nsaturated,
                                   (unsigned long long)slice.excess(i));
-        kc_drain_table<Key>(&drain, slice, out);
+        kc_drain_table<Key>(&drain, &lists[threadIdx.x / WARP], slice, out);
 }
 
 /* ---- the table's memory ---- */
