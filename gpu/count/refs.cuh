@@ -29,8 +29,8 @@ template <class Key> struct kc_ref {
 template <class Key> KC_HD kc_ref<Key> kc_ref_of(Key packed, int k, bool stranded)
 {
         kc_ref<Key> ref;
-        const Key forward = kc_key_reverse_bases(packed) >> (8 * (int)sizeof(Key) - 2 * k);
-        const Key reverse = ~packed & kc_key_mask<Key>(k);
+        const Key forward = kc_key_from_top(kc_key_reverse_bases(packed), k);
+        const Key reverse = kc_key_trim(~packed, k);
         ref.key = stranded || forward < reverse ? forward : reverse;
         ref.strands[0] = reverse;
         ref.strands[1] = stranded ? reverse : forward;
@@ -140,7 +140,7 @@ template <class Key, class Fold> struct kc_refs {
                         return true;
                 if ((there ^ own) >> TAG_SHIFT != 0)
                         return false;
-                const Key other = ~bases_of(there) & kc_key_mask<Key>(k);
+                const Key other = kc_key_trim(~bases_of(there), k);
                 return other == ref.strands[0] || other == ref.strands[1];
         }
 };

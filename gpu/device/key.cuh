@@ -292,6 +292,49 @@ template <int N> KC_HD kc_key_wide<N> kc_key_reverse_bases(const kc_key_wide<N> 
         return reverse;
 }
 
+/*
+ * Shifts and masks for k bases, where Key is the narrowest that holds them (kc_key_choose): then
+ * they leave whole words alone. kc_key_from_top: the top 2k bits of x become the low ones.
+ * kc_key_trim: keep the low 2k bits.
+ */
+KC_HD kc_key64 kc_key_from_top(kc_key64 x, int k)
+{
+        return x >> (64 - 2 * k);
+}
+
+KC_HD kc_key128 kc_key_from_top(kc_key128 x, int k)
+{
+        const uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
+        const int shift = 128 - 2 * k;
+        return (kc_key128)(high >> shift) << 64 | low >> shift | high << 1 << (63 - shift);
+}
+
+template <int N> KC_HD kc_key_wide<N> kc_key_from_top(kc_key_wide<N> x, int k)
+{
+        const int shift = 64 * N - 2 * k;
+        for (int i = 0; i < N; i++) {
+                const uint64_t above = i + 1 < N ? x.words[i + 1] : 0;
+                x.words[i] = x.words[i] >> shift | above << 1 << (63 - shift);
+        }
+        return x;
+}
+
+KC_HD kc_key64 kc_key_trim(kc_key64 x, int k)
+{
+        return x & UINT64_MAX >> (64 - 2 * k);
+}
+
+KC_HD kc_key128 kc_key_trim(kc_key128 x, int k)
+{
+        return (kc_key128)kc_key_trim((uint64_t)(x >> 64), k - 32) << 64 | (uint64_t)x;
+}
+
+template <int N> KC_HD kc_key_wide<N> kc_key_trim(kc_key_wide<N> x, int k)
+{
+        x.words[N - 1] = kc_key_trim(x.words[N - 1], k - 32 * (N - 1));
+        return x;
+}
+
 /* The low 2k bits. */
 template <class Key> KC_HD Key kc_key_mask(int k)
 {
@@ -301,13 +344,12 @@ template <class Key> KC_HD Key kc_key_mask(int k)
 /*
  * The k-mer that k bases spell, given as they are packed in a batch (kmer/batch.h: first base
  * lowest; bits above 2k are ignored): as is if stranded, otherwise the smaller of it and its
- * reverse complement.
+ * reverse complement. Key is the narrowest that holds k bases.
  */
 template <class Key> KC_HD Key kc_key_from_packed(Key packed, int k, bool stranded)
 {
-        Key mask = kc_key_mask<Key>(k);
-        Key forward = kc_key_reverse_bases(packed) >> (8 * (int)sizeof(Key) - 2 * k);
-        Key reverse = ~packed & mask;
+        Key forward = kc_key_from_top(kc_key_reverse_bases(packed), k);
+        Key reverse = kc_key_trim(~packed, k);
         return stranded || forward < reverse ? forward : reverse;
 }
 
