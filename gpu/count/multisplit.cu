@@ -13,19 +13,16 @@ enum { THREADS = 256, WARP = 32 };
 
 /* ---- bins to tasks ---- */
 
-/* Where each bin begins among the sorted records; offsets[nbins] = n. The first record of a bin
- * also sets the offsets of the empty bins before it. */
-static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint64_t n,
+/* Where each bin begins among the sorted records; offsets[nbins] = n. Searching reads a few sectors
+ * for each bin, instead of all records. */
+static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint32_t n,
                                                  uint32_t nbins, kc_record_form form,
                                                  uint32_t *offsets)
 {
-        uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-        if (i > n)
-                return;
-        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1], form) + 1;
-        uint32_t to = i == n ? nbins : kc_record_bin(records[i], form);
-        for (uint32_t bin = from; bin <= to; bin++)
-                offsets[bin] = (uint32_t)i;
+        const uint32_t bin = blockIdx.x * blockDim.x + threadIdx.x;
+        const uint64_t first = (uint64_t)bin << (form.position_bits + form.length_bits);
+        if (bin <= nbins)
+                offsets[bin] = bin == nbins ? n : kc_count_below(records, n, first);
 }
 
 namespace
@@ -97,9 +94,9 @@ template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, st
         cudaStream_t stream = c->gpu->stream;
         const uint32_t nbins = 1u << c->bin_bits[c->number];
         const kc_record_form form = c->setup.superkmers.form;
-        const uint64_t n = kc_counter_nrecords(c);
+        const uint32_t n = (uint32_t)kc_counter_nrecords(c);
         size_t nbytes = c->cub_nbytes;
-        multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
+        multisplit_offsets_kernel<<<kc_ceil_div((size_t)nbins + 1, THREADS), THREADS, 0, stream>>>(
                 c->records, n, nbins, form, c->offsets);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(sum_pieces(c, nbins, err));
