@@ -85,8 +85,7 @@ template <class Key, class Fold> struct kc_refs {
 
         __device__ void clear()
         {
-                for (uint32_t i = threadIdx.x; i < 2 * capacity; i += blockDim.x)
-                        slots[i] = 0;
+                kc_table_fill(slots, 2 * capacity, 0);
         }
 
         __device__ bool add(const kc_ref<Key> &ref, uint32_t weight, bool active)

@@ -36,4 +36,12 @@ struct kc_table_setup {
         size_t arena_nbytes;
 };
 
+/* Set all of the n words, a multiple of 4, to `word`; they are aligned to 16 bytes. For the whole
+ * block. */
+__device__ static inline void kc_table_fill(void *words, uint32_t n, uint32_t word)
+{
+        for (uint32_t i = threadIdx.x; i < n / 4; i += blockDim.x)
+                ((uint4 *)words)[i] = make_uint4(word, word, word, word);
+}
+
 #endif

@@ -83,9 +83,9 @@ template <class Key> struct kc_slots {
                 return true;
         }
 
-        __device__ void clear(uint32_t slot)
+        __device__ void clear(uint32_t capacity)
         {
-                counts[slot] = 0;
+                kc_table_fill(counts, capacity, 0);
         }
 };
 
@@ -114,10 +114,12 @@ template <> struct kc_slots<kc_key64> {
                 return true;
         }
 
-        __device__ void clear(uint32_t slot)
+        __device__ void clear(uint32_t capacity)
         {
-                keys[slot] = FREE;
-                counts[slot] = 0;
+                kc_table_fill(keys, 2 * capacity, (uint32_t)FREE);
+                kc_table_fill(counts, capacity, 0);
+                if (threadIdx.x == 0)
+                        counts[capacity] = 0;
         }
 };
 
@@ -175,10 +177,7 @@ template <class Key, int G> struct kc_warpdrive {
 
         __device__ void clear()
         {
-                for (uint32_t i = threadIdx.x; i < capacity; i += blockDim.x)
-                        slots.clear(i);
-                if (threadIdx.x == 0)
-                        slots.counts[capacity] = 0;
+                slots.clear(capacity);
         }
 
         __device__ bool add(Key key, uint32_t weight, bool active)
