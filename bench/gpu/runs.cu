@@ -51,7 +51,7 @@ static enum kc_status run_order(struct bench *bench, void *ctx, struct kc_error 
 {
         struct ordering<Key> *o = (struct ordering<Key> *)ctx;
         return kc_gpu_order(&bench->gpu, o->k, o->kmers, o->counts, o->kmers_tmp, o->counts_tmp,
-                            o->run->n, &o->ordered, err);
+                            o->run->n, o->run->n, &o->ordered, err);
 }
 
 template <class Key>

@@ -82,8 +82,8 @@ enum kc_status kc_counter_give_run(kc_gpu_counter<Key> *c, struct kc_error *err)
                 return KC_OK;
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_gpu_order<Key>(c->gpu, c->setup.superkmers.k, c->kmers, c->counts,
-                                 c->kmers + npairs, c->counts + npairs, c->readback->npairs, &run,
-                                 err));
+                                 c->kmers + npairs, c->counts + npairs, c->readback->npairs, npairs,
+                                 &run, err));
         KC_TRY(kc_counter_end_time(c, ORDER, err));
         KC_TRY(c->taker->take(c->taker->ctx, &run, err));
         KC_TRY(kc_counter_forget_pairs(c, err));

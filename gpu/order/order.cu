@@ -1,8 +1,8 @@
 /*
  * Order by buckets that fit in shared memory; gpu/order/plan.cuh defines cells, splits and buckets.
  *
- *      count coarse cells ─▶ plan splits ─▶ pack the pairs, and move them to their splits
- *        ─▶ count cells ─▶ plan buckets ─▶ move the pairs to their buckets
+ *      count coarse cells in a sample ─▶ plan splits ─▶ pack the pairs, and move them to their
+ *      splits ─▶ count cells ─▶ plan buckets ─▶ move the pairs to their buckets
  *        ─▶ each bucket sorted by one block
  *
  * No step needs to be stable, so a tile of pairs reserves its place in each split or bucket that it
@@ -15,7 +15,10 @@
 #include "gpu/order/sort.cuh"
 #include "gpu/order/split.cuh"
 
-enum { MIN_PAIRS = 1 << 19 }; /* for fewer pairs the radix sort is as fast */
+enum {
+        MIN_PAIRS = 1 << 19, /* for fewer pairs the radix sort is as fast */
+        SAMPLE_STEP = 16,    /* one pair in so many decides how large the splits are made */
+};
 
 /* Place a table in the allocation; if memory is NULL, only add up the size. */
 template <class T> static void place(T **table, char *memory, size_t *nbytes, size_t n)
@@ -34,6 +37,7 @@ static void place_tables(struct order_tables *t, char *memory)
         place(&t->splits, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->cursors, memory, &nbytes, KC_ORDER_FANOUT * CURSOR_STRIDE);
         place(&t->first_swath, memory, &nbytes, KC_ORDER_FANOUT + 1);
+        place(&t->first_pair, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->nbuckets, memory, &nbytes, KC_ORDER_FANOUT);
         place(&t->first_bucket, memory, &nbytes, KC_ORDER_FANOUT + 1);
         place(&t->pair_ends, memory, &nbytes, KC_ORDER_FANOUT * KC_ORDER_FANOUT);
@@ -76,10 +80,20 @@ static enum kc_status mark(struct kc_gpu *gpu, cudaEvent_t *marks, int at, struc
         return marks == NULL ? KC_OK : KC_CUDA(cudaEventRecord(marks[at], gpu->stream));
 }
 
-/* Move the pairs to splits in kmers_tmp, and plan the buckets. */
+/* Whether there is room for the splits that a sample of the pairs leads to. It may be off by a
+ * swath's worth of samples. */
+template <class Key> static bool can_sample(const struct order_work<Key> *work)
+{
+        const size_t cap = kc_order_size<Key>::CAP;
+        const size_t n = work->in.n + SAMPLE_STEP * SWATH_NTILES * cap;
+        return n <= max_npairs<Key>() && n + n / 32 + KC_ORDER_FANOUT * cap <= work->in.cap;
+}
+
+/* Move the pairs to splits in kmers_tmp, and plan the buckets. step: of the count of coarse cells;
+ * if it is not 1, state.overflowed says whether the splits had room. */
 template <class Key>
-static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cudaEvent_t *marks,
-                            struct kc_error *err)
+static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, uint32_t step,
+                            cudaEvent_t *marks, struct kc_error *err)
 {
         enum { SWATH = kc_order_size<Key>::CAP * SWATH_NTILES };
         enum kc_status status;
@@ -93,16 +107,18 @@ static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cu
         struct order_tables *t = &work->tables;
         KC_TRY(mark(gpu, marks, KC_ORDER_BEGIN, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->state, 0, t->zero_nbytes, gpu->stream)));
-        order_count_coarse_kernel<<<nswaths, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
-                                                                         work->in.k, t->coarse);
+        order_count_coarse_kernel<<<kc_ceil_div(nswaths, step), NTHREADS, 0, gpu->stream>>>(
+                work->in.kmers, work->in.n, work->in.k, step, t->coarse);
         KC_TRY(KC_LAUNCHED());
         order_plan_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(
-                *t, (uint32_t)max_split_npairs<Key>(), SWATH);
+                *t, (uint32_t)max_split_npairs<Key>(), step, cap);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_COARSE_COUNTED, err));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_split_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize, nbytes)));
         order_split_kernel<<<nswaths, NTHREADS, nbytes, gpu->stream>>>(*work);
+        KC_TRY(KC_LAUNCHED());
+        order_measure_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(*t, SWATH);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_SPLIT, err));
         order_count_cells_kernel<<<nswaths + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
@@ -210,7 +226,10 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
                 return KC_OK;
         KC_TRY(kc_gpu_alloc(gpu, &memory, tables->nbytes, err));
         place_tables(tables, (char *)memory);
-        KC_TRY(split(gpu, &work, marks, err));
+        if (can_sample(&work))
+                KC_TRY(split(gpu, &work, SAMPLE_STEP, marks, err));
+        if (!can_sample(&work) || work.state.overflowed != 0)
+                KC_TRY(split(gpu, &work, 1, marks, err));
         own = kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(in->n);
         if (!plan_holds(&work, own))
                 goto out;
@@ -231,11 +250,11 @@ out:
 
 template <class Key>
 enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts, Key *kmers_tmp,
-                            uint32_t *counts_tmp, size_t n, struct kc_gpu_run<Key> *run,
+                            uint32_t *counts_tmp, size_t n, size_t cap, struct kc_gpu_run<Key> *run,
                             struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp };
+        kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp, cap };
         bool done = false;
         if (n >= MIN_PAIRS)
                 KC_TRY(kc_order_by_buckets(gpu, &in, run, &done, (cudaEvent_t *)NULL, err));
@@ -250,6 +269,6 @@ out:
                 struct kc_gpu *, const struct kc_order_input<Key> *, struct kc_gpu_run<Key> *, \
                 bool *, cudaEvent_t *, struct kc_error *); \
         template enum kc_status kc_gpu_order(struct kc_gpu *, int, Key *, uint32_t *, Key *, \
-                                             uint32_t *, size_t, struct kc_gpu_run<Key> *, \
+                                             uint32_t *, size_t, size_t, struct kc_gpu_run<Key> *, \
                                              struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -6,18 +6,20 @@
 
 #include "gpu/order/common.cuh"
 
+/* Of every `step` rows of NTHREADS pairs, one is counted. */
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
-        order_count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
+        order_count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t step,
+                                  uint32_t *coarse)
 {
         __shared__ uint32_t counts[KC_ORDER_NCOARSE];
-        const size_t swath = (size_t)kc_order_size<Key>::CAP * SWATH_NTILES;
+        const size_t swath = (size_t)kc_order_size<Key>::CAP * SWATH_NTILES * step;
         size_t begin = blockIdx.x * swath, end = n - begin < swath ? n : begin + swath;
         for (int i = threadIdx.x; i < KC_ORDER_NCOARSE; i += NTHREADS)
                 counts[i] = 0;
         __syncthreads();
 #pragma unroll 8
-        for (size_t i = begin + threadIdx.x; i < end; i += NTHREADS)
+        for (size_t i = begin + threadIdx.x; i < end; i += NTHREADS * step)
                 atomicAdd(&counts[kc_order_coarse(kmers[i], k)], 1);
         __syncthreads();
         for (int i = threadIdx.x; i < KC_ORDER_NCOARSE; i += NTHREADS)
@@ -50,47 +52,69 @@ static __global__ void __launch_bounds__(NTHREADS)
 
 /* ---- planning ---- */
 
-/* One block; first one thread per prefix, then one thread per split. */
+/* The room for the pairs of coarse cells [begin, end). */
+static __device__ uint32_t split_room(const uint32_t *coarse, uint32_t begin, uint32_t end,
+                                      uint32_t step, uint32_t slack)
+{
+        uint32_t n = 0;
+        for (uint32_t i = begin; i < end; i++)
+                n += coarse[i];
+        return step == 1 ? n : n + n / 32 + slack;
+}
+
+/* One block, one thread per prefix. step: of the count of coarse cells; slack: if it is a sample,
+ * the room that a split has beyond what is expected and a thirty-second of that. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-        order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs,
-                                 uint32_t swath_npairs)
+        order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t step,
+                                 uint32_t slack)
 {
         __shared__ uint32_t coarse[KC_ORDER_NCOARSE], sums[32];
         enum { PER_PREFIX = KC_ORDER_NCOARSE / KC_ORDER_NPREFIXES };
         uint32_t begin = threadIdx.x * PER_PREFIX, end = begin + PER_PREFIX;
-        uint32_t n = 0, nsplits = 0, all, nswaths = 0;
+        uint32_t n = 0, nsplits = 0, all;
         bool active = threadIdx.x < KC_ORDER_NPREFIXES;
         for (uint32_t i = threadIdx.x; i < KC_ORDER_NCOARSE; i += PLAN_NTHREADS)
-                coarse[i] = tables.coarse[i];
+                coarse[i] = tables.coarse[i] * step;
         __syncthreads();
-        for (uint32_t i = begin; active && i < end; i++)
-                n += coarse[i];
-        for (uint32_t i = begin; active && i < end; nsplits++)
-                i = kc_order_split_end(coarse, i, end, max_pairs);
+        for (uint32_t i = begin; active && i < end; nsplits++) {
+                uint32_t next = kc_order_split_end(coarse, i, end, max_pairs);
+                n += split_room(coarse, i, next, step, slack);
+                i = next;
+        }
         uint32_t start = block_scan(n, sums, &all);
         uint32_t split = block_scan(nsplits, sums, &all);
         for (uint32_t i = begin; active && i < end; split++) {
                 uint32_t next = kc_order_split_end(coarse, i, end, max_pairs);
                 struct kc_order_bucket *s = &tables.splits[split];
-                *s = { start, 0, i * KC_ORDER_PER_COARSE, (next - i) * KC_ORDER_PER_COARSE };
+                const uint32_t room = split_room(coarse, i, next, step, slack);
+                *s = { start, room, i * KC_ORDER_PER_COARSE, (next - i) * KC_ORDER_PER_COARSE };
                 tables.cursors[split * CURSOR_STRIDE] = start;
-                for (; i < next; i++) {
-                        s->n += coarse[i];
+                for (; i < next; i++)
                         tables.split_of[i] = (uint16_t)split;
-                }
-                start += s->n;
+                start += room;
         }
-        __syncthreads();
-        if (threadIdx.x < all)
-                nswaths = (tables.splits[threadIdx.x].n + swath_npairs - 1) / swath_npairs;
-        uint32_t nall;
-        uint32_t first = block_scan(nswaths, sums, &nall);
-        if (threadIdx.x < all)
-                tables.first_swath[threadIdx.x] = first;
-        if (threadIdx.x == 0) {
-                tables.first_swath[all] = nall;
+        if (threadIdx.x == 0)
                 tables.state->nsplits = all;
+}
+
+/* The pairs that each split has got, and its swaths. One block, one thread per split. */
+static __global__ void __launch_bounds__(PLAN_NTHREADS)
+        order_measure_splits_kernel(struct order_tables tables, uint32_t swath_npairs)
+{
+        __shared__ uint32_t sums[32];
+        const uint32_t split = threadIdx.x, nsplits = tables.state->nsplits;
+        uint32_t n = 0, all;
+        if (split < nsplits && tables.state->overflowed == 0)
+                n = tables.cursors[split * CURSOR_STRIDE] - tables.splits[split].start;
+        const uint32_t pair = block_scan(n, sums, &all);
+        const uint32_t swath = block_scan((n + swath_npairs - 1) / swath_npairs, sums, &all);
+        if (split < nsplits) {
+                tables.splits[split].n = n;
+                tables.first_pair[split] = pair;
+                tables.first_swath[split] = swath;
         }
+        if (split == 0)
+                tables.first_swath[nsplits] = all;
 }
 
 /* How many more cells, in multiples of `stride`, fit in the bucket of cells [begin, end). At most
@@ -191,7 +215,7 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
         const uint32_t *pair_ends = tables.pair_ends + blockIdx.x * KC_ORDER_FANOUT;
         const uint16_t *cell_ends = tables.cell_ends + blockIdx.x * KC_ORDER_FANOUT;
         uint32_t start = i == 0 ? 0 : pair_ends[i - 1], cell = i == 0 ? 0 : cell_ends[i - 1];
-        bucket = { split.start + start, pair_ends[i] - start, split.cell + cell,
+        bucket = { tables.first_pair[blockIdx.x] + start, pair_ends[i] - start, split.cell + cell,
                    cell_ends[i] - cell };
         tables.buckets[first + i] = bucket;
         tables.bucket_cursors[first + i] = bucket.start;
@@ -220,12 +244,11 @@ enum { NO_PART = 0xffff };
  * Move a tile of pairs to its parts, which are splits or buckets. It is staged in shared memory
  * part by part, so that writes are contiguous.
  *   pairs, parts  [NITEMS] the thread's own; NO_PART: no pair
- *   cursors       where the next pair of each part goes, every `stride` words
+ *   reserve       reserve(part, n) returns where the next n pairs of a part go
  */
-template <class Key, int NITEMS>
+template <class Key, int NITEMS, class Reserve>
 static __device__ void split_tile(struct split_shared<Key> *shared, const Key *pairs,
-                                  uint32_t *parts, uint32_t n, uint32_t *cursors, int stride,
-                                  Key *out)
+                                  uint32_t *parts, uint32_t n, Reserve reserve, Key *out)
 {
         uint32_t all, part = 2 * threadIdx.x;
         for (int i = threadIdx.x; i < KC_ORDER_FANOUT; i += NTHREADS)
@@ -241,10 +264,9 @@ static __device__ void split_tile(struct split_shared<Key> *shared, const Key *p
         shared->offsets[part] = offset;
         shared->offsets[part + 1] = offset + n0;
         if (n0 != 0)
-                shared->places[part] = atomicAdd(&cursors[part * stride], n0) - offset;
+                shared->places[part] = reserve(part, n0) - offset;
         if (n1 != 0)
-                shared->places[part + 1] =
-                        atomicAdd(&cursors[(part + 1) * stride], n1) - offset - n0;
+                shared->places[part + 1] = reserve(part + 1, n1) - offset - n0;
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
@@ -259,6 +281,19 @@ static __device__ void split_tile(struct split_shared<Key> *shared, const Key *p
         for (uint32_t i = threadIdx.x; i < n; i += NTHREADS)
                 out[shared->places[shared->parts[i]] + i] = shared->staged[i];
         __syncthreads();
+}
+
+/* Reserve room for n pairs in a split, at most as many as fit in any. Where there is no room, it
+ * does not matter what they overwrite. */
+static __device__ uint32_t reserve_in_split(const struct order_tables *tables, uint32_t split,
+                                            uint32_t n)
+{
+        const struct kc_order_bucket room = tables->splits[split];
+        const uint32_t at = atomicAdd(&tables->cursors[split * CURSOR_STRIDE], n);
+        if (at - room.start + n <= room.n)
+                return at;
+        tables->state->overflowed = 1;
+        return room.start;
 }
 
 /* Returns the count to pack; the excess becomes an exception. */
@@ -309,8 +344,10 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
                                            ? shared->map[kc_order_coarse(kmer, work.in.k)]
                                            : (uint32_t)NO_PART;
                 }
-                split_tile<Key, NITEMS>(shared, pairs, parts, n, work.tables.cursors, CURSOR_STRIDE,
-                                        work.in.kmers_tmp);
+                const auto reserve = [&](uint32_t split, uint32_t npairs) {
+                        return reserve_in_split(&work.tables, split, npairs);
+                };
+                split_tile<Key, NITEMS>(shared, pairs, parts, n, reserve, work.in.kmers_tmp);
         }
 }
 
@@ -346,7 +383,10 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
                         parts[i] = threadIdx.x + i * NTHREADS < n
                                            ? shared->map[kc_order_local(pairs[i]) - first_local]
                                            : (uint32_t)NO_PART;
-                split_tile<Key, NITEMS>(shared, pairs, parts, n, cursors, 1, work.in.kmers);
+                const auto reserve = [&](uint32_t bucket, uint32_t npairs) {
+                        return atomicAdd(&cursors[bucket], npairs);
+                };
+                split_tile<Key, NITEMS>(shared, pairs, parts, n, reserve, work.in.kmers);
         }
 }
 

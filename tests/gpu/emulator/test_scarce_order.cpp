@@ -47,7 +47,7 @@ static struct ordered order(long n)
 {
         struct kc_error err = {};
         struct kc_gpu gpu;
-        struct kc_order_input<kc_key64> in;
+        kc_order_input<kc_key64> in = {};
         struct kc_gpu_run<kc_key64> run;
         struct ordered out = {};
         bool done;

@@ -17,7 +17,7 @@ template <class Key> struct pair_of {
 
 template <class Key> using pairs_of = std::vector<pair_of<Key>>;
 
-enum way { CHOOSE, PLAINLY, BY_BUCKETS };
+enum way { CHOOSE, PLAINLY, BY_BUCKETS, BY_SAMPLE, BY_WRONG_SAMPLE };
 
 /* ---- inputs ---- */
 
@@ -154,7 +154,7 @@ static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs
         }
         expect_ok(kc_gpu_new(&gpu, &in->kmers, in->n, &err), &err);
         expect_ok(kc_gpu_new(&gpu, &in->counts, in->n, &err), &err);
-        expect_ok(kc_gpu_new(&gpu, &in->kmers_tmp, in->n, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &in->kmers_tmp, std::max(in->n, in->cap), &err), &err);
         expect_ok(kc_gpu_new(&gpu, &in->counts_tmp, in->n, &err), &err);
         cudaStreamSynchronize(gpu.stream);
         cudaMemcpy(in->kmers, kmers.data(), in->n * sizeof(Key), cudaMemcpyHostToDevice);
@@ -166,7 +166,7 @@ template <class Key> static void drop_pairs(struct kc_order_input<Key> *in)
 {
         kc_gpu_delete(&gpu, in->kmers, in->n);
         kc_gpu_delete(&gpu, in->counts, in->n);
-        kc_gpu_delete(&gpu, in->kmers_tmp, in->n);
+        kc_gpu_delete(&gpu, in->kmers_tmp, std::max(in->n, in->cap));
         kc_gpu_delete(&gpu, in->counts_tmp, in->n);
 }
 
@@ -190,6 +190,17 @@ static void expect_run(const struct kc_gpu_run<Key> *run, const pairs_of<Key> &e
         assert_int_equal(run->cap, run->n);
 }
 
+/* Put the pairs of the smallest k-mers where the sample is taken: a row in 16. */
+template <class Key> static void mislead(pairs_of<Key> *pairs)
+{
+        enum { ROW = 512, STEP = 16 };
+        std::sort(pairs->begin(), pairs->end(), less<Key>);
+        const pairs_of<Key> sorted = *pairs;
+        size_t low = 0, high = sorted.size();
+        for (size_t i = 0; i < sorted.size(); i++)
+                (*pairs)[i] = i / ROW % STEP == 0 ? sorted[low++] : sorted[--high];
+}
+
 /* Returns whether `way` could be taken. */
 template <class Key> static bool try_order(enum way way, enum shape shape, int k, size_t n)
 {
@@ -197,14 +208,18 @@ template <class Key> static bool try_order(enum way way, enum shape shape, int k
         size_t used = gpu.used_nbytes;
         pairs_of<Key> pairs = make_pairs<Key>(shape, k, n);
         struct kc_order_input<Key> in = {
-                k, pairs.size(), NULL, NULL, NULL, NULL
+                k, pairs.size(), NULL, NULL, NULL, NULL, 0
         };
         struct kc_gpu_run<Key> run;
         bool done = true;
+        if (way == BY_SAMPLE || way == BY_WRONG_SAMPLE)
+                in.cap = in.n + in.n / 32 + (KC_ORDER_FANOUT + 256) * kc_order_size<Key>::CAP;
+        if (way == BY_WRONG_SAMPLE)
+                mislead(&pairs);
         put_pairs(&in, pairs);
         if (way == CHOOSE)
                 expect_ok(kc_gpu_order(&gpu, k, in.kmers, in.counts, in.kmers_tmp, in.counts_tmp,
-                                       in.n, &run, &err),
+                                       in.n, in.n, &run, &err),
                           &err);
         else if (way == PLAINLY)
                 expect_ok(kc_order_plainly(&gpu, &in, &run, &err), &err);
@@ -281,6 +296,19 @@ static void shapes_large(void **)
                         try_any(CHOOSE, CANONICAL, ks[i], test_small() ? LEAST : 1000000);
 }
 
+/* Of so many pairs, a prefix has more than a split that expects none has room for. */
+static void samples(void **)
+{
+        for (int wrong = 0; wrong < 2; wrong++) {
+                const enum way way = wrong ? BY_WRONG_SAMPLE : BY_SAMPLE;
+                assert_true(try_any(way, UNIFORM, 31, 5 << 19));
+                assert_true(try_any(way, CANONICAL, 77, LEAST));
+                assert_true(try_any(way, LARGE_COUNTS, 101, LEAST / 4 * 5));
+        }
+        assert_true(try_any(BY_SAMPLE, CANONICAL, 16, LEAST));
+        assert_true(try_any(BY_SAMPLE, ZIPF, 55, LEAST));
+}
+
 static void ways_taken(void **)
 {
         const size_t n = test_small() ? LEAST : 1000000, many = test_small() ? LEAST : 3000000;
@@ -315,7 +343,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sizes),          cmocka_unit_test(by_buckets_small),
                 cmocka_unit_test(shapes_plainly), cmocka_unit_test(shapes_large),
-                cmocka_unit_test(ways_taken),     cmocka_unit_test(little_memory),
+                cmocka_unit_test(samples),        cmocka_unit_test(ways_taken),
+                cmocka_unit_test(little_memory),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));
