@@ -84,6 +84,8 @@ struct kc_gpu_part_report {
         int device;
         uint64_t nkmers, npasses; /* that it counted */
         uint64_t nwalks;          /* over the reads, for these passes */
+        uint64_t nshared;         /* of these walks: other devices walked over the rest of the
+                                     reads */
         size_t peak_nbytes;
         uint64_t nmerged;                   /* pairs that it merged and put */
         uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */
@@ -100,8 +102,8 @@ struct kc_gpu_report {
         /* kc_gpu_count */
         struct kc_gpu_part_report parts[KC_GPU_MAX_DEVICES]; /* [nparts] for each device */
         int nparts;
-        uint64_t npasses, nwalks; /* of all devices */
-        uint64_t nrecounted;      /* k-mers that no table of a block could count */
+        uint64_t npasses, nwalks, nshared; /* of all devices */
+        uint64_t nrecounted;               /* k-mers that no table of a block could count */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
         uint64_t text_nbytes; /* parsed by the devices; 0: all reads came in batches */
         uint64_t nread;       /* k-mers in the reads, whichever engine counts them */

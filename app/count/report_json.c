@@ -44,6 +44,7 @@ static void put_device(struct json *json, const struct count *c, const struct kc
         json_number(json, "device_fallback_bytes", read.stored.wasted_nbytes);
         json_number(json, "device_passes", gpu->npasses);
         json_number(json, "device_walks", gpu->nwalks);
+        json_number(json, "device_shared_walks", gpu->nshared);
         json_number(json, "device_recounted_kmers", gpu->nrecounted);
         json_number(json, "reads_on_device_bytes", gpu->kept_device_nbytes);
         json_number(json, "reads_in_memory_bytes", gpu->kept_host_nbytes);

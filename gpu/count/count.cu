@@ -57,23 +57,40 @@ static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *er
         return KC_CUDA(cudaMemsetAsync(&c->nfound[c->number], 0, sizeof(uint64_t), c->gpu->stream));
 }
 
-/* Find the groups' records of npasses passes from c->number on, whose lists begin at c->found. */
+/* Add the list of a pass; records: where it is. */
 template <class Key>
-static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, int npasses,
-                           struct kc_error *err)
+static void add_list(const kc_gpu_counter<Key> *c, int number, uint64_t *records,
+                     struct kc_records_out *out)
+{
+        out->bins[out->nlists] = c->bins[number];
+        out->lists[out->nlists++] = { records, c->max_records, &c->nfound[number] };
+}
+
+/* Find the groups' records. Waits for the stream. */
+template <class Key>
+static enum kc_status find_for(kc_gpu_counter<Key> *c, const kept_groups *groups,
+                               const struct kc_records_out *out, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t *n = &c->nfound[c->number];
-        const struct kc_records_out out = { c->found, c->max_records, n,
-                                            groups->copied ? c->copies : NULL, c->copies_position };
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins[c->number], npasses,
-                                 &groups->chunks, groups->first, groups->ngroups, &out, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&kc_counter_nrecords(c), n, (size_t)npasses * sizeof *n,
-                                       cudaMemcpyDeviceToHost, c->gpu->stream)));
+        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &groups->chunks, groups->first,
+                                 groups->ngroups, out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&kc_counter_nrecords(c), &c->nfound[c->number],
+                                       sizeof(uint64_t), cudaMemcpyDeviceToHost, c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
 out:
         return status;
+}
+
+/* Find the groups' records of the pass. */
+template <class Key>
+static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, struct kc_error *err)
+{
+        struct kc_records_out out = {};
+        add_list(c, c->number, c->found, &out);
+        out.copies = groups->copied ? c->copies : NULL;
+        out.copies_position = c->copies_position;
+        return find_for(c, groups, &out, err);
 }
 
 /* The reads that are on the device. */
@@ -103,7 +120,7 @@ out:
 template <class Key> static enum kc_status find_copied(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         return for_copied(
-                c, [&](const kept_groups *groups) { return find(c, groups, 1, err); }, err);
+                c, [&](const kept_groups *groups) { return find(c, groups, err); }, err);
 }
 
 template <class Key> static enum kc_status begin_reads(kc_gpu_counter<Key> *c, struct kc_error *err)
@@ -163,24 +180,46 @@ template <class Key> static void set_pass(kc_gpu_counter<Key> *c, int number)
 }
 
 template <class Key>
+enum kc_status kc_gpu_counter_begin(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
+                                    const struct kc_gpu_pass *passes, int npasses,
+                                    struct kc_records_out *lists, struct kc_error *err)
+{
+        enum kc_status status;
+        c->kept = kept;
+        arrange_records(c);
+        *lists = {};
+        for (int i = 0; i < npasses; i++) {
+                choose_bins(c, i, &passes[i]);
+                add_list(c, i, c->words + (uint64_t)i * c->max_records, lists);
+        }
+        set_pass(c, 0);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(c->nfound, 0, KC_GPU_MAX_WALK_PASSES * sizeof *c->nfound,
+                                       c->gpu->stream)));
+        KC_TRY(begin_reads(c, err)); /* waits for the stream */
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_counter_find(struct kc_gpu_counter<Key> *c,
+                                   const struct kc_records_out *lists, int part, int nparts,
+                                   struct kc_error *err)
+{
+        kept_groups groups = groups_on_device(c);
+        const uint64_t all = groups.ngroups, n = (uint64_t)nparts;
+        groups.first = (uint32_t)(all * (uint64_t)part / n);
+        groups.ngroups = (uint32_t)(all * (uint64_t)(part + 1) / n) - groups.first;
+        return find_for(c, &groups, lists, err);
+}
+
+template <class Key>
 enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
                                    const struct kc_gpu_pass *passes, int npasses,
                                    struct kc_error *err)
 {
-        enum kc_status status;
-        kept_groups groups;
-        c->kept = kept;
-        arrange_records(c);
-        for (int i = 0; i < npasses; i++)
-                choose_bins(c, i, &passes[i]);
-        set_pass(c, 0);
-        KC_TRY(KC_CUDA(cudaMemsetAsync(c->nfound, 0, (size_t)npasses * sizeof *c->nfound,
-                                       c->gpu->stream)));
-        KC_TRY(begin_reads(c, err));
-        groups = groups_on_device(c);
-        KC_TRY(find(c, &groups, npasses, err));
-out:
-        return status;
+        struct kc_records_out lists = {};
+        const enum kc_status status = kc_gpu_counter_begin(c, kept, passes, npasses, &lists, err);
+        return status == KC_OK ? kc_gpu_counter_find(c, &lists, 0, 1, err) : status;
 }
 
 /* ---- passes that do not fit ---- */
@@ -239,7 +278,7 @@ static enum kc_status collect(kc_gpu_counter<Key> *c, const kept_groups *groups,
 {
         enum kc_status status;
         const uint64_t before = kc_counter_nrecords(c);
-        KC_TRY(find(c, groups, 1, err));
+        KC_TRY(find(c, groups, err));
         if (kc_counter_nrecords(c) > c->max_records)
                 KC_TRY(fit_in(c, groups, before, err));
 out:
@@ -291,7 +330,7 @@ static enum kc_status count_points(kc_gpu_counter<Key> *c, const struct kc_gpu_p
         KC_TRY(forget_records(c, err));
         KC_TRY(begin_reads(c, err));
         groups = groups_on_device(c);
-        KC_TRY(find(c, &groups, 1, err));
+        KC_TRY(find(c, &groups, err));
         KC_TRY(find_copied(c, err));
         KC_TRY(count_found(c, err));
 out:
@@ -384,6 +423,7 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, int number,
         c->taker = taker;
         c->counted = counted;
         set_pass(c, number);
+        KC_TRY(kc_gpu_read(c->gpu, &kc_counter_nrecords(c), &c->nfound[number], 1, err));
         KC_TRY(clear_cells(c, err));
         KC_TRY(kc_counter_forget_pairs(c, err));
         KC_TRY(find_copied(c, err));
@@ -397,6 +437,12 @@ out:
         template enum kc_status kc_counter_begin_time<Key>(kc_gpu_counter<Key> *, \
                                                            struct kc_error *); \
         template enum kc_status kc_counter_end_time<Key>(kc_gpu_counter<Key> *, enum count_stage, \
+                                                         struct kc_error *); \
+        template enum kc_status kc_gpu_counter_begin<Key>( \
+                struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \
+                int, struct kc_records_out *, struct kc_error *); \
+        template enum kc_status kc_gpu_counter_find<Key>(struct kc_gpu_counter<Key> *, \
+                                                         const struct kc_records_out *, int, int, \
                                                          struct kc_error *); \
         template enum kc_status kc_gpu_counter_walk<Key>( \
                 struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \

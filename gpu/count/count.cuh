@@ -7,6 +7,7 @@
  *
  * A walk over the reads finds the records of several passes if all reads are on the device. The
  * reads take much less memory than the records, and a walk as much time as counting several passes.
+ * The counters of several devices can share a walk: each finds records for all in a part of the reads.
  *
  * All occurrences of a k-mer are in one bin, so its count is final when the table is drained, and
  * the filter is applied there: no k-mer is in two runs. Bins that a table cannot hold, or that are
@@ -118,11 +119,30 @@ static inline void kc_gpu_counted_add(struct kc_gpu_counted *counted,
 }
 
 /*
- * Walk over the reads that are on the device, and find the records of the passes, which must be
- * counted next. The reads must exist and stay where they are until then.
+ * Begin a walk over the reads: prepare lists for the records of the passes, which must be counted
+ * next. The reads must exist and stay where they are until then.
  *   passes  [npasses] up to kc_gpu_counter_max_passes; each begins where the one before ends
+ *   lists   out: empty ones, in this order
  * KC_ENOMEM, KC_EDEVICE.
  */
+template <class Key>
+enum kc_status kc_gpu_counter_begin(struct kc_gpu_counter<Key> *counter, struct kc_gpu_kept *kept,
+                                    const struct kc_gpu_pass *passes, int npasses,
+                                    struct kc_records_out *lists, struct kc_error *err);
+
+/*
+ * Find the records for the lists in one of nparts parts of the reads that are on the device.
+ *   lists  those of counters on several devices that this one reaches, each once. All have the same
+ *          reads on their devices, in the same order, and find in one part each; nobody counts
+ *          before all have found.
+ * KC_EDEVICE.
+ */
+template <class Key>
+enum kc_status kc_gpu_counter_find(struct kc_gpu_counter<Key> *counter,
+                                   const struct kc_records_out *lists, int part, int nparts,
+                                   struct kc_error *err);
+
+/* Begin a walk, and find the records in all reads that are on the device. */
 template <class Key>
 enum kc_status kc_gpu_counter_walk(struct kc_gpu_counter<Key> *counter, struct kc_gpu_kept *kept,
                                    const struct kc_gpu_pass *passes, int npasses,

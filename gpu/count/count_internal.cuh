@@ -23,7 +23,7 @@ struct task_wave {
 
 /* What the device reports to the host during a pass. */
 struct count_readback {
-        uint64_t nrecords[KC_GPU_MAX_WALK_PASSES]; /* found for each pass of the walk */
+        uint64_t nrecords; /* of the pass that were found and not counted yet */
         uint64_t npairs;
         uint32_t ntasks;
         struct task_wave wave;
@@ -86,10 +86,9 @@ template <class Key> struct kc_gpu_counter {
 template <class Key>
 int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers, uint64_t total_nkmers, int most);
 
-/* The records of the pass that were found and not counted yet. */
 template <class Key> static inline uint64_t &kc_counter_nrecords(kc_gpu_counter<Key> *c)
 {
-        return c->readback->nrecords[c->number];
+        return c->readback->nrecords;
 }
 
 /* Measure the device time of a stage. The end waits for the stream. */

@@ -164,6 +164,19 @@ out:
         return status;
 }
 
+enum kc_status kc_gpu_is_added_to(const struct kc_gpu *gpu, int device, bool *possible,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        int native = gpu->device == device;
+        if (kc_gpu_set_has(&gpu->reached_by, device))
+                KC_TRY(KC_CUDA(cudaDeviceGetP2PAttribute(
+                        &native, cudaDevP2PAttrNativeAtomicSupported, device, gpu->device)));
+        *possible = native != 0;
+out:
+        return status;
+}
+
 static enum kc_status admit_all(struct kc_gpu *gpu, const struct kc_gpu_set *users,
                                 struct kc_error *err)
 {

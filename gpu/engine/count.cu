@@ -405,6 +405,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting 
         part->nkmers = c->counted.nkmers;
         part->npasses = c->npasses;
         part->nwalks = c->nwalks;
+        part->nshared = c->nshared;
         part->peak_nbytes = c->gpu->peak_nbytes;
         part->reads_nbytes = c->reads_nbytes;
         part->nmerged = c->nmerged;
@@ -413,6 +414,7 @@ static void report_part(struct kc_gpu_report *report, const struct gpu_counting 
         part->kept_nbytes = kept_nbytes;
         report->npasses += c->npasses;
         report->nwalks += c->nwalks;
+        report->nshared += c->nshared;
 }
 
 /* The text that a device parsed, and that was of use. */
@@ -442,6 +444,8 @@ template <class Key> static void begin_devices(struct gpu_engine_of<Key> *e)
         const struct kc_gpu_params *params = e->crew.params;
         e->crew.nfollowers = params->nothers;
         e->shares.gate = e->exchange.gate = e->merging.gate = e->in->reading.gate = e->crew.gate;
+        e->walking.gate = e->crew.gate;
+        e->walking.n = 1 + params->nothers;
         e->shares.nfollowers = params->nothers;
         e->own.engine = e;
         e->own.device = params->device;

@@ -66,7 +66,9 @@ struct gpu_counting {
         struct kc_gpu_counter_caps caps; /* of the counter */
         struct kc_gpu_counted counted;
         uint64_t npasses, nwalks;
-        uint64_t nmerged;                             /* pairs of the run that it merged */
+        uint64_t nshared; /* of these walks: other devices walked over the rest of the reads */
+        bool meets;       /* the other devices expect it at the next meeting */
+        uint64_t nmerged; /* pairs of the run that it merged */
         uint64_t nsaturated, spilled_nbytes;          /* of its LSM, in the end */
         uint64_t runs_nbytes;                         /* pairs that it sent to other devices */
         uint64_t reads_nbytes;                        /* sent to this device */
@@ -88,6 +90,8 @@ struct gpu_engine {
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
         struct kc_gpu_shares shares;
+        struct kc_gpu_meeting walking;                   /* before a walk, and after it */
+        struct kc_records_out lists[KC_GPU_MAX_DEVICES]; /* of each device, for the next walk */
         struct kc_gpu_vote merging; /* proposals: most pairs of a range, or 0: alone */
         double start, order_start;
         uint64_t nkmers;          /* in the reads; while they are read, each device adds its own */
@@ -235,7 +239,8 @@ enum kc_status kc_engine_prepare_share(struct gpu_engine_of<Key> *e, struct gpu_
                                        const struct kc_gpu_share *share, struct kc_error *err);
 
 /* Take shares and count them, as long as there are any for this device. The first device has its
- * memory already. */
+ * memory already. If all reads are on every device, and each has a share of its own, the devices
+ * walk over the reads together. */
 template <class Key>
 enum kc_status kc_engine_count_shares(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
                                       int device, struct kc_error *err);

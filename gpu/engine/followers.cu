@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-/* ---- shares, on any device ---- */
+/* ---- passes, on any device ---- */
 
 template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
@@ -60,18 +60,100 @@ out:
         return status;
 }
 
+/* ---- walks of all devices ---- */
+
+/* Whether this device can walk with the others: it has all reads, and they can put records into its
+ * lists. */
+static enum kc_status can_share_walks(const struct gpu_engine *e, const struct gpu_counting *c,
+                                      bool *can, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const struct kc_gpu_params *params = e->crew.params;
+        *can = kc_gpu_kept_pass_nbytes(c->kept) == 0;
+        for (int i = 0; i <= params->nothers && *can; i++)
+                KC_TRY(kc_gpu_is_added_to(c->gpu, i == 0 ? params->device : params->others[i - 1],
+                                          can, err));
+out:
+        return status;
+}
+
+/* The lists of all devices. None: they have no more passes, or there are too many. */
+static void join_lists(const struct gpu_engine *e, struct kc_records_out *all)
+{
+        *all = {};
+        for (int i = 0; i <= e->crew.nfollowers; i++) {
+                const struct kc_records_out *own = &e->lists[i];
+                if (all->nlists + own->nlists > KC_MAX_RECORD_LISTS) {
+                        *all = {};
+                        return;
+                }
+                std::copy_n(own->lists, own->nlists, all->lists + all->nlists);
+                std::copy_n(own->bins, own->nlists, all->bins + all->nlists);
+                all->nlists += own->nlists;
+        }
+}
+
+/*
+ * Find the records of the device's next passes in one walk with the other devices: each finds the
+ * records for all in its part of the reads. c->meets = false: not all devices could do so, or none
+ * has passes left; the device is on its own from now on.
+ */
+template <class Key>
+static enum kc_status walk_together(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
+                                    int device, const struct kc_gpu_pass *passes, int npasses,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_records_out all;
+        bool can;
+        KC_TRY(can_share_walks(e, c, &can, err));
+        KC_TRY(kc_gpu_counter_begin(c->counter, c->kept, passes, npasses, &e->lists[device], err));
+        KC_TRY(kc_gpu_meet(&e->walking, device, can, &c->meets, err));
+        if (!c->meets)
+                return KC_OK;
+        join_lists(e, &all);
+        if (all.nlists > 0) {
+                KC_TRY(kc_gpu_counter_find(c->counter, &all, device, e->walking.n, err));
+                KC_TRY(kc_gpu_meet(&e->walking, device, true, &c->meets, err));
+        } else {
+                c->meets = false;
+        }
+        c->nwalks += c->meets;
+        c->nshared += c->meets;
+out:
+        return status;
+}
+
+/* A device that lacks the memory to go on says so at the next meeting. */
+static void leave_meeting(struct gpu_engine *e, struct gpu_counting *c, int device)
+{
+        struct kc_error ignored = {};
+        if (!c->meets)
+                return;
+        /* It may still put records into the lists of others. */
+        (void)cudaStreamSynchronize(c->gpu->stream);
+        (void)kc_gpu_meet(&e->walking, device, false, &c->meets, &ignored);
+        c->meets = false;
+}
+
+/* ---- shares, on any device ---- */
+
 /* Count passes whose records are found in one walk over the reads. */
 template <class Key>
 static enum kc_status count_walk(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
-                                 const struct kc_gpu_pass *passes, int npasses,
+                                 int device, const struct kc_gpu_pass *passes, int npasses,
                                  struct kc_error *err)
 {
-        enum kc_status status;
+        enum kc_status status = KC_OK;
         cudaStream_t stream = traced_stream(e, c);
         const int trace = kc_gpu_trace_begin(e->crew.trace, "find", c->nwalks, stream);
-        KC_TRY(kc_gpu_counter_walk(c->counter, c->kept, passes, npasses, err));
+        if (c->meets)
+                KC_TRY(walk_together(e, c, device, passes, npasses, err));
+        if (!c->meets && npasses > 0) {
+                KC_TRY(kc_gpu_counter_walk(c->counter, c->kept, passes, npasses, err));
+                c->nwalks++;
+        }
         kc_gpu_trace_end(e->crew.trace, trace, stream);
-        c->nwalks++;
         for (int i = 0; i < npasses; i++)
                 KC_TRY(count_pass(e, c, &passes[i], i, err));
 out:
@@ -80,7 +162,8 @@ out:
 
 template <class Key>
 static enum kc_status count_share(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
-                                  const struct kc_gpu_share *share, struct kc_error *err)
+                                  int device, const struct kc_gpu_share *share,
+                                  struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_pass passes[KC_NLOADS];
@@ -88,8 +171,11 @@ static enum kc_status count_share(struct gpu_engine_of<Key> *e, struct gpu_count
                                       c->caps.nkmers };
         const size_t npasses = kc_gpu_plan_passes(e->loads, share, &most, passes);
         const size_t together = (size_t)kc_gpu_counter_max_passes(&c->caps, c->kept);
-        for (size_t i = 0; i < npasses; i += together)
-                KC_TRY(count_walk(e, c, &passes[i], (int)std::min(together, npasses - i), err));
+        size_t n;
+        for (size_t i = 0; i < npasses || c->meets; i += n) {
+                n = std::min(together, npasses - i);
+                KC_TRY(count_walk(e, c, device, passes + i, (int)n, err));
+        }
 out:
         return status;
 }
@@ -223,11 +309,14 @@ enum kc_status kc_engine_count_shares(struct gpu_engine_of<Key> *e, struct gpu_c
                 KC_TRY(kc_gpu_shares_take(&e->shares, device, &number, err));
                 if (number < 0)
                         break;
+                c->meets = number == device && e->shares.n == e->walking.n && e->walking.n > 1;
                 if (c->counter == NULL)
                         KC_TRY(kc_engine_prepare_share(e, c, &e->shares.shares[number], err));
-                KC_TRY(count_share(e, c, &e->shares.shares[number], err));
+                KC_TRY(count_share(e, c, device, &e->shares.shares[number], err));
         }
 out:
+        if (status == KC_ENOMEM)
+                leave_meeting(e, c, device);
         return status;
 }
 
@@ -237,7 +326,7 @@ template <class Key> static void discard(struct gpu_counting_of<Key> *c)
         kc_gpu_lsm_free(c->lsm);
         c->lsm = NULL;
         c->counted = {};
-        c->npasses = c->nwalks = 0;
+        c->npasses = c->nwalks = c->nshared = 0;
 }
 
 template <class Key>

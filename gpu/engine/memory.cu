@@ -61,6 +61,7 @@ struct kc_gpu_plan_input kc_engine_plan_input(const struct gpu_engine *e,
         input.top_nkmers = e->plan.top_nkmers;
         input.drops_rare = e->crew.sink->filter.min_count > 1 || kc_engine_tallies(e);
         input.walk_npasses = e->crew.params->walk_npasses;
+        input.ndevices = 1 + e->crew.nfollowers;
         return input;
 }
 

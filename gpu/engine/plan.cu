@@ -255,7 +255,9 @@ static int walk_npasses(const struct kc_gpu_plan_input *input, uint64_t nwalks)
         const uint64_t n = (input->total.nkmers / nwalks) >> GOOD_PASS_BITS;
         if (input->walk_npasses != 0)
                 return input->walk_npasses;
-        return (int)std::min(std::max(n, UINT64_C(1)), (uint64_t)KC_GPU_MAX_WALK_PASSES);
+        const int most = std::min((int)KC_GPU_MAX_WALK_PASSES,
+                                  (int)KC_MAX_RECORD_LISTS / std::max(input->ndevices, 1));
+        return (int)std::min(std::max(n, UINT64_C(1)), (uint64_t)most);
 }
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Private to superkmer.cu: the records that the lanes of a warp have found, in lists in shared
- * memory, and how they leave: all of them evenly shared among the lanes, or each lane's own to the
- * lists of the passes.
+ * memory, and how they leave: evenly shared among the lanes, and if they go to several lists,
+ * sorted by list.
  */
 #ifndef KC_GPU_SUPERKMERS_LISTS_CUH
 #define KC_GPU_SUPERKMERS_LISTS_CUH
@@ -9,7 +9,15 @@
 #include "gpu/device/warp.cuh"
 #include "gpu/superkmers/superkmer.cuh"
 
-enum { WARP = 32, START_BITS = 7 };
+enum {
+        WARP = 32,
+        WARPS = 4, /* most in a block; they work independently */
+        START_BITS = 7,
+        NSORTED = 512,           /* entries that a warp sorts at a time; so few that six blocks fit
+                                    on a multiprocessor at k = 31 */
+        ENTRY_IS_LAST = 1 << 15, /* of its lane's list */
+};
+static_assert((int)KC_MAX_RECORD_LISTS <= (int)WARP, "a lane for each list");
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
 
 namespace
@@ -49,43 +57,54 @@ template <bool PACKED> struct lane_list {
         }
 };
 
-/* The lanes' lists as one. */
-struct joint_lists {
-        uint32_t before[WARP]; /* number of entries of the lanes before */
-        uint32_t end[WARP];    /* number of the k-mer where the last record ends */
-};
-
-/* Where the warp's records of each pass go. */
-struct pass_lists {
-        uint64_t place[KC_GPU_MAX_WALK_PASSES]; /* of the first one in the pass's list */
-        uint32_t n[KC_GPU_MAX_WALK_PASSES];     /* how many were counted, then put */
-        struct kc_bins bins[KC_GPU_MAX_WALK_PASSES];
+/* What happens to the records. */
+enum find_mode {
+        FIND_ALL,   /* all go to one list */
+        FIND_SOME,  /* those that a list has go there */
+        FIND_COPY,  /* the same, with their bases */
+        FIND_LOADS, /* records are only counted */
 };
 
 /* What the lanes of a warp share while their lists are emptied. */
 struct warp_board {
         uint64_t position[WARP]; /* of the span's first base */
-        union {
-                joint_lists joint; /* FIND_ALL, FIND_LOADS */
-                pass_lists passes; /* FIND_SOME, FIND_COPY */
-        };
+        uint32_t end[WARP];      /* number of the k-mer where the last record ends */
 };
 
-/* What happens to the records. */
-enum find_mode {
-        FIND_ALL,   /* every record is wanted */
-        FIND_SOME,  /* those of the passes */
-        FIND_COPY,  /* the same, with their bases */
-        FIND_LOADS, /* records are only counted */
+/* The lanes' lists as one. */
+struct joint_board : warp_board {
+        uint32_t before[WARP]; /* number of entries of the lanes before */
+};
+
+/* The lanes' entries, sorted by the list that they go to. */
+struct sorted_board : warp_board {
+        uint64_t *to[KC_MAX_RECORD_LISTS];  /* a list's entry i goes to to[list] + i; NULL: it has
+                                               no room */
+        uint32_t ends[KC_MAX_RECORD_LISTS]; /* where each list's entries end; at first, their
+                                               number */
+        uint16_t entries[NSORTED];          /* row * WARP + lane, and ENTRY_IS_LAST */
+};
+
+/* What the warps of a block share. */
+template <enum find_mode MODE> struct block_boards {
+        joint_board warps[WARPS];
+};
+struct sorted_boards {
+        sorted_board warps[WARPS];
+        struct kc_bins bins[KC_MAX_RECORD_LISTS]; /* the lists' */
+};
+template <> struct block_boards<FIND_SOME> : sorted_boards {
+};
+template <> struct block_boards<FIND_COPY> : sorted_boards {
 };
 
 struct find_out {
-        uint32_t npasses;
-        struct kc_bins bins[KC_GPU_MAX_WALK_PASSES]; /* [npasses] */
-        struct kc_bins all;                          /* the points of all passes; not divided */
+        struct kc_bins all; /* from the first point of the lists to the last one; not divided */
+        uint32_t nlists;
+        uint32_t step;   /* of the search for a list, at first: a power of two */
+        uint32_t stride; /* of groups */
         struct kc_records_out records;
         struct kc_load *loads;
-        uint32_t stride; /* of groups */
 };
 
 /* An entry's record. */
@@ -97,11 +116,11 @@ struct found_record {
 } // namespace
 
 /* The lane that owns entry e of the warp. */
-__device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
+__device__ static uint32_t owner_of(const joint_board *board, uint32_t e)
 {
         uint32_t owner = 0;
         for (uint32_t step = WARP / 2; step > 0; step /= 2)
-                if (board->joint.before[owner + step] <= e)
+                if (board->before[owner + step] <= e)
                         owner += step;
         return owner;
 }
@@ -119,14 +138,12 @@ __device__ static found_record record_at(const lane_list<PACKED> &list, uint32_t
 
 /* list: of any lane; total: number of entries of all lanes. */
 template <bool PACKED>
-__device__ static found_record record_of(const warp_board *board, const lane_list<PACKED> &list,
+__device__ static found_record record_of(const joint_board *board, const lane_list<PACKED> &list,
                                          uint32_t e, uint32_t total)
 {
-        const uint32_t owner = owner_of(board, e), row = e - board->joint.before[owner];
-        const bool last =
-                owner + 1 < WARP ? e + 1 == board->joint.before[owner + 1] : e + 1 == total;
-        return record_at(list, row * WARP + owner, last, board->position[owner],
-                         board->joint.end[owner]);
+        const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
+        const bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
+        return record_at(list, row * WARP + owner, last, board->position[owner], board->end[owner]);
 }
 
 /* Copy the record's bases to its place among the copies; returns their position. */
@@ -137,124 +154,157 @@ __device__ static uint64_t copy_bases(const kc_superkmer_setup &setup,
         const uint32_t from = (uint32_t)record.position % KC_CHUNK_NBASES;
         const uint32_t nbases = record.nkmers + (uint32_t)setup.k - 1;
         uint64_t *to = out.copies + place * (uint32_t)setup.copy_nwords;
-        for (uint32_t at = 0; at < nbases; at += 32, to++)
-                *to = kc_packed_bases(words, from + at, min(nbases - at, 32u));
+        for (uint32_t at = 0; at < nbases; at += 32)
+                to[at / 32] = kc_packed_bases(words, from + at, min(nbases - at, 32u));
         return out.copies_position + place * (uint32_t)setup.copy_nwords * 32;
 }
 
-/* bins: of its pass; place: among all lists */
+/* bins: of its list */
 template <enum find_mode MODE>
 __device__ static void put_record(const kc_superkmer_setup &setup, const find_out &out,
                                   const uint64_t *words, found_record record,
-                                  const struct kc_bins &bins, uint64_t place)
+                                  const struct kc_bins &bins, uint64_t *to)
 {
         if (MODE == FIND_COPY)
-                record.position = copy_bases(setup, out.records, words, record, place);
-        __stcs(&out.records.records[place],
-               kc_record(record.position, record.nkmers, kc_bins_number(&bins, record.point),
-                         setup.form));
+                record.position = copy_bases(setup, out.records, words, record,
+                                             (uint64_t)(to - out.records.lists[0].records));
+        __stcs(to, kc_record(record.position, record.nkmers, kc_bins_number(&bins, record.point),
+                             setup.form));
 }
 
-/* The pass that has the point; one of them must. */
-__device__ static uint32_t pass_of(const pass_lists &passes, uint32_t npasses, uint32_t point)
+/* The list that has the point, if one of them has it. */
+__device__ static uint32_t list_of(const find_out &out, const struct kc_bins *bins, uint32_t point)
 {
-        uint32_t pass = 0;
-        for (uint32_t step = KC_GPU_MAX_WALK_PASSES / 2; step > 0; step /= 2)
-                if (pass + step < npasses && passes.bins[pass + step].first <= point)
-                        pass += step;
-        return pass;
+        uint32_t list = 0;
+        for (uint32_t step = out.step; step > 0; step /= 2)
+                if (list + step < out.nlists && bins[list + step].first <= point)
+                        list += step;
+        return list;
 }
 
-/* Which of the lane's entries first, first + 1, ..., at most 32, are of the passes: a bit each.
- * Also counts the warp's entries of each pass. */
+/* Which of the lane's entries first, first + 1, ..., at most nrows <= 32, go to a list: a bit each.
+ * Also counts the warp's entries of each list. */
 template <bool PACKED>
-__device__ static uint32_t count_entries(const find_out &out, pass_lists *passes,
-                                         const lane_list<PACKED> &list, uint32_t first)
+__device__ static uint32_t count_entries(const find_out &out, const struct kc_bins *bins,
+                                         sorted_board *board, const lane_list<PACKED> &list,
+                                         uint32_t first, uint32_t nrows)
 {
-        const uint32_t n = first < list.n ? min(list.n - first, 32u) : 0;
+        const uint32_t n = first < list.n ? min(list.n - first, nrows) : 0;
         const uint32_t at = first * WARP + kc_warp_lane();
         uint32_t wanted = 0;
         for (uint32_t i = 0; i < n; i++) {
                 const uint32_t point = kc_minimizer_point(list.load(at + i * WARP).minimizer);
                 if (!kc_bins_have(&out.all, point))
                         continue;
+                const uint32_t to = list_of(out, bins, point);
+                if (!kc_bins_have(&bins[to], point))
+                        continue;
                 wanted |= 1u << i;
-                atomicAdd(&passes->n[pass_of(*passes, out.npasses, point)], 1u);
+                atomicAdd(&board->ends[to], 1u);
         }
         return wanted;
 }
 
-/* Reserve room for the records that were counted, in the lists of all passes at once. */
-__device__ static void reserve_counted(const find_out &out, pass_lists *passes)
+/* Reserve room for the entries that were counted, in all lists at once; returns their number. */
+__device__ static uint32_t reserve_counted(const find_out &out, sorted_board *board)
 {
-        const uint32_t pass = kc_warp_lane();
+        const uint32_t lane = kc_warp_lane();
         __syncwarp();
-        if (pass < out.npasses && passes->n[pass] > 0) {
-                passes->place[pass] = atomicAdd((unsigned long long *)&out.records.n[pass],
-                                                (unsigned long long)passes->n[pass]);
-                passes->n[pass] = 0;
+        const uint32_t n = board->ends[lane], end = kc_warp_scan(n), begin = end - n;
+        if (n > 0) {
+                const struct kc_record_list &list = out.records.lists[lane];
+                const uint64_t place =
+                        atomicAdd_system((unsigned long long *)list.n, (unsigned long long)n);
+                board->to[lane] = place + n <= list.cap
+                                          ? list.records + ((int64_t)place - (int64_t)begin)
+                                          : NULL;
+        }
+        board->ends[lane] = begin;
+        __syncwarp();
+        return __shfl_sync(~0u, end, WARP - 1);
+}
+
+/* Sort the lane's entries that count_entries found. */
+template <bool PACKED>
+__device__ static void sort_entries(const find_out &out, const struct kc_bins *bins,
+                                    sorted_board *board, const lane_list<PACKED> &list,
+                                    uint32_t first, uint32_t wanted)
+{
+        for (; wanted != 0; wanted &= wanted - 1) {
+                const uint32_t row = first + (uint32_t)__ffs((int)wanted) - 1;
+                const uint32_t at = row * WARP + kc_warp_lane();
+                const uint32_t point = kc_minimizer_point(list.load(at).minimizer);
+                const uint32_t i = atomicAdd(&board->ends[list_of(out, bins, point)], 1u);
+                board->entries[i] = (uint16_t)(at | (row + 1 == list.n ? ENTRY_IS_LAST : 0));
         }
         __syncwarp();
+}
+
+/* Put sorted entry i. */
+template <enum find_mode MODE, bool PACKED>
+__device__ static void put_sorted(const kc_superkmer_setup &setup, const find_out &out,
+                                  const uint64_t *words, const struct kc_bins *bins,
+                                  const sorted_board *board, const lane_list<PACKED> &list,
+                                  uint32_t i)
+{
+        const uint32_t entry = board->entries[i], at = entry % ENTRY_IS_LAST, owner = at % WARP;
+        const found_record record = record_at(list, at, entry >= ENTRY_IS_LAST,
+                                              board->position[owner], board->end[owner]);
+        const uint32_t to = MODE == FIND_COPY ? 0 : list_of(out, bins, record.point);
+        if (board->to[to] != NULL)
+                put_record<MODE>(setup, out, words, record, bins[to], board->to[to] + i);
 }
 
 /*
- * Put the records of the passes. They are few, so each lane puts those of its own list, and need
- * not look for the owner of every entry. In each pass's list, the records of a warp are neighbours,
- * so that whole sectors of memory are written.
+ * Put the entries that a list has. Neighbouring lanes put neighbouring records of a list, so that
+ * memory, which may be another device's, is written in whole sectors.
  */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
-                                const uint64_t *words, warp_board *board,
-                                const lane_list<PACKED> &list, uint32_t end)
+                                const uint64_t *words, const struct kc_bins *bins,
+                                sorted_board *board, const lane_list<PACKED> &list, uint32_t end)
 {
         const uint32_t lane = kc_warp_lane();
-        pass_lists *passes = &board->passes;
-        for (uint32_t first = 0; __any_sync(~0u, first < list.n); first += 32) {
-                if (lane < out.npasses)
-                        passes->n[lane] = 0;
+        const uint32_t nrows = __reduce_add_sync(~0u, list.n) <= NSORTED ? 32 : NSORTED / WARP;
+        board->end[lane] = end;
+        for (uint32_t first = 0; __any_sync(~0u, first < list.n); first += nrows) {
+                board->ends[lane] = 0;
                 __syncwarp();
-                uint32_t wanted = count_entries(out, passes, list, first);
-                reserve_counted(out, passes);
-                for (; wanted != 0; wanted &= wanted - 1) {
-                        const uint32_t row = first + (uint32_t)__ffs((int)wanted) - 1;
-                        const found_record record =
-                                record_at(list, row * WARP + lane, row + 1 == list.n,
-                                          board->position[lane], end);
-                        const uint32_t pass = pass_of(*passes, out.npasses, record.point);
-                        const uint64_t place =
-                                passes->place[pass] + atomicAdd(&passes->n[pass], 1u);
-                        if (place < out.records.cap)
-                                put_record<MODE>(setup, out, words, record, passes->bins[pass],
-                                                 pass * out.records.cap + place);
-                }
+                const uint32_t wanted = count_entries(out, bins, board, list, first, nrows);
+                const uint32_t total = reserve_counted(out, board);
+                sort_entries(out, bins, board, list, first, wanted);
+                for (uint32_t i = lane; i < total; i += WARP)
+                        put_sorted<MODE>(setup, out, words, bins, board, list, i);
                 __syncwarp();
         }
 }
 
-/* Reserve room for n records of the only pass; returns the place of the first. */
+/* Reserve room for n records in the only list; returns the place of the first. */
 __device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
 {
         uint64_t place = 0;
         if (kc_warp_lane() == 0 && n > 0)
-                place = atomicAdd((unsigned long long *)out.records.n, (unsigned long long)n);
+                place = atomicAdd((unsigned long long *)out.records.lists[0].n,
+                                  (unsigned long long)n);
         return __shfl_sync(~0u, place, 0);
 }
 
 template <bool PACKED>
 __device__ static void put_all(const kc_superkmer_setup &setup, const find_out &out,
-                               const uint64_t *words, const warp_board *board,
+                               const uint64_t *words, const joint_board *board,
                                const lane_list<PACKED> &list, uint32_t total)
 {
+        const struct kc_record_list &to = out.records.lists[0];
         const uint64_t place = reserve_records(out, total);
-        const uint64_t room = place < out.records.cap ? out.records.cap - place : 0;
+        const uint64_t room = place < to.cap ? to.cap - place : 0;
         const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
         for (uint32_t e = kc_warp_lane(); e < ntaken; e += WARP)
                 put_record<FIND_ALL>(setup, out, words, record_of(board, list, e, total),
-                                     out.bins[0], place + e);
+                                     out.records.bins[0], to.records + place + e);
 }
 
 template <bool PACKED>
-__device__ static void add_loads(const find_out &out, const warp_board *board,
+__device__ static void add_loads(const find_out &out, const joint_board *board,
                                  const lane_list<PACKED> &list, uint32_t total)
 {
         for (uint32_t e = kc_warp_lane(); e < total; e += WARP) {
@@ -269,13 +319,13 @@ __device__ static void add_loads(const find_out &out, const warp_board *board,
 /* Divide all entries of the warp evenly among lanes. `end`: where the lane's last record ends. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void share_lists(const kc_superkmer_setup &setup, const find_out &out,
-                                   const uint64_t *words, warp_board *board,
+                                   const uint64_t *words, joint_board *board,
                                    const lane_list<PACKED> &list, uint32_t end)
 {
         const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list.n);
         const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
-        board->joint.before[lane] = sum - list.n;
-        board->joint.end[lane] = end;
+        board->before[lane] = sum - list.n;
+        board->end[lane] = end;
         __syncwarp();
         if (MODE == FIND_ALL)
                 put_all(setup, out, words, board, list, total);
@@ -287,11 +337,12 @@ __device__ static void share_lists(const kc_superkmer_setup &setup, const find_o
 /* Deal with all entries of the warp. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_out &out,
-                                   const uint64_t *words, warp_board *board,
+                                   const uint64_t *words, block_boards<MODE> *boards,
                                    lane_list<PACKED> *list, uint32_t end)
 {
-        if (MODE == FIND_SOME || MODE == FIND_COPY)
-                put_some<MODE>(setup, out, words, board, *list, end);
+        auto *board = &boards->warps[threadIdx.x / WARP];
+        if constexpr (MODE == FIND_SOME || MODE == FIND_COPY)
+                put_some<MODE>(setup, out, words, boards->bins, board, *list, end);
         else
                 share_lists<MODE>(setup, out, words, board, *list, end);
         list->n = 0;

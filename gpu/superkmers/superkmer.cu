@@ -4,7 +4,6 @@
 #include "gpu/superkmers/stretch.cuh"
 
 enum {
-        WARPS = 4,       /* most in a block; they work independently */
         MAX_WINDOW = 64, /* for blocks of WARPS warps; blocks for longer windows have half as many,
                             because of their shared memory */
         LIST_ROWS = 20,  /* entries that a lane's list can hold besides those of one window; so few
@@ -111,7 +110,7 @@ __device__ static void stream_refill(base_stream *s)
         s->previous = ahead;
 }
 
-static_assert(block_most_nbytes(false) + WARPS * sizeof(warp_board) <= KC_GPU_BLOCK_SHARED_NBYTES,
+static_assert(block_most_nbytes(false) + sizeof(sorted_boards) <= KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
 /* Replace each of the lane's hashes[0 .. n-1] with the minimum of it and those after it. */
@@ -307,24 +306,26 @@ static __global__ void __launch_bounds__(WARP *WARPS)
                                uint32_t first, uint32_t ngroups, find_out out)
 {
         extern __shared__ uint32_t shared[];
-        __shared__ warp_board boards[WARPS];
+        __shared__ block_boards<MODE> boards;
         const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
         const int window = setup.window, nrows = window + LIST_ROWS;
         uint32_t *hashes = shared + warp * (uint32_t)(window + 1 + nrows) * WARP + lane;
-        warp_board *board = &boards[warp];
         uint32_t *starts = shared + blockDim.x * (uint32_t)(window + 1 + nrows);
         lane_list<PACKED> list = { hashes - lane + (window + 1) * WARP,
                                    (uint8_t *)starts + warp * (uint32_t)nrows * WARP, 0 };
         hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
+        if constexpr (MODE == FIND_SOME || MODE == FIND_COPY) {
+                if (threadIdx.x < out.nlists)
+                        boards.bins[threadIdx.x] = out.records.bins[threadIdx.x];
+                __syncthreads();
+        }
 
         const uint32_t group = (blockIdx.x * (blockDim.x / WARP) + warp) * out.stride;
         if (group >= ngroups)
                 return;
         const group_span span = span_of(setup, chunks, first + group);
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
-        board->position[lane] = span.position;
-        if ((MODE == FIND_SOME || MODE == FIND_COPY) && lane < out.npasses)
-                board->passes.bins[lane] = out.bins[lane];
+        boards.warps[warp].position[lane] = span.position;
 
         span_walk w = walk_begin(span.words, span.position % KC_CHUNK_NBASES,
                                  max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
@@ -332,12 +333,12 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         for (uint32_t kmer = 1; kmer < most; kmer += (uint32_t)window) {
                 next_block(setup, &w, hashes, &list, &record, kmer, nkmers);
                 if (__any_sync(~0u, (int)list.n > LIST_ROWS - 2))
-                        empty_lists<MODE>(setup, out, span.words, board, &list, record.start);
+                        empty_lists(setup, out, span.words, &boards, &list, record.start);
         }
         if (nkmers > 0)
                 list.store(list.n++ * WARP + lane, record);
         __syncwarp();
-        empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
+        empty_lists(setup, out, span.words, &boards, &list, nkmers);
 }
 
 /* One lane per span. */
@@ -384,23 +385,21 @@ static enum kc_status launch(cudaStream_t stream, const kc_superkmer_setup *setu
 }
 
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                 const struct kc_bins *bins, int npasses,
                                  const struct kc_gpu_chunks *chunks, uint32_t first,
                                  uint32_t ngroups, const struct kc_records_out *records,
                                  struct kc_error *err)
 {
         find_out out = {};
-        out.npasses = (uint32_t)npasses;
+        const struct kc_bins *begin = records->bins, *end = begin + records->nlists - 1;
         out.records = *records;
+        out.nlists = (uint32_t)records->nlists;
         out.stride = 1;
-        out.all = bins[0];
-        for (int i = 0; i < npasses; i++) {
-                out.bins[i] = bins[i];
-                out.all.width += i > 0 ? bins[i].width : 0;
-        }
+        out.all = { begin->first, end->first - begin->first + end->width, 0 };
+        for (out.step = 1; 2 * out.step < out.nlists; out.step *= 2)
+                ;
         if (records->copies != NULL)
                 return launch<FIND_COPY>(gpu->stream, setup, chunks, first, ngroups, &out, err);
-        if (npasses > 1 || bins->width != 0)
+        if (records->nlists > 1 || begin->width != 0)
                 return launch<FIND_SOME>(gpu->stream, setup, chunks, first, ngroups, &out, err);
         return launch<FIND_ALL>(gpu->stream, setup, chunks, first, ngroups, &out, err);
 }

@@ -89,26 +89,30 @@ template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m);
 /* How many records to expect for nkmers k-mers, with a margin. */
 uint64_t kc_superkmer_expected(const kc_superkmer_setup *setup, uint64_t nkmers);
 
-/* Where records go: to a list for each pass. */
-struct kc_records_out {
-        uint64_t *records; /* [npasses][cap] device: the lists, each in no order */
+/* The records of some points, in memory of this device or of one whose memory it can use. */
+struct kc_record_list {
+        uint64_t *records; /* [cap] in no order */
         uint64_t cap;
-        uint64_t *n; /* [npasses] device: increased by the numbers of records found. If one is then
-                        above cap, the excess was left out of its list */
-        uint64_t *copies; /* with one pass: [cap * copy_nwords] device: record i points to a copy
+        uint64_t *n; /* increased by the number of records found, while other devices may do the
+                        same. If it is then above cap, some of these were left out */
+};
+
+enum { KC_MAX_RECORD_LISTS = 32 }; /* each lane of a warp looks after one */
+
+/* Where records go. */
+struct kc_records_out {
+        struct kc_record_list lists[KC_MAX_RECORD_LISTS]; /* [nlists] */
+        struct kc_bins bins[KC_MAX_RECORD_LISTS];         /* [nlists] ascending: their points */
+        size_t nlists;
+        uint64_t *copies; /* with one list: [cap * copy_nwords] device: record i points to a copy
                              of its bases, from copies[i * copy_nwords] on. NULL: records point
                              into chunks */
         uint64_t copies_position; /* of the first base of copies[0] */
 };
 
-/*
- * Find the super-k-mers in groups first .. first + ngroups - 1 of the chunks that belong to the
- * passes, on gpu->stream; does not wait. KC_EDEVICE.
- *   bins  [npasses] up to KC_GPU_MAX_WALK_PASSES; the points of each begin where those of the one
- *         before end
- */
+/* Find the super-k-mers in groups first .. first + ngroups - 1 of the chunks whose points a list
+ * has, on gpu->stream; does not wait. KC_EDEVICE. */
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                 const struct kc_bins *bins, int npasses,
                                  const struct kc_gpu_chunks *chunks, uint32_t first,
                                  uint32_t ngroups, const struct kc_records_out *out,
                                  struct kc_error *err);

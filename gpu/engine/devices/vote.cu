@@ -39,3 +39,25 @@ void kc_gpu_vote_cast(struct kc_gpu_vote *vote, bool yes)
                 vote->nyes += yes;
         });
 }
+
+enum kc_status kc_gpu_meet(struct kc_gpu_meeting *meeting, int device, bool yes, bool *agreed,
+                           struct kc_error *err)
+{
+        size_t number = 0;
+        const auto come = [&] {
+                number = meeting->nheld;
+                meeting->nyes += yes;
+                if (++meeting->ncame < meeting->n)
+                        return;
+                meeting->agreed = meeting->nyes == meeting->n;
+                meeting->ncame = meeting->nyes = 0;
+                meeting->nheld++;
+                kc_gate_wake(meeting->gate, KC_GATE_DRIVER);
+        };
+        const auto is_held = [&] {
+                *agreed = meeting->agreed;
+                return meeting->nheld > number;
+        };
+        kc_gate_tell(meeting->gate, KC_GATE_FOLLOWERS, come);
+        return kc_gate_await(meeting->gate, kc_gate_device(device), is_held, err);
+}

@@ -1,7 +1,8 @@
 /*
  * How the driver and the followers agree. The driver proposes something. The followers hear it, do
  * what they can, and if the driver wants to know, vote: yes or no. The driver counts the votes and
- * proposes what follows from them.
+ * proposes what follows from them. Or all meet as equals: each says yes or no, and learns whether
+ * everybody said yes.
  */
 #ifndef KC_GPU_ENGINE_DEVICES_VOTE_CUH
 #define KC_GPU_ENGINE_DEVICES_VOTE_CUH
@@ -32,5 +33,20 @@ enum kc_status kc_gpu_vote_hear(struct kc_gpu_vote *vote, size_t *nheard, size_t
 
 /* A follower: vote on the proposal. After a no, the driver may use its device. */
 void kc_gpu_vote_cast(struct kc_gpu_vote *vote, bool yes);
+
+/* Zero-initialise, and set gate and n. */
+struct kc_gpu_meeting {
+        struct kc_gate *gate;
+        int n; /* devices that meet */
+        /* guarded by the gate */
+        int ncame, nyes; /* to the next meeting, so far */
+        size_t nheld;    /* meetings so far */
+        bool agreed;     /* in the last one */
+};
+
+/* A device, the driver's included: come to the next meeting, and wait for the others. *agreed:
+ * whether all said yes. KC_ECANCELED. */
+enum kc_status kc_gpu_meet(struct kc_gpu_meeting *meeting, int device, bool yes, bool *agreed,
+                           struct kc_error *err);
 
 #endif

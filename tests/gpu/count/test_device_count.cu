@@ -7,8 +7,11 @@
 template <class Key> static bool is_mixed(const kc_gpu_counter<Key> *counter, size_t n)
 {
         size_t nover = 0;
+        uint64_t nfound[KC_GPU_MAX_WALK_PASSES];
+        struct kc_error err = {};
+        expect_ok(kc_gpu_read(counter->gpu, nfound, counter->nfound, n, &err), &err);
         for (size_t i = 0; i < n; i++)
-                nover += counter->readback->nrecords[i] > counter->max_records;
+                nover += nfound[i] > counter->max_records;
         return nover > 0 && nover < n;
 }
 
@@ -50,6 +53,8 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
                 how.npasses
         };
         const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
+        struct kc_records_out lists;
+        const int nparts = 1 + how.npasses % 3; /* as if several devices walked together */
         size_t together, nmixed = 0;
         const size_t before = gpu->used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
@@ -66,8 +71,12 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         for (size_t i = 0; i < passes.size(); i++) {
                 const size_t n = std::min(together, passes.size() - i);
                 if (i % together == 0) {
-                        expect_ok(kc_gpu_counter_walk(counter, kept, &passes[i], (int)n, &err),
+                        expect_ok(kc_gpu_counter_begin(counter, kept, &passes[i], (int)n, &lists,
+                                                       &err),
                                   &err);
+                        for (int part = 0; part < nparts; part++)
+                                expect_ok(kc_gpu_counter_find(counter, &lists, part, nparts, &err),
+                                          &err);
                         nmixed += is_mixed(counter, n);
                 }
                 expect_ok(

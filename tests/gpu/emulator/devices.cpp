@@ -145,6 +145,11 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
         return code != cudaSuccess ? code : check_device(peer);
 }
 
+cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr, int device, int peer)
+{
+        return cudaDeviceCanAccessPeer(value, device, peer);
+}
+
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
 {
         if (peer == current || check_device(peer) != cudaSuccess)

@@ -7,15 +7,21 @@
 
 #include "tests/gpu/engine/work.h"
 
-/* Every walk that could have npasses passes had them, if the reads stayed on the device. */
+/* Every walk that could have npasses passes had them, if the reads stayed on the device. Devices
+ * that walk together walk as often as the one with the most passes. */
 static inline void expect_walks(const struct work *work, int npasses)
 {
         const struct kc_gpu_report *report = &work->report;
         const bool on_device = report->kept_host_nbytes + report->kept_file_nbytes == 0;
+        const uint64_t n = on_device ? (uint64_t)npasses : 1;
+        uint64_t most = 0;
+        for (int i = 0; i < report->nparts; i++)
+                most = report->parts[i].npasses > most ? report->parts[i].npasses : most;
         for (int i = 0; i < report->nparts; i++) {
                 const struct kc_gpu_part_report *part = &report->parts[i];
-                const uint64_t n = on_device ? (uint64_t)npasses : 1;
-                assert_int_equal(part->nwalks, (part->npasses + n - 1) / n);
+                const uint64_t own = report->nshared > 0 ? most : part->npasses;
+                assert_int_equal(part->nwalks, (own + n - 1) / n);
+                assert_true(part->nshared == (report->nshared > 0 ? part->nwalks : 0));
         }
 }
 
@@ -24,8 +30,11 @@ static inline void in_tiny_batches(struct work *work)
         work->gpu.batch_nkmers = 4096;
 }
 
-/* The CUDA engine on n devices has the host's run, with a number of passes in each walk. */
-static inline void compare_walks(int n, int k, int npasses, void (*change)(struct work *))
+enum { MOST_LISTS = 32 }; /* of records, for all devices and passes of a walk */
+
+/* The CUDA engine on n devices has the host's run, with a number of passes in each walk. Returns
+ * how many walks were shared. */
+static inline uint64_t compare_walks(int n, int k, int npasses, void (*change)(struct work *))
 {
         static struct work host, device;
         const bool stranded = npasses % 2 == 0;
@@ -47,6 +56,7 @@ static inline void compare_walks(int n, int k, int npasses, void (*change)(struc
         assert_true(device.report.nrecounted > 0 || !device.reads.poly_a || k > 32); /* rounds */
         run_free(&host.run);
         run_free(&device.run);
+        return device.report.nshared;
 }
 
 /* All k-mers are equal: one pass of a walk has all records. */
@@ -76,15 +86,23 @@ static inline void walks_of_several_passes(void **state)
                 compare_walks(1, ks[i], 3, in_tiny_batches);
 }
 
+/* The devices walk together if all have the reads, their lists are few, and they are peers, which
+ * only emulated ones are for certain. */
 static inline void several_devices_walk(void **state)
 {
-        static const int ks[] = { 21, 31, 55, 77, 101 };
+        static const int ks[] = { 21, 31, 55, 77, 101 }, ns[] = { 2, 3, 5, 8 };
+        const bool are_peers =
+                getenv("KC_EMULATOR_DEVICES") != NULL && getenv("KC_EMULATOR_PEERS") == NULL;
         (void)state;
-        for (int npasses = 1; npasses <= 6; npasses++) {
-                compare_walks(2, ks[npasses % 5], npasses, in_tiny_batches);
-                compare_walks(2, ks[npasses % 5], npasses,
-                              npasses % 2 ? of_one_read : of_one_letter);
-        }
+        for (int npasses = 1; npasses <= 6; npasses++)
+                for (int i = 0; i < 4; i++) {
+                        const int k = ks[(npasses + i) % 5], n = ns[i];
+                        const uint64_t nshared = compare_walks(n, k, npasses, in_tiny_batches);
+                        assert_true(nshared == 0 || n * npasses <= MOST_LISTS);
+                        assert_true(nshared > 0 || n * npasses > MOST_LISTS || !are_peers);
+                        compare_walks(n, k, npasses,
+                                      (npasses + i) % 2 ? of_one_read : of_one_letter);
+                }
 }
 
 #endif

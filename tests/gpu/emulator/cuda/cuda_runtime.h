@@ -86,6 +86,8 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+enum cudaDeviceP2PAttr { cudaDevP2PAttrNativeAtomicSupported = 3 };
+cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr, int device, int peer);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
@@ -392,6 +394,7 @@ template <class T> void __stcs(T *to, T value)
         }
 #define KC_ATOMICS(T) \
         KC_ATOMIC(atomicAdd, T, was + value) \
+        KC_ATOMIC(atomicAdd_system, T, was + value) \
         KC_ATOMIC(atomicMax, T, max(was, value)) \
         KC_ATOMIC(atomicAnd, T, was &value) \
         KC_ATOMIC(atomicOr, T, was | value) \
