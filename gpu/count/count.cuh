@@ -7,7 +7,7 @@
  *
  * A walk over the reads finds the records of several passes if all reads are on the device. The
  * reads take much less memory than the records, and a walk as much time as counting several passes.
- * The counters of several devices can share a walk: each finds records for all in a part of the reads.
+ * The counters of several devices can share a walk: each finds the records of all in a part of it.
  *
  * All occurrences of a k-mer are in one bin, so its count is final when the table is drained, and
  * the filter is applied there: no k-mer is in two runs. Bins that a table cannot hold, or that are

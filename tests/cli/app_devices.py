@@ -49,6 +49,9 @@ def check(s, n, *options, on_device=(), counts=True):
     expect(len(parts), n, "devices in --json")
     expect(sum(part["passes"] for part in parts), report["device_passes"], "passes")
     if counts:
+        shared = report["device_shared_walks"]
+        expect(shared > 0 if "KC_EMULATOR_DEVICES" in os.environ and n > 1 else shared >= 0, True,
+               f"walks that {n} devices shared with {options}")
         expect([i for i, part in enumerate(parts) if part["counted_kmers"] == 0], [],
                f"devices that counted nothing, of {n} with {options}")
         check_reads(parts)

@@ -192,14 +192,15 @@ struct walks {
 
 /* How often reads on the device are walked over, in so much room, if loads are even. */
 static struct walks plan_walks(int k, const struct kc_load &total, bool drops_rare, size_t room,
-                               int npasses)
+                               int npasses, int ndevices = 1)
 {
         struct kc_error err = {};
         const kc_superkmer_setup superkmers =
                 kc_superkmer_setup_for<kc_key64>(k, kc_gpu_minimizer_length(k, total.nkmers));
-        const struct kc_gpu_plan_input input = { &superkmers, KC_TABLE_WARPDRIVE, total,
-                                                 UINT64_MAX,  drops_rare,         false,
-                                                 npasses };
+        const struct kc_gpu_plan_input input = { &superkmers, KC_TABLE_WARPDRIVE,
+                                                 total,       UINT64_MAX,
+                                                 drops_rare,  false,
+                                                 npasses,     ndevices };
         struct kc_gpu_counter_caps caps;
         expect_ok(kc_gpu_plan_counter(&input, room, &caps, &err), &err);
         const uint64_t nrecords =
@@ -236,6 +237,10 @@ static void few_walks(void **state)
         check_walks(plan_walks(31, few, false, h100, 0), 1, 1);
         for (int npasses = 1; npasses <= KC_GPU_MAX_WALK_PASSES; npasses++)
                 assert_int_equal(plan_walks(31, human, true, h100, npasses).npasses, npasses);
+        for (int n = 1; n <= KC_GPU_MAX_DEVICES;
+             n *= 2) /* so few that all devices can walk together */
+                assert_int_equal(plan_walks(31, human, true, h100, 0, n).npasses,
+                                 std::min((int)KC_GPU_MAX_WALK_PASSES, KC_MAX_RECORD_LISTS / n));
         assert_true(plan_walks(31, human, true, h100, 1).n > 8);
         assert_true(plan_walks(31, human, true, 1000 * million, 0).n > 100); /* small passes */
 }
