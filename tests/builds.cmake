@@ -39,7 +39,7 @@ set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_km
 set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_growing
   cli_app_hist
   cli_app_hpc cli_app_inputs cli_app_locks cli_app_many cli_app_only cli_app_output cli_app_profile
-  cli_app_progress cli_app_report cli_app_report_reads cli_app_selection cli_app_signals cli_app_usage cli_damage cli_doc_links
+  cli_app_progress cli_app_query cli_app_report cli_app_report_reads cli_app_selection cli_app_signals cli_app_usage cli_damage cli_doc_links
   cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff
   cli_export_kmc cli_export_tsv cli_filter cli_filter_bam cli_filter_bam_samtools cli_format
   cli_gunzip cli_human cli_import cli_json_page cli_kmc_door cli_lsm cli_matrix_inputs cli_matrix_quality cli_matrix_skew

@@ -206,15 +206,26 @@ out:
         return status;
 }
 
-/* Look at enough of the input to see some of its text, if it is a file. */
-static enum kc_status peek(struct kc_input *in, uint8_t *bytes, size_t *n,
+/* Look at the first nbytes of the input; *bytes, NULL or shorter, is allocated anew for them. */
+static enum kc_status peek_bytes(struct kc_input *in, size_t nbytes, uint8_t **bytes, size_t *n,
+                                 struct kc_error *err)
+{
+        uint8_t *buffer = realloc(*bytes, nbytes);
+        if (buffer == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        *bytes = buffer;
+        return kc_input_peek(in, buffer, nbytes, n, err);
+}
+
+/* Look at enough of the input to see some of its text; *bytes, NULL before, is to be freed. */
+static enum kc_status peek(struct kc_input *in, uint8_t **bytes, size_t *n,
                            enum kc_container *container, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_input_peek(in, bytes, PEEK, n, err));
-        *container = detect_container(bytes, *n);
+        KC_TRY(peek_bytes(in, PEEK, bytes, n, err));
+        *container = detect_container(*bytes, *n);
         if (*container == KC_CONTAINER_BZIP2 && *n == PEEK)
-                status = kc_input_peek(in, bytes, KC_BZIP2_BLOCK_NBYTES, n, err);
+                status = peek_bytes(in, KC_BZIP2_BLOCK_NBYTES, bytes, n, err);
 out:
         return status;
 }
@@ -229,10 +240,8 @@ enum kc_status kc_detect(struct kc_input *in, unsigned accepted, struct kc_detec
         enum kc_status status;
         size_t n = 0;
         *found = (struct kc_detected){ .container = KC_CONTAINER_PLAIN };
-        uint8_t *bytes = malloc(KC_BZIP2_BLOCK_NBYTES);
-        if (bytes == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
-        KC_TRY(peek(in, bytes, &n, &found->container, err));
+        uint8_t *bytes = NULL;
+        KC_TRY(peek(in, &bytes, &n, &found->container, err));
         if (n == 0 && !(accepted & KC_ACCEPT_EMPTY)) {
                 status = kc_fail_remedy(err, KC_EINPUT, KC_REMEDY_SKIP_EMPTY, "%s is empty",
                                         in->name);

@@ -367,6 +367,8 @@ def test_closed_standard_error():
     os.close(writer)
 
 
+# Of the others, the names of outputs change nothing; test_end_of_input keeps a processor busy.
+OF_ANY_OUTPUT = [test_end_of_input, test_closed_standard_error] if len(sys.argv) <= 4 else []
 main([test_one_signal, test_silent_input, test_twice, test_full_standard_error, test_terminal,
       test_ignored, test_existing_output, test_report, test_count, test_add,
-      test_dump_and_merge, test_dump, test_end_of_input, test_closed_standard_error])
+      test_dump_and_merge, test_dump, *OF_ANY_OUTPUT])

@@ -178,12 +178,23 @@ static struct block block;
 static const char *last_kernel;
 static uint64_t seed;
 
+/* Lanes of a warp, at least one. */
+static void make_lanes_ready(struct warp *warp, uint32_t lanes)
+{
+        const unsigned number = (unsigned)(warp - block.warps);
+        unsigned nready = warp->nready;
+        for (uint32_t left = lanes; left != 0; left &= left - 1) {
+                const unsigned lane = (unsigned)__builtin_ctz(left);
+                block.waits[number * WARP + lane] = NULL;
+                warp->ready[(warp->first_ready + nready++) % WARP] = (unsigned char)lane;
+        }
+        warp->nready = nready;
+        block.ready |= UINT32_C(1) << number;
+}
+
 static void make_ready(unsigned thread)
 {
-        struct warp *warp = &block.warps[thread / WARP];
-        block.waits[thread] = NULL;
-        warp->ready[(warp->first_ready + warp->nready++) % WARP] = (unsigned char)(thread % WARP);
-        block.ready |= UINT32_C(1) << thread / WARP;
+        make_lanes_ready(&block.warps[thread / WARP], UINT32_C(1) << thread % WARP);
 }
 
 static unsigned draw(unsigned n)
@@ -258,14 +269,21 @@ void let_others_continue(void)
 
 /* ---- meetings ---- */
 
-static void expect_same(const struct place &first, const struct place &other)
+[[gnu::cold, gnu::noinline]] static void expect_same_file(const struct place &first,
+                                                          const struct place &other)
 {
-        if (first.line != other.line ||
-            (first.file != other.file && strcmp(first.file, other.file) != 0))
+        if (first.line != other.line || strcmp(first.file, other.file) != 0)
                 fail("threads that should meet are at different places: in %s, %s:%d, and in %s, "
                      "%s:%d",
                      first.function, first.file, first.line, other.function, other.file,
                      other.line);
+}
+
+/* Inline, because every lane calls it at every meeting. */
+static inline void expect_same(const struct place &first, const struct place &other)
+{
+        if (first.line != other.line || first.file != other.file)
+                expect_same_file(first, other);
 }
 
 static struct meeting *find_meeting(struct warp *warp, uint32_t mask)
@@ -282,16 +300,15 @@ static struct meeting *find_meeting(struct warp *warp, uint32_t mask)
 }
 
 /* If all lanes have arrived, they may continue. */
-static bool end_meeting(const struct warp *warp, struct meeting *meeting)
+static bool end_meeting(struct warp *warp, struct meeting *meeting)
 {
-        unsigned first = (unsigned)(warp - block.warps) * WARP;
         if (meeting->arrived == 0 || meeting->arrived != (meeting->mask & warp->live))
                 return false;
-        for (uint32_t left = meeting->arrived; left != 0; left &= left - 1) {
-                unsigned thread = first + (unsigned)__builtin_ctz(left);
-                if (thread != block.current)
-                        make_ready(thread);
-        }
+        uint32_t others = meeting->arrived;
+        if (warp == &block.warps[block.current / WARP])
+                others &= ~(UINT32_C(1) << block.current % WARP);
+        if (others != 0)
+                make_lanes_ready(warp, others);
         meeting->lanes[meeting->ndone++ % 2] = meeting->arrived;
         meeting->arrived = 0;
         return true;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -206,11 +207,11 @@ struct DeviceReduce {
         }
 };
 
-/* In a kernel, called by all threads of a block. As with CUB, the storage may be reused after the
- * caller's next barrier. */
+/* In a kernel, called by all threads of a block; the first one adds up for all. As with CUB, the
+ * storage may be reused after the caller's next barrier. */
 template <class T, int NTHREADS> struct BlockScan {
         struct TempStorage {
-                T values[NTHREADS];
+                T values[NTHREADS], all;
         };
 
         TempStorage &storage;
@@ -223,29 +224,36 @@ template <class T, int NTHREADS> struct BlockScan {
         {
                 storage.values[threadIdx.x] = value;
                 __syncthreads();
-                T sum = 0, own = 0;
-                for (int i = 0; i < NTHREADS; sum += storage.values[i++])
-                        if (i == (int)threadIdx.x)
-                                own = sum;
-                before = own;
-                all = sum;
+                if (threadIdx.x == 0) {
+                        storage.all = 0;
+                        for (T &own : storage.values)
+                                storage.all += std::exchange(own, storage.all);
+                }
+                __syncthreads();
+                before = storage.values[threadIdx.x];
+                all = storage.all;
         }
 };
 
 template <class T, int NTHREADS> struct BlockReduce {
-        typedef typename BlockScan<T, NTHREADS>::TempStorage TempStorage;
-        BlockScan<T, NTHREADS> scan;
+        struct TempStorage {
+                T values[NTHREADS];
+        };
 
-        BlockReduce(TempStorage &storage) : scan(storage)
+        TempStorage &storage;
+
+        BlockReduce(TempStorage &storage) : storage(storage)
         {
         }
 
         /* Only thread 0 receives the sum. */
         T Sum(T value)
         {
-                T before, all;
-                scan.ExclusiveSum(value, before, all);
-                return threadIdx.x == 0 ? all : (T)UINT64_C(0xa5a5a5a5a5a5a5a5);
+                storage.values[threadIdx.x] = value;
+                __syncthreads();
+                if (threadIdx.x != 0)
+                        return (T)UINT64_C(0xa5a5a5a5a5a5a5a5);
+                return std::accumulate(storage.values, storage.values + NTHREADS, (T)0);
         }
 };
 
