@@ -384,8 +384,8 @@ static void check_all(const struct asking_input *input, const struct text *wante
         const int nthreads[] = { 1, 2, MAX_THREADS };
         const uint32_t depths[] = { 0, 1, 4 };
         const uint64_t sizes[] = { 1 << 20, 8 << 20, 256 << 20 };
-        for (int t = WITH_THREAD_SANITIZER ? 2 : 0; t < 3; t++)
-                for (int m = 0; m < 3; m += WITH_THREAD_SANITIZER ? 2 : 1)
+        for (int t = FEW_CASES ? 2 : 0; t < 3; t++)
+                for (int m = 0; m < 3; m += FEW_CASES ? 2 : 1)
                         for (int d = 0; d < 3; d++)
                                 if (d == 0 || (m == t && d == 2 - t % 2))
                                         check(input, wanted, n, input_nbytes, nthreads[t],
@@ -419,8 +419,8 @@ static void test_few_records(void **state)
 static void test_many_records(void **state)
 {
         (void)state;
-        check_records(WITH_THREAD_SANITIZER ? 5000 : 20000, 200, false, 4);
-        if (!WITH_THREAD_SANITIZER)
+        check_records(FEW_CASES ? 5000 : 20000, 200, false, 4);
+        if (!FEW_CASES)
                 check_records(3000, 2000, true, 5);
 }
 
@@ -439,7 +439,7 @@ static void test_pairs(void **state)
         for (int interleaved = 0; interleaved < 2; interleaved++) {
                 struct text files[2] = { { 0 } }, log = { 0 };
                 uint64_t seed = 9, nbytes;
-                const uint32_t n = WITH_THREAD_SANITIZER ? 1000 : 5000;
+                const uint32_t n = FEW_CASES ? 1000 : 5000;
                 for (uint32_t i = 0; i < n; i++)
                         for (uint32_t mate = 0; mate < 2; mate++)
                                 make_record(&files[interleaved ? 0 : mate], &log,
@@ -621,7 +621,7 @@ static void test_failures(void **state)
 {
         (void)state;
         const struct asking_input input = { .paths = { paths[0] } };
-        for (int way = WITH_THREAD_SANITIZER ? 4 : 0; way < 6; way++)
+        for (int way = FEW_CASES ? 4 : 0; way < 6; way++)
                 for (int what = 0; what < 3; what++) {
                         const int nthreads = 1 + way / 2 * 2;
                         struct kc_store *store = open_store();

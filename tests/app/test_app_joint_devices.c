@@ -295,7 +295,7 @@ static void ranks_count_what_one_counts(void **state)
         struct reads reads = { 0 }, nothing = { .fail_at = -1 };
         struct crowd *crowd = malloc(sizeof *crowd);
         (void)state;
-        sequenced(&reads, 20000, WITH_THREAD_SANITIZER ? 300 : 1500, 250);
+        sequenced(&reads, 20000, FEW_CASES ? 300 : 1500, 250);
         for (int nranks = 1; nranks <= 4; nranks += THREAD_STRIDE) {
                 const struct kc_run_filter *filter = &filters[nranks % 3];
                 begin_crowd(crowd, nranks, &reads, &nothing, &ks[nranks - 1], 1, filter);

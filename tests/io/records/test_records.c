@@ -67,8 +67,7 @@ static void test_packings(void **state)
                 struct reads reads =
                         make_reads((struct reads_shape){ .n = 900, .max_nbases = 150 }, 100 + i);
                 for (enum packing p = PLAIN; p < NPACKINGS; p++)
-                        for (int nthreads = WITH_THREAD_SANITIZER ? 4 : 1; nthreads <= 4;
-                             nthreads += 3)
+                        for (int nthreads = FEW_CASES ? 4 : 1; nthreads <= 4; nthreads += 3)
                                 check_layout(&reads, &layouts[i], p,
                                              &(struct kc_records_options){ .nthreads = nthreads,
                                                                            .chunk_nbytes = 4096 });

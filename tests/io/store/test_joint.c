@@ -125,7 +125,7 @@ static void test_joint(void **state)
 static void test_many(void **state)
 {
         (void)state;
-        const size_t n = WITH_THREAD_SANITIZER ? 40000 : 150000;
+        const size_t n = FEW_CASES ? 40000 : 150000;
         struct pair_set sets[2] = { make_set(21, false, n, 1), { 0 } };
         struct kc_store *stores[2];
         sets[1] = relative(&sets[0], n / 2, 2);

@@ -54,7 +54,7 @@ static void test_sizes(void **state)
 static void test_pages(void **state)
 {
         (void)state;
-        struct pair_set s = make_set(31, false, WITH_THREAD_SANITIZER ? 300000 : 600000, 5);
+        struct pair_set s = make_set(31, false, FEW_CASES ? 300000 : 600000, 5);
         write_set(&s, "s.kc", 2, 50000, 5);
         struct kc_error err = { 0 };
         struct kc_store *store = NULL;

@@ -10,7 +10,7 @@
 
 #include <fcntl.h>
 
-enum { NBLOCKS = 300, NPAIRS = NBLOCKS * KC_BLOCK_NKMERS, NCASES = WITH_THREAD_SANITIZER ? 8 : 40 };
+enum { NBLOCKS = 300, NPAIRS = NBLOCKS * KC_BLOCK_NKMERS, NCASES = FEW_CASES ? 8 : 40 };
 
 /* A file of one run, in memory, and where its blocks are. */
 struct image {

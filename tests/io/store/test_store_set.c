@@ -49,8 +49,7 @@ static void test_large_append(void **state)
         struct pair_set model = make_set(21, false, 300000, 1);
         write_set(&model, "s.kc", 2, 50000, 1);
         for (int step = 0; step < 3; step++) {
-                struct pair_set r =
-                        relative(&model, WITH_THREAD_SANITIZER ? 66000 : 200000, (uint64_t)step);
+                struct pair_set r = relative(&model, FEW_CASES ? 66000 : 200000, (uint64_t)step);
                 append_set("s.kc", &r, step == 1, 5);
                 model_append(&model, &r, step == 1);
                 free_set(&r);
@@ -461,7 +460,7 @@ static void test_operations(void **state)
 static void test_large_operations(void **state)
 {
         (void)state;
-        check_files(31, WITH_THREAD_SANITIZER ? 30000 : 120000, 1, MAX_FILES);
+        check_files(31, FEW_CASES ? 30000 : 120000, 1, MAX_FILES);
         if (is_sampled())
                 check_files(255, 40000, 2, MAX_FILES);
 }
