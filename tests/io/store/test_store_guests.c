@@ -158,9 +158,13 @@ static void test_failures(void **state)
         struct kc_store_guest *guest = join(&invitation);
         const struct kc_run_guest *g = kc_store_guest_joint(guest)->guest;
         struct kc_error err = { 0 };
-        uint64_t words[1024] = { 0 };
-        assert_int_equal(g->write(g->ctx, words, 1024, UINT64_C(1) << 63, &err), KC_EIO);
+        const size_t nwords =
+                2 * (size_t)sysconf(_SC_PAGESIZE) / sizeof(uint64_t); /* whole pages */
+        uint64_t *words = calloc(nwords, sizeof *words);
+        assert_non_null(words);
+        assert_int_equal(g->write(g->ctx, words, nwords, UINT64_C(1) << 63, &err), KC_EIO);
         assert_non_null(strstr(err.message, "cannot write s.kc at offset 9223372036854775808: "));
+        free(words);
         kc_store_leave(guest);
         kc_store_abort(w);
 }
