@@ -28,15 +28,30 @@ static KC_HD int kc_gpu_minimizer_length(int k, uint64_t nbases)
         return m < most ? m : most;
 }
 
-/* The m-mer that ends at the last base fed, and its reverse complement. */
+/* An m-mer, and its reverse complement. */
 struct kc_mmer {
         uint32_t forward, reverse;
 };
 
-static KC_HD void kc_mmer_feed(kc_mmer *mmer, uint32_t base, int m)
+/* 32 bases, 16 old and 16 new ones, of which m-mers are cut with a shift for each strand. */
+struct kc_mmers {
+        uint64_t forward;    /* the first base highest */
+        uint64_t complement; /* their complements, the first one lowest */
+};
+
+/* The new bases become the old ones, and 16 others, the first one lowest, the new ones. */
+static KC_HD void kc_mmers_feed(kc_mmers *mmers, uint32_t bases)
 {
-        mmer->forward = (mmer->forward << 2 | base) & ((UINT32_C(1) << 2 * m) - 1);
-        mmer->reverse = mmer->reverse >> 2 | (base ^ 3) << 2 * (m - 1);
+        mmers->forward = mmers->forward << 32 | kc_key_reverse_bases((uint64_t)bases) >> 32;
+        mmers->complement = (uint64_t)~bases << 32 | mmers->complement >> 32;
+}
+
+/* The m-mer that ends with new base n, counted from 1. shift: 2n */
+static KC_HD kc_mmer kc_mmers_at(const kc_mmers *mmers, uint32_t shift, int m)
+{
+        const uint32_t mask = (UINT32_C(1) << 2 * m) - 1;
+        return { (uint32_t)(mmers->forward << shift >> 32) & mask,
+                 (uint32_t)(mmers->complement >> shift) >> (32 - 2 * m) };
 }
 
 /* Its rank among minimizers. Alphabetical order would not do: poly-A would attract far too many

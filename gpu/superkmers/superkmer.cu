@@ -85,7 +85,7 @@ struct base_stream {
         const uint32_t *next;
         uint32_t nleft;    /* words of the span from *next on */
         uint32_t previous; /* *(next - 1); its bases from bit `shift` on are still to come */
-        uint32_t shift, bits;
+        uint32_t shift;
 };
 
 } // namespace
@@ -99,15 +99,16 @@ __device__ static void stream_begin(base_stream *s, const uint64_t *words, uint6
         s->previous = *s->next++;
 }
 
-__device__ static void stream_refill(base_stream *s)
+__device__ static uint32_t stream_next(base_stream *s)
 {
         uint32_t ahead = 0;
         if (s->nleft > 0) {
                 ahead = *s->next++;
                 s->nleft--;
         }
-        s->bits = __funnelshift_r(s->previous, ahead, s->shift);
+        const uint32_t bases = __funnelshift_r(s->previous, ahead, s->shift);
         s->previous = ahead;
+        return bases;
 }
 
 static_assert(block_most_nbytes(false) + sizeof(sorted_boards) <= KC_GPU_BLOCK_SHARED_NBYTES,
@@ -129,37 +130,37 @@ namespace
 /* A lane's progress through a span, one m-mer at a time. */
 struct span_walk {
         base_stream bases;
-        kc_mmer mmer;
-        uint32_t nfed;
+        kc_mmers mmers;
+        uint32_t shift; /* of the last m-mer */
         int m;
 };
 
 } // namespace
 
-__device__ static void walk_feed(span_walk *w)
-{
-        if (w->nfed++ % 16 == 0)
-                stream_refill(&w->bases);
-        kc_mmer_feed(&w->mmer, w->bases.bits & 3, w->m);
-        w->bases.bits >>= 2;
-}
-
-/* Start a walk: after m - 1 bases, the next one completes the first m-mer. */
+/* Start a walk: the next m-mer is the first one. */
 __device__ static span_walk walk_begin(const uint64_t *words, uint64_t position, uint32_t nbases,
                                        int m)
 {
         span_walk w = {};
         w.m = m;
+        w.shift = 2 * (uint32_t)(m - 1);
         stream_begin(&w.bases, words, position, nbases);
-        for (int i = 0; i < m - 1; i++)
-                walk_feed(&w);
+        kc_mmers_feed(&w.mmers, stream_next(&w.bases));
         return w;
 }
 
+static_assert(KC_GPU_MAX_MINIMIZER <= 15, "an m-mer and the base before it are in 16 bases");
+
+/* The hash of the next m-mer. */
 __device__ static uint32_t walk_hash(span_walk *w)
 {
-        walk_feed(w);
-        return kc_mmer_hash(&w->mmer);
+        w->shift += 2;
+        if (w->shift > 32) {
+                kc_mmers_feed(&w->mmers, stream_next(&w->bases));
+                w->shift = 2;
+        }
+        const kc_mmer mmer = kc_mmers_at(&w->mmers, w->shift, w->m);
+        return kc_mmer_hash(&mmer);
 }
 
 /* The first block of m-mers is that of the first k-mer; its minimum is that k-mer's minimizer. */
