@@ -86,7 +86,11 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
         const uint16_t *starts = (const uint16_t *)shared->counters;
         Key pairs[NITEMS];
-        uint32_t at[NITEMS];
+        uint32_t at[NITEMS / 2] = {}; /* two places a word */
+        const auto place = [&](int i) { return at[i / 2] >> i % 2 * 16 & 0xffff; };
+        const auto put = [&](int i, uint32_t value) {
+                at[i / 2] = (at[i / 2] & 0xffff0000 >> i % 2 * 16) | value << i % 2 * 16;
+        };
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 uint32_t p = threadIdx.x + i * NTHREADS;
@@ -97,7 +101,7 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
                 if (threadIdx.x + i * NTHREADS >= bucket.n)
                         break;
                 uint32_t sub = kc_order_sub(pairs[i], scale), shift = sub % 2 * 16;
-                at[i] = atomicAdd(&shared->counters[sub / 2], 1u << shift) >> shift & 0xffff;
+                put(i, atomicAdd(&shared->counters[sub / 2], 1u << shift) >> shift & 0xffff);
         }
         __syncthreads();
         scan_counters(shared);
@@ -106,8 +110,8 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         for (int i = 0; i < NITEMS; i++) {
                 if (threadIdx.x + i * NTHREADS >= bucket.n)
                         break;
-                at[i] += starts[kc_order_sub(pairs[i], scale)];
-                shared->staged[at[i]] = pairs[i];
+                put(i, place(i) + starts[kc_order_sub(pairs[i], scale)]);
+                shared->staged[place(i)] = pairs[i];
         }
         __syncthreads();
         if (shared->most > SUB_LIMIT) {
@@ -121,13 +125,13 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
                 uint32_t sub = kc_order_sub(pairs[i], scale);
                 uint32_t from = starts[sub], to = starts[sub + 1];
                 if (to - from > 1)
-                        at[i] = rank_pair(shared->staged, pairs[i], from, to);
+                        put(i, rank_pair(shared->staged, pairs[i], from, to));
         }
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
                 if (threadIdx.x + i * NTHREADS < bucket.n)
-                        shared->staged[at[i]] = pairs[i];
+                        shared->staged[place(i)] = pairs[i];
         __syncthreads();
 }
 
