@@ -100,8 +100,9 @@ static inline void several_devices_walk(void **state)
                         const uint64_t nshared = compare_walks(n, k, npasses, in_tiny_batches);
                         assert_true(nshared == 0 || n * npasses <= MOST_LISTS);
                         assert_true(nshared > 0 || n * npasses > MOST_LISTS || !are_peers);
-                        compare_walks(n, k, npasses,
-                                      (npasses + i) % 2 ? of_one_read : of_one_letter);
+                        if (i == 0 || i == npasses % 4)
+                                compare_walks(n, k, npasses,
+                                              npasses % 2 ? of_one_read : of_one_letter);
                 }
 }
 
