@@ -111,16 +111,16 @@ typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64
 struct kcount_counts; /* k-mers with their counts: an open .kc file, or one without a name */
 
 struct kcount_count_options {
-        size_t size;           /* sizeof(struct kcount_count_options) */
-        int k;                 /* 1 .. KCOUNT_MAX_K */
-        bool stranded;         /* count k-mers as they are read, not in canonical form */
-        bool hpc;              /* count each run of equal bases as one base */
-        bool replace;          /* an existing output may be replaced */
-        bool accept_empty;     /* inputs of 0 bytes are no errors */
-        uint32_t min_count;    /* k-mers with lower counts are dropped */
-        uint32_t max_count;    /* those with higher counts, too */
-        int min_quality;       /* k-mers with a base of lower Phred quality are not counted */
-        int nthreads;          /* 0: as many as the process may use */
+        size_t size;            /* sizeof(struct kcount_count_options) */
+        int k;                  /* 1 .. KCOUNT_MAX_K */
+        bool stranded;          /* count k-mers as they are read, not in canonical form */
+        bool hpc;               /* count each run of equal bases as one base */
+        bool replace;           /* an existing output may be replaced */
+        bool accept_empty;      /* inputs of 0 bytes are no errors */
+        uint32_t min_count;     /* k-mers with lower counts are dropped */
+        uint32_t max_count;     /* those with higher counts, too */
+        int min_quality;        /* k-mers with a base of lower Phred quality are not counted */
+        int nthreads;           /* 0: as many as the process may use */
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
         const char *tmp_folder; /* to spill to; NULL: that of the output, or the current folder */
         const char *device;     /* "auto", "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL: auto */
@@ -129,8 +129,10 @@ struct kcount_count_options {
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
-        { sizeof(struct kcount_count_options), 31, false, false, false, false, 1, UINT32_MAX, 0, \
-          0, 0, NULL, NULL, NULL, NULL }
+        { \
+                sizeof(struct kcount_count_options), 31, false, false, false, false, 1, \
+                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL \
+        }
 
 /*
  * Count the k-mers of files of reads: FASTQ, FASTA, SAM, BAM or CRAM, plain or compressed.
@@ -193,8 +195,8 @@ struct kcount_info {
         uint64_t ndropped_distinct, ndropped_kmers; /* by min_count and max_count */
         uint32_t min_count, max_count_kept;         /* these bounds */
         /* The numbers of k-mers and the largest count are exact. False if the file has several runs
-         * that have not been merged (`kcount compact`): then ndistinct and nunique are upper bounds,
-         * and max_count is a lower one. */
+         * that have not been merged (`kcount compact`): then ndistinct and nunique are upper
+         * bounds, and max_count is a lower one. */
         bool exact;
 };
 
@@ -227,9 +229,8 @@ struct kcount_cursor;
  * KCOUNT_ENOMEM, _EIO, _EDAMAGED.
  */
 KCOUNT_API enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor,
-                                                 struct kcount_counts *counts,
-                                                 const uint64_t *from, const uint64_t *to,
-                                                 struct kcount_error **error);
+                                                 struct kcount_counts *counts, const uint64_t *from,
+                                                 const uint64_t *to, struct kcount_error **error);
 
 /*
  * The next k-mers.
@@ -261,7 +262,10 @@ struct kcount_ask_options {
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
 };
 
-#define KCOUNT_ASK_OPTIONS_INIT { sizeof(struct kcount_ask_options), 0, 0 }
+#define KCOUNT_ASK_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_ask_options), 0, 0 \
+        }
 
 struct kcount_asker;
 
