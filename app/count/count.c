@@ -94,8 +94,9 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(count_select(count, err));
-        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes
-                                                : memory_default_nbytes(ranks_local(count->ranks));
+        count->memory_nbytes = s->memory_nbytes
+                                       ? s->memory_nbytes
+                                       : kc_memory_default_nbytes(ranks_local(count->ranks));
         if (!count->adds) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)

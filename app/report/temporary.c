@@ -1,6 +1,7 @@
 #include "app/report/temporary.h"
 
 #include "app/cli/signals.h"
+#include "app/library/device.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ enum kc_status temporary_count(struct kc_store **store, const char *path,
                 .engine_memory_nbytes = counting->engine_memory_nbytes,
                 .tmp_dir = counting->tmp_dir,
                 .device = "cpu",
-                .reader = COUNT_READER_HOST,
+                .reader = KC_READING_HOST,
                 .stranded = alike->stranded,
                 .hpc = alike->hpc
         };
