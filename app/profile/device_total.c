@@ -106,7 +106,7 @@ static bool is_for_device(const struct totaling *t)
         const uint64_t nbases = kc_reader_expected_nbases(t->reader);
         struct kc_store_info info;
         kc_store_get_info(request->store, &info);
-        if (nbases > 0 && nbases < asking_few_kmers(&info))
+        if (nbases > 0 && nbases < kc_lookup_few(&info))
                 return false;
         return !request->device->may_fall_back ||
                (nbases > 0 && asking_device_is_faster(info.ndistinct, nbases, request->nthreads));
