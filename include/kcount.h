@@ -10,7 +10,7 @@
  *
  * Errors. A function that can fail returns an enum kcount_status, and on failure sets *error, if
  * error is not NULL, to an object that the caller frees with kcount_error_free. Outputs are then
- * unchanged, and what was being written is gone. The library never prints, never ends the process,
+ * unchanged, but for arrays of the caller, and what was being written is gone. The library never prints, never ends the process,
  * installs no signal handler, does not touch the locale, and has no state outside its handles.
  *
  * Threads. Different threads may use different handles at once. One struct kcount_counts may be
@@ -72,9 +72,9 @@ KCOUNT_API const char *kcount_error_advice(const struct kcount_error *error);
 
 KCOUNT_API void kcount_error_free(struct kcount_error *error); /* NULL is fine */
 
-/* ---- k-mers as numbers ---- */
+/* ---- k-mers as numbers, for k in [1, KCOUNT_MAX_K] ---- */
 
-/* 64-bit words of a k-mer, for k in [1, KCOUNT_MAX_K]. */
+/* 64-bit words of a k-mer. */
 static inline int kcount_nwords(int k)
 {
         return (2 * k + 63) / 64;
@@ -194,9 +194,9 @@ struct kcount_info {
         uint64_t nreads, nbases, nkmers;
         uint64_t ndropped_distinct, ndropped_kmers; /* by min_count and max_count */
         uint32_t min_count, max_count_kept;         /* these bounds */
-        /* The numbers of k-mers and the largest count are exact. False if the file has several runs
-         * that have not been merged (`kcount compact`): then ndistinct and nunique are upper
-         * bounds, and max_count is a lower one. */
+        /* All of this is exact. False if k-mers were added to the file, or removed from it, and not
+         * yet merged with the others (`kcount compact`): then ndistinct, nunique and total are
+         * upper bounds, and max_count is the largest of the counts that will be added up. */
         bool exact;
 };
 
@@ -209,7 +209,8 @@ struct kcount_row {
 
 /*
  * The histogram: rows by ascending count, without those of no k-mers.
- *   nthreads  that decode k-mers, if the file has several runs; otherwise it is in the file
+ *   nthreads  that count, if the file's info is not exact; otherwise the histogram is in the file.
+ *             0: as many as the process may use
  *   rows      out [*nrows], to be freed with kcount_free
  * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */
@@ -237,7 +238,7 @@ KCOUNT_API enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor,
  *   kmers   out [cap * nwords]
  *   counts  out [cap]
  *   n       out: how many, cap unless the range ends; 0 at its end
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM: then the cursor can only be closed.
  */
 KCOUNT_API enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
                                                  uint32_t *counts, size_t cap, size_t *n,
@@ -249,6 +250,7 @@ KCOUNT_API void kcount_cursor_close(struct kcount_cursor *cursor); /* NULL is fi
  * Cut the k-mers into about nparts ranges of similar size, for threads with a cursor each.
  *   bounds  out [*nbounds * nwords], to be freed with kcount_free, ascending: the k-mers with which
  *           all ranges but the first begin
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts,
                                            uint64_t **bounds, size_t *nbounds,
@@ -270,8 +272,11 @@ struct kcount_ask_options {
 struct kcount_asker;
 
 /*
- * An asker for many questions. It reads only what it needs of a .kc file for a few k-mers, and the
- * whole file for many; it does whichever is faster. options: NULL: the defaults. KCOUNT_ENOMEM.
+ * An asker for many questions. It looks the first k-mers up in the .kc file. When they have become
+ * so many that reading all counts is faster, it loads them into memory, and answers from there; if
+ * they do not fit, it reads the file again for each large question.
+ *   options  NULL: the defaults
+ * KCOUNT_ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_counts *counts,
@@ -282,6 +287,8 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * The counts of n k-mers, in any order, each canonical or not; 0 if absent.
  *   kmers  [n * nwords]
  *   found  out [n]
+ * KCOUNT_EUSAGE if unused bits of one are not zero; _EDAMAGED, _EIO, _ENOMEM: then the asker can
+ * only be closed.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
@@ -291,6 +298,7 @@ KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint6
  * of the letters is no base.
  *   found  out [n - k + 1]
  *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM: then the asker can only be closed.
  */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,

@@ -13,6 +13,14 @@ struct kcount_counts {
         int k, nwords;
 };
 
+/* Make the handle of a store, which it owns from now on. KC_ENOMEM. */
+enum kc_status kcount_counts_new(struct kcount_counts **counts, struct kc_store *store,
+                                 struct kc_error *err);
+
+/* Copy n k-mers between the order of words of kcount.h, the most significant one first, and that of
+ * all other code. from and to may be the same array. */
+void kcount_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to);
+
 /*
  * The last call of a function of kcount.h that has failed.
  *   failure  whose status is not KC_OK
