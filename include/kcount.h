@@ -10,8 +10,9 @@
  *
  * Errors. A function that can fail returns an enum kcount_status, and on failure sets *error, if
  * error is not NULL, to an object that the caller frees with kcount_error_free. Outputs are then
- * unchanged, but for arrays of the caller, and what was being written is gone. The library never prints, never ends the process,
- * installs no signal handler, does not touch the locale, and has no state outside its handles.
+ * unchanged, but for arrays of the caller, and what was being written is gone. The library never
+ * prints, never ends the process, installs no signal handler, does not touch the locale, and has no
+ * state outside its handles.
  *
  * Threads. Different threads may use different handles at once. One struct kcount_counts may be
  * used by several threads at once; a cursor or an asker serves one thread at a time.
@@ -287,8 +288,7 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * The counts of n k-mers, in any order, each canonical or not; 0 if absent.
  *   kmers  [n * nwords]
  *   found  out [n]
- * KCOUNT_EUSAGE if unused bits of one are not zero; _EDAMAGED, _EIO, _ENOMEM: then the asker can
- * only be closed.
+ * KCOUNT_EUSAGE if unused bits of one are not zero; _EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
@@ -298,7 +298,7 @@ KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint6
  * of the letters is no base.
  *   found  out [n - k + 1]
  *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM: then the asker can only be closed.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,

@@ -398,7 +398,8 @@ out:
         return status;
 }
 
-/* As kc_lookup_few, but no more than fit into a small part of the memory, because they are read ahead. */
+/* As kc_lookup_few, but no more than fit into a small part of the memory, because they are read
+ * ahead. */
 static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
 {
         const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);

@@ -16,6 +16,8 @@ enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
         return KCOUNT_OK;
 out:
         kc_store_close(store);
+        if (strlen(path) < sizeof err.file)
+                strcpy(err.file, path);
         return kcount_failed(&err, error);
 }
 

@@ -50,18 +50,23 @@ static void make_canonical(uint64_t *kmers, size_t n, int unused)
         }
 }
 
-void kcount_canonical(int k, uint64_t *kmers, size_t n)
+void kcount_canonical_turned(int k, uint64_t *kmers, size_t n)
 {
         const int nwords = kc_kmer_nwords(k);
         if (nwords == 1) {
                 make_canonical(kmers, n, 64 - 2 * k);
                 return;
         }
-        for (size_t i = 0; i < n; i++, kmers += nwords) {
-                kcount_turn_words(kmers, nwords, 1, kmers);
+        for (size_t i = 0; i < n; i++, kmers += nwords)
                 kc_kmer_canonical(kmers, k);
-                kcount_turn_words(kmers, nwords, 1, kmers);
-        }
+}
+
+void kcount_canonical(int k, uint64_t *kmers, size_t n)
+{
+        const int nwords = kc_kmer_nwords(k);
+        kcount_turn_words(kmers, nwords, n, kmers);
+        kcount_canonical_turned(k, kmers, n);
+        kcount_turn_words(kmers, nwords, n, kmers);
 }
 
 void kcount_reverse_complement(int k, uint64_t *kmers, size_t n)

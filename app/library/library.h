@@ -21,6 +21,9 @@ enum kc_status kcount_counts_new(struct kcount_counts **counts, struct kc_store 
  * all other code. from and to may be the same array. */
 void kcount_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to);
 
+/* kcount_canonical for k-mers in the order of words of all other code. */
+void kcount_canonical_turned(int k, uint64_t *kmers, size_t n);
+
 /*
  * The last call of a function of kcount.h that has failed.
  *   failure  whose status is not KC_OK
