@@ -135,7 +135,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         KC_TRY(try_tmp(count->tmp_dir, err));
         count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
-        count->rereadable = count_is_rereadable(count);
+        count->rereadable = kc_reader_is_rereadable(count->reader);
         KC_TRY(count_check_inputs(count, err));
         count_warn_of_same_inputs(count);
 out:

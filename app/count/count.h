@@ -71,10 +71,6 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
 enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
                               struct kc_error *err);
 
-/* What messages call a .kc file without a name that takes its space in this folder (NULL: the
- * current one). The caller frees it; NULL when out of memory. */
-char *count_temporary_path(const char *folder);
-
 /* ---- their options ---- */
 
 #define COUNT_FIELD(member) offsetof(struct count_settings, member)

@@ -160,15 +160,3 @@ enum kc_status count_reopen_reader(struct count *count, struct kc_error *err)
         const struct kc_reader_options reading = reading_of(count);
         return kc_reader_reopen(&count->reader, &reading, err);
 }
-
-/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
- * file position htslib advances when it reads. */
-bool count_is_rereadable(const struct count *count)
-{
-        const char *const *names;
-        size_t n = kc_reader_names(count->reader, &names);
-        for (size_t i = 0; i < n; i++)
-                if (strcmp(names[i], "-") == 0)
-                        return false;
-        return atomic_load(&count->writing.job->total) > 0;
-}

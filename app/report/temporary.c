@@ -2,6 +2,7 @@
 
 #include "app/cli/signals.h"
 #include "app/library/device.h"
+#include "app/library/nameless.h"
 
 #include <stdlib.h>
 
@@ -32,7 +33,7 @@ enum kc_status temporary_pairs_begin(struct temporary_pairs *pairs, const char *
                                                   .hpc = assembly->hpc,
                                                   .guard = signals_guard,
                                                   .min_count = 1 };
-        char *path = count_temporary_path(folder);
+        char *path = kc_nameless_path(folder);
         enum kc_status status;
         if (path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
