@@ -16,7 +16,7 @@ set(one_thread test_app_advice test_app_contigs test_app_device_total test_app_e
   test_app_filter test_app_memory test_app_model test_app_order test_app_page test_app_pictures
   test_app_plot test_app_progress test_app_report test_app_tally test_app_text
   test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk test_cut test_deflate
-  test_gunzip test_import_damage test_new_file test_pack test_pieces test_run test_store_damage
+  test_gunzip test_import_damage test_library_cpp test_new_file test_pack test_pieces test_run test_store_damage
   test_store_guests test_store_misplaced test_store_rescue test_temp_file)
 # Each thread of their processes is also started, at the same place and beside the same threads, in a
 # process of the tests that remain.
@@ -33,7 +33,7 @@ set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_forei
 # sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).
 set(sampled test_cpu_ask test_deflate test_gunzip test_reader_bam_damage test_source_gunzip
   test_store_set)
-set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_run
+set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_library_reading test_run
   test_store)
 # Command-line tests of code that the build does not change.
 set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_growing

@@ -16,7 +16,7 @@ enum {
 
 /* ---- loading ---- */
 
-struct loading {
+struct kept_loading {
         struct kc_ask_kept *kept;
         const struct kc_ask_table *table;
         atomic_uint next_part;
@@ -31,7 +31,8 @@ uint64_t kc_ask_kept_nbytes(const struct kc_ask_table *table)
 }
 
 /* *walk is opened for the first part that the thread loads. */
-static enum kc_status load_part(struct loading *l, void **walk, uint32_t part, struct kc_error *err)
+static enum kc_status load_part(struct kept_loading *l, void **walk, uint32_t part,
+                                struct kc_error *err)
 {
         const struct kc_ask_table *table = l->table;
         struct kc_ask_index *index = &l->kept->parts[part];
@@ -63,7 +64,7 @@ out:
 
 static enum kc_status load_parts(void *ctx, int worker, struct kc_error *err)
 {
-        struct loading *l = ctx;
+        struct kept_loading *l = ctx;
         void *walk = NULL;
         enum kc_status status = KC_OK;
         (void)worker;
@@ -82,7 +83,7 @@ out:
 enum kc_status kc_ask_kept_load(struct kc_ask_kept *kept, const struct kc_ask_table *table,
                                 int nthreads, bool *fits, struct kc_error *err)
 {
-        struct loading l = { .kept = kept, .table = table };
+        struct kept_loading l = { .kept = kept, .table = table };
         const uint64_t nparts = table->ndistinct / PART_NKMERS + 1;
         enum kc_status status;
         KC_TRY(kc_ask_plan_make(&kept->plan, table,
