@@ -5,7 +5,9 @@
  *      looked up  in the file, one by one: the first k-mers of an asker
  *      kept       in memory, if the counts fit there (cpu/ask/kept.h), once more k-mers have been
  *                 asked than it is worth to look up
- *      in rounds  if they do not fit, for a question of so many k-mers (cpu/ask/ask.h)
+ *      in rounds  if they do not fit, for a question of so many k-mers; and for one with about as
+ *                 many k-mers as the store has: each part of the store is then decoded once, and
+ *                 stays in the cache while all its k-mers are answered (cpu/ask/ask.h)
  */
 #include "app/library/library.h"
 #include "app/library/machine.h"
@@ -21,6 +23,7 @@
 
 enum {
         SLICE = 1 << 18, /* k-mers */
+        MANY = 1 << 20,  /* fewer are never asked in rounds if the counts are kept */
 };
 
 /* What a thread needs for a slice. */
@@ -35,8 +38,9 @@ struct asking_slice {
 struct kcount_asker {
         struct kcount_counts *counts;
         int nthreads;
-        uint64_t memory_nbytes;
-        uint64_t nasked, few; /* k-mers so far; up to how many are looked up */
+        uint64_t memory_nbytes; /* for what is kept, and again for rounds */
+        uint64_t nasked, few;   /* k-mers so far; up to how many are looked up */
+        uint64_t many;          /* k-mers of a question for which a round is the fastest */
         struct kc_lookup *lookup;
         struct kc_ask_kept kept;
         bool is_kept, may_keep;
@@ -252,6 +256,8 @@ static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         atomic_store(&a->has_others, false);
+        if (a->n >= a->many)
+                return ask_in_rounds(a, err);
         a->nasked += a->n;
         if (!a->is_kept && a->may_keep && a->nasked > a->few)
                 KC_TRY(keep(a, err));
@@ -343,7 +349,9 @@ enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_
         a->nthreads = kc_machine_nthreads(wanted.nthreads > 0 ? (uint64_t)wanted.nthreads : 0);
         a->memory_nbytes =
                 wanted.memory_nbytes > 0 ? wanted.memory_nbytes : kc_memory_guest_nbytes();
+        a->memory_nbytes /= 2;
         a->few = kc_lookup_few(&counts->info);
+        a->many = counts->info.ndistinct / 2 + MANY;
         a->may_keep = kc_ask_kept_nbytes(&table) <= a->memory_nbytes;
         a->slices = calloc((size_t)a->nthreads, sizeof *a->slices);
         if (a->slices == NULL)

@@ -8,8 +8,9 @@
 
 enum {
         PART_NKMERS = 32 << 10, /* with its index, a part fits into an L2 cache */
-        FEW = 64,               /* k-mers that are found where they are */
-        FIND_NKMERS = 1 << 18,  /* more are found in several steps */
+        FEW = 64,               /* k-mers that are found together where they are */
+        FEW_OF_PART = 16,
+        FIND_NKMERS = 1 << 18, /* more are found in several steps */
 };
 
 #define MOST_INDEXED (UINT64_C(1) << 30) /* of a part */
@@ -211,10 +212,10 @@ static void find_by_part(const struct kc_ask_kept *kept, struct kc_ask_finder *f
                 counts[i] = f->answers[f->places[i]];
 }
 
-/* Parts of few k-mers each: it does not pay to sort them. */
+/* With fewer k-mers of each part, it does not pay to put them in order. */
 static bool is_few(const struct kc_ask_kept *kept, size_t n)
 {
-        return n < FEW || n < kept->nparts;
+        return n / FEW_OF_PART < kept->nparts;
 }
 
 enum kc_status kc_ask_kept_find(const struct kc_ask_kept *kept, struct kc_ask_finder *finder,

@@ -445,6 +445,7 @@ static void test_large(void **state)
 {
         (void)state;
         check_large(31, 200000, 700000);
+        check_large(21, 100000, 1200000);
         check_large(40, 100000, 300000);
 }
 
