@@ -100,10 +100,13 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /* ---- progress ---- */
 
 /*
- * Called about ten times a second while a function works, by the thread that called it.
+ * Called at once, and then about ten times a second while a function works, by the thread that
+ * called it.
  *   stage  "reading", "counting", "writing"
+ *   done   of the stage's own units, such as bytes; it may start again
  *   total  0 if it is unknown
- * Returns false to cancel: the function then fails with KCOUNT_ECANCELED within 0.2 s or so.
+ * Returns false to cancel, and is not called again: the function then fails with KCOUNT_ECANCELED
+ * within 0.2 s or so, unless its output is just getting its name, or it waits for an input.
  */
 typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
@@ -157,8 +160,8 @@ struct kcount_sequence {
 };
 
 /*
- * Gives the next sequences of the input; called by one thread at a time, which need not be the one
- * that counts.
+ * Gives the next sequences of the input; called by threads of the library, one at a time, until
+ * there are no more or it returns false.
  *   sequences  out [cap]; their letters must stay valid until the next call, or the end of counting
  *   n          out: how many, at most cap; 0: there are no more
  * Returns false to give up: counting then fails with KCOUNT_ECANCELED.

@@ -13,9 +13,10 @@ foreach(library kcount_shared kcount_static)
   target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR}
     INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES})
+  target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES} Threads::Threads m)
 endforeach()
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install it alone
 install(FILES include/kcount.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS kcount_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS kcount_shared EXPORT kcount LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -28,21 +29,21 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake DESTINATION ${package_folder})
 
-# kcount.pc. A library without a .pc file of its own is linked by its name.
+# kcount.pc. For static linking it names the libraries, not their .pc files: what Debian's htslib.pc
+# wants then is in no package that libhts-dev needs.
 file(RELATIVE_PATH KCOUNT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-set(KCOUNT_PC_REQUIRES)
+string(REGEX REPLACE "/$" "" KCOUNT_PC_PREFIX ${KCOUNT_PC_PREFIX})
 set(KCOUNT_PC_LIBS)
 foreach(library ${KCOUNT_COMMON_LIBRARIES})
-  if(library MATCHES "^PkgConfig::(.*)$")
-    list(APPEND KCOUNT_PC_REQUIRES ${CMAKE_MATCH_1})
-  elseif(TARGET ${library} AND library MATCHES "^kcount_")
-    get_target_property(files ${library} INTERFACE_LINK_LIBRARIES)
-    get_filename_component(name ${files} NAME_WE)
-    string(REGEX REPLACE "^lib" "-l" name ${name})
-    list(APPEND KCOUNT_PC_LIBS ${name})
+  string(REGEX REPLACE "^(PkgConfig::|kcount_)" "" module ${library})
+  if(${module}_LIBRARIES)
+    string(APPEND KCOUNT_PC_LIBS " -l${${module}_LIBRARIES}")
+  else()
+    get_filename_component(name ${${module}_LIBRARY} NAME_WE)
+    string(REGEX REPLACE "^lib" " -l" name ${name})
+    string(APPEND KCOUNT_PC_LIBS ${name})
   endif()
 endforeach()
-list(JOIN KCOUNT_PC_REQUIRES " " KCOUNT_PC_REQUIRES)
-list(JOIN KCOUNT_PC_LIBS " " KCOUNT_PC_LIBS)
 configure_file(${CMAKE_SOURCE_DIR}/scripts/cmake/kcount.pc.in ${CMAKE_BINARY_DIR}/kcount.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/kcount.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+unset(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME)

@@ -5,8 +5,8 @@
  *
  * lines: each line of the input is a sequence in memory. OUTPUT "" is NULL. NAME is a field of
  * struct kcount_count_options. Prints the k-mers with their counts, a line for each, then lines
- * that begin with #. On failure, prints status, message, file and advice on lines of their own,
- * and exits with 1.
+ * that begin with #, but nothing with print=0. On failure, prints status, message, file and advice
+ * on lines of their own, and exits with 1.
  */
 #include "include/kcount.h"
 
@@ -128,9 +128,12 @@ int main(int argc, char **argv)
         struct kcount_error *error = NULL;
         const char *output = argv[2][0] != '\0' ? argv[2] : NULL;
         enum kcount_status status;
+        bool prints = true;
         int i = 3;
-        for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
                 set(&options, argv[i]);
+                prints &= strcmp(argv[i], "print=0") != 0;
+        }
         if (strcmp(argv[1], "files") == 0) {
                 status = kcount_count_files((const char *const *)argv + i + 1,
                                             (size_t)(argc - i - 1), &options, output, &counts,
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
                         free(lines.text[j]);
                 fclose(lines.file);
         }
-        if (status == KCOUNT_OK)
+        if (status == KCOUNT_OK && prints)
                 status = print(counts, &error);
         kcount_close(counts);
         return status == KCOUNT_OK ? 0 : report(error);
