@@ -243,7 +243,7 @@ static void test_options(void **state)
         assert_int_equal(
                 kcount_count_sequences(next_endless, &input, &options, "o.kc", NULL, &error),
                 KCOUNT_EUSAGE);
-        assert_non_null(strstr(kcount_error_message(error), "KCOUNT_COUNT_OPTIONS_INIT"));
+        assert_non_null(strstr(kcount_error_message(error), "COUNT_OPTIONS_INIT"));
         kcount_error_free(error);
         assert_int_equal(kcount_count_sequences(next_endless, &input, NULL, NULL, NULL, NULL),
                          KCOUNT_EUSAGE);
