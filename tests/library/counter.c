@@ -40,6 +40,9 @@ static bool next_lines(void *ctx, struct kcount_sequence *sequences, size_t cap,
                 memset(lines->text[i], 'A', lines->cap[i]);
         for (lines->n = 0; lines->n < cap && lines->n < most; lines->n++) {
                 char **text = &lines->text[lines->n];
+                free(*text);
+                *text = NULL;
+                lines->cap[lines->n] = 0;
                 ssize_t got = getline(text, &lines->cap[lines->n], lines->file);
                 if (got < 0)
                         break;
