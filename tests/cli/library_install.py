@@ -113,13 +113,11 @@ def abi():
         "-D_FILE_OFFSET_BITS=64", '-DKCOUNT_VERSION=""', f"-I{SOURCE}",
         *sorted((SOURCE / "app/library").glob("*.c")), f"-Wl,--version-script={MAP}",
         "-Wl,-soname,libkcount.so.0", "-o", library)
-    headers = "--headers-dir", SOURCE / "include", "--drop-private-types"
-    if "--update" in sys.argv:
-        run("abidw", *headers, "--no-show-locs", "--no-comp-dir-path", "--no-corpus-path",
-            "--exported-interfaces-only", "--out-file", BASELINE, library)
-        return
-    done = subprocess.run(["abidiff", "--no-show-locs", "--headers-dir2", SOURCE / "include",
-                           "--drop-private-types", BASELINE, library], capture_output=True)
+    shown = BASELINE if "--update" in sys.argv else s.path / "libkcount.abi"
+    run("abidw", "--headers-dir", SOURCE / "include", "--drop-private-types", "--no-show-locs",
+        "--no-comp-dir-path", "--no-corpus-path", "--exported-interfaces-only", "--out-file", shown,
+        library)
+    done = subprocess.run(["abidiff", BASELINE, shown], capture_output=True)
     if done.returncode != 0:
         raise Failure(f"the ABI has changed:\n{done.stdout.decode()}{done.stderr.decode()}")
 
