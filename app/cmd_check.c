@@ -3,9 +3,9 @@
  */
 #include "app/cli/command.h"
 #include "app/cli/json.h"
-#include "app/cli/machine.h"
 #include "app/cli/progress.h"
 #include "app/cli/size.h"
+#include "app/library/machine.h"
 #include "app/store/repair.h"
 #include "app/store/stores.h"
 #include "io/store.h"
@@ -22,7 +22,7 @@ static enum kc_status check(const char *path, const struct check_settings *s,
         static const char *const label = "checking";
         static const struct progress_plan plan = { &label, 1, PROGRESS_PARTS };
         struct kc_job job = { 0 };
-        int nthreads = machine_nthreads(s->nthreads);
+        int nthreads = kc_machine_nthreads(s->nthreads);
         enum kc_status status = stores_open_checked(store, path, err);
         if (status != KC_OK)
                 return status;

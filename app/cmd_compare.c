@@ -6,6 +6,7 @@
 #include "app/cli/size.h"
 #include "app/hist/joint.h"
 #include "app/hist/matrix.h"
+#include "app/library/same_file.h"
 #include "app/store/dumping.h"
 #include "app/store/stores.h"
 
@@ -120,7 +121,8 @@ static enum kc_status check_outputs(const struct compare_command *c, struct kc_e
         enum kc_status status;
         KC_TRY(dumping_check(&s->common, c->joint.files, c->joint.nfiles, err));
         if (s->gpu_trace != NULL)
-                KC_TRY(output_check_files(outputs, noutputs, c->joint.files, c->joint.nfiles, err));
+                KC_TRY(kc_output_check_files(outputs, noutputs, c->joint.files, c->joint.nfiles,
+                                             err));
 out:
         return status;
 }

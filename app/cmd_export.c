@@ -6,6 +6,7 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/same_file.h"
 #include "app/store/exporting.h"
 #include "app/store/stores.h"
 
@@ -60,8 +61,8 @@ static enum kc_status set_up(struct export *e, struct kc_error *err)
         if (e->output == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(exporting_name_files(&e->exporting, &e->files, err));
-        KC_TRY(output_check_files((const char *const *)e->files.paths, e->files.n, &e->input, 1,
-                                  err));
+        KC_TRY(kc_output_check_files((const char *const *)e->files.paths, e->files.n, &e->input, 1,
+                                     err));
 out:
         return status;
 }

@@ -4,13 +4,13 @@
 #include "app/cli/command.h"
 #include "app/cli/device.h"
 #include "app/cli/file_check.h"
-#include "app/cli/memory.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
 #include "app/filter/paths.h"
 #include "app/filter/run.h"
+#include "app/library/memory.h"
 #include "app/store/stores.h"
 #include "base/new_file.h"
 #include "io/input/input.h"
@@ -176,7 +176,7 @@ static enum kc_status limit_threads(struct filter *f, uint64_t nbytes, struct kc
 {
         int *n = &f->writing.nthreads;
         enum kc_status status;
-        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "filtering", n, err));
+        KC_TRY(kc_memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "filtering", n, err));
         while (*n > 1 && least_nbytes(f, *n) > nbytes - MEMORY_PROCESS_NBYTES)
                 --*n;
         f->wanted.nthreads = *n;
@@ -188,7 +188,7 @@ out:
 static enum kc_status divide_memory(struct filter *f, struct kc_error *err)
 {
         const uint64_t wanted = f->settings->memory_nbytes;
-        const uint64_t nbytes = wanted > 0 ? wanted : memory_default_nbytes(1);
+        const uint64_t nbytes = wanted > 0 ? wanted : kc_memory_default_nbytes(1);
         const uint64_t all = nbytes - MEMORY_PROCESS_NBYTES - HELD_MIB * MEMORY_MIB;
         const char *paths[NOUTPUTS];
         const size_t n = outputs_paths(&f->wanted, paths);

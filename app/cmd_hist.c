@@ -2,7 +2,6 @@
  * kcount hist: how many distinct k-mers have each count, in a .kc file or in reads.
  */
 #include "app/cli/command.h"
-#include "app/cli/machine.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
 #include "app/cli/terminal.h"
@@ -12,6 +11,7 @@
 #include "app/hist/matrix.h"
 #include "app/hist/plot.h"
 #include "app/hist/tail.h"
+#include "app/library/machine.h"
 #include "app/store/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/remedy.h"
@@ -212,7 +212,7 @@ static enum kc_status read_rows(const char *path, uint64_t nthreads, struct resu
         struct kc_store_info info;
         enum kc_status status;
         KC_TRY(stores_open(&store, path, err));
-        KC_TRY(kc_store_histogram(store, machine_nthreads(nthreads), &r->rows, &r->nrows, err));
+        KC_TRY(kc_store_histogram(store, kc_machine_nthreads(nthreads), &r->rows, &r->nrows, err));
         kc_store_get_info(store, &info);
         r->k = info.k;
         r->stranded = info.stranded;
@@ -287,8 +287,8 @@ static enum kc_status count_for_gc(const struct invocation *call, struct kc_stor
         KC_TRY(ranks_require_one(call->ranks, "hist --gc", err));
         if (count_operands(call, store, &refused) != KC_OK)
                 return advise(&refused, err);
-        status = memory_limit_threads(memory > 0 ? memory : memory_default_nbytes(1),
-                                      MEMORY_THREAD_NBYTES, "a histogram", nthreads, err);
+        status = kc_memory_limit_threads(memory > 0 ? memory : kc_memory_default_nbytes(1),
+                                         MEMORY_THREAD_NBYTES, "a histogram", nthreads, err);
 out:
         return status;
 }

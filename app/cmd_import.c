@@ -4,12 +4,13 @@
 #include "app/cli/advice.h"
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
-#include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/memory.h"
+#include "app/library/same_file.h"
 #include "cpu/cpu_engine.h"
 #include "io/formats/import.h"
 #include "kmer/hpc.h"
@@ -56,7 +57,7 @@ static enum kc_status check_settings(const struct importing *m, struct kc_error 
                                "together");
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(output_check_stdout(s->output, "-o", err));
-        KC_TRY(output_check_files(&s->output, 1, &m->path, 1, err));
+        KC_TRY(kc_output_check_files(&s->output, 1, &m->path, 1, err));
         KC_TRY(output_check(s->output, false, s->force, err));
 out:
         return status;
@@ -68,13 +69,13 @@ static enum kc_status open_import(struct importing *m, struct kc_error *err)
         const uint64_t wanted = s->memory_nbytes;
         const char *const *paths;
         enum kc_status status;
-        m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(1), m->writing.nthreads,
-                                    false);
+        m->plan = kc_memory_plan_count(wanted ? wanted : kc_memory_default_nbytes(1),
+                                       m->writing.nthreads, false);
         m->writing.nthreads = m->plan.nthreads;
         KC_TRY(kc_import_open(&m->import, m->path, m->writing.nthreads, wanted_strands(s), err));
         kc_import_get_info(m->import, &m->info);
         const size_t npaths = kc_import_paths(m->import, &paths);
-        KC_TRY(output_check_files(&s->output, 1, paths, npaths, err));
+        KC_TRY(kc_output_check_files(&s->output, 1, paths, npaths, err));
         m->tmp_dir = kc_path_folder(s->output);
         if (m->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

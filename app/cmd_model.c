@@ -2,9 +2,9 @@
  * kcount model: what a histogram of counts says about the genome.
  */
 #include "app/cli/command.h"
-#include "app/cli/machine.h"
 #include "app/cli/terminal.h"
 #include "app/hist/tail.h"
+#include "app/library/machine.h"
 #include "app/model/genomescope_report.h"
 #include "app/model/least_squares.h"
 #include "app/model/model_report.h"
@@ -42,7 +42,7 @@ static enum kc_status read_store(struct model_input *in, const struct model_sett
 {
         struct kc_store *store = NULL;
         struct kc_store_info info;
-        const int nthreads = machine_nthreads(s->nthreads);
+        const int nthreads = kc_machine_nthreads(s->nthreads);
         enum kc_status status;
         KC_TRY(stores_open(&store, in->path, err));
         kc_store_get_info(store, &info);

@@ -4,11 +4,13 @@
 #include "app/cli/command.h"
 #include "app/cli/device.h"
 #include "app/cli/file_check.h"
-#include "app/cli/memory.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/shell.h"
 #include "app/cli/size.h"
 #include "app/count/references.h"
+#include "app/library/memory.h"
+#include "app/library/references.h"
+#include "app/library/same_file.h"
 #include "app/profile/profile.h"
 #include "app/store/dumping.h"
 #include "app/store/stores.h"
@@ -140,15 +142,15 @@ static enum kc_status find_inputs(struct profile_command *p, const struct invoca
         const size_t nfiles = (size_t)call->noperands - 1;
         enum kc_status status;
         if (p->path != NULL)
-                KC_TRY(output_check_operands(&p->path, 1, files, nfiles, err));
+                KC_TRY(kc_output_check_operands(&p->path, 1, files, nfiles, err));
         KC_TRY(dumping_check(&p->settings->common, &p->database, 1, err));
         KC_TRY(kc_inputs_resolve(&p->inputs, files, nfiles, err));
         KC_TRY(check_exist(p->database, &p->inputs, err));
         if (p->path == NULL)
                 return KC_OK;
         const char *const *names = (const char *const *)p->inputs.names;
-        KC_TRY(output_check_files(&p->path, 1, names, p->inputs.n, err));
-        KC_TRY(references_check(&p->path, 1, names, p->inputs.n, err));
+        KC_TRY(kc_output_check_files(&p->path, 1, names, p->inputs.n, err));
+        KC_TRY(kc_references_check(&p->path, 1, names, p->inputs.n, err));
 out:
         return status;
 }
@@ -184,10 +186,10 @@ static enum kc_status plan_memory(struct profile_command *p, struct kc_error *er
 {
         enum { ASKING_MIB = 12 }; /* that a thread holds of the input, and of answers */
         const uint64_t wanted = p->settings->memory_nbytes;
-        const uint64_t nbytes = wanted > 0 ? wanted : memory_default_nbytes(1);
+        const uint64_t nbytes = wanted > 0 ? wanted : kc_memory_default_nbytes(1);
         enum kc_status status;
-        KC_TRY(memory_limit_threads(nbytes, profile_thread_nbytes() + ASKING_MIB * MEMORY_MIB,
-                                    "profiling", &p->writing.nthreads, err));
+        KC_TRY(kc_memory_limit_threads(nbytes, profile_thread_nbytes() + ASKING_MIB * MEMORY_MIB,
+                                       "profiling", &p->writing.nthreads, err));
         p->request.nthreads = p->writing.nthreads;
         p->request.job = p->writing.job;
         p->request.memory_nbytes = nbytes - MEMORY_PROCESS_NBYTES;

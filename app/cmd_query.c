@@ -7,11 +7,11 @@
 #include "app/ask/lookup_asker.h"
 #include "app/cli/command.h"
 #include "app/cli/device.h"
-#include "app/cli/machine.h"
-#include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/shell.h"
+#include "app/library/machine.h"
+#include "app/library/memory.h"
 #include "app/store/sequences.h"
 #include "app/store/stores.h"
 #include "io/input/input.h"
@@ -324,9 +324,10 @@ out:
 /* Divide the memory among threads, their text, and asking. */
 static enum kc_status plan_memory(struct query *q, uint64_t bound_nbytes, struct kc_error *err)
 {
-        const uint64_t nbytes = bound_nbytes ? bound_nbytes : memory_default_nbytes(1);
+        const uint64_t nbytes = bound_nbytes ? bound_nbytes : kc_memory_default_nbytes(1);
         enum kc_status status;
-        KC_TRY(memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "queries", &q->nthreads, err));
+        KC_TRY(kc_memory_limit_threads(nbytes, THREAD_MIB * MEMORY_MIB, "queries", &q->nthreads,
+                                       err));
         uint64_t text_nbytes = nbytes / TEXT_FRACTION / (uint64_t)q->nthreads;
         if (text_nbytes > MAX_TEXT_MIB * MEMORY_MIB)
                 text_nbytes = MAX_TEXT_MIB * MEMORY_MIB;
@@ -349,7 +350,7 @@ static enum kc_status open_query(struct query *q, const struct invocation *call,
         q->k = info.k;
         q->hpc = info.hpc;
         KC_TRY(device_choose_map(&q->device, &s->asks, q->k, info.stranded, s->quiet, err));
-        q->nthreads = machine_nthreads(s->nthreads);
+        q->nthreads = kc_machine_nthreads(s->nthreads);
         KC_TRY(plan_memory(q, s->memory_nbytes, err));
         q->lines = calloc((size_t)q->nthreads, sizeof *q->lines);
         for (int i = 0; q->lines != NULL && i < q->nthreads; i++) {
@@ -427,7 +428,7 @@ static const struct option_spec query_options[] = {
         OPTION(SIZE, "memory", FIELD(memory_nbytes),
                "Hard limit on memory, at least 256M; default: 3/4 of free memory. With little "
                "memory, FILE.kc is read several times, and fewer threads run than -t allows.",
-               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
+               .letter = 'm', .argument = "SIZE", .min = MEMORY_LEAST_MIB * MEMORY_MIB),
         OPTIONS_ASK(FIELD(asks)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },

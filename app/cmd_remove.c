@@ -3,12 +3,13 @@
  */
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
-#include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/memory.h"
+#include "app/library/same_file.h"
 #include "app/store/removals.h"
 #include "app/store/stores.h"
 #include "cpu/cpu_engine.h"
@@ -59,7 +60,7 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         if (r->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (r->settings->file != NULL)
-                KC_TRY(output_check_files(&r->path, 1, &r->settings->file, 1, err));
+                KC_TRY(kc_output_check_files(&r->path, 1, &r->settings->file, 1, err));
         KC_TRY(stores_append(&r->writing.writer, r->path, true, &r->k, &r->stranded, err));
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;
@@ -84,8 +85,8 @@ static struct kc_count_params engine_params(struct removing *r)
 {
         const uint64_t wanted = r->settings->memory_nbytes;
         const struct memory_plan plan =
-                memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB, r->writing.nthreads,
-                                  r->writing.device.cuda);
+                kc_memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB, r->writing.nthreads,
+                                     r->writing.device.cuda);
         r->writing.nthreads = plan.nthreads;
         return (struct kc_count_params){ .k = r->k,
                                          .stranded = r->stranded,
@@ -244,7 +245,7 @@ static const struct option_spec remove_options[] = {
                "Hard limit on memory, at least 256M; default: 1G. What does not fit is spilled to "
                "temporary files beside FILE.kc, and with little memory, fewer threads run than -t "
                "allows. One sequence of -f at a time is held in memory, however long.",
-               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20),
+               .letter = 'm', .argument = "SIZE", .min = MEMORY_LEAST_MIB * MEMORY_MIB),
         OPTION_DEVICE(FIELD(device)),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes)),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),

@@ -78,9 +78,10 @@ static enum kc_status plan_memory(struct report_command *c, const struct report_
                                   struct kc_error *err)
 {
         c->setup.memory_nbytes = s->counting.memory_nbytes > 0 ? s->counting.memory_nbytes
-                                                               : memory_default_nbytes(1);
-        enum kc_status status = memory_limit_threads(c->setup.memory_nbytes, MEMORY_THREAD_NBYTES,
-                                                     "the report", &c->writing.nthreads, err);
+                                                               : kc_memory_default_nbytes(1);
+        enum kc_status status =
+                kc_memory_limit_threads(c->setup.memory_nbytes, MEMORY_THREAD_NBYTES, "the report",
+                                        &c->writing.nthreads, err);
         c->setup.nthreads = c->writing.nthreads;
         return status;
 }

@@ -3,6 +3,7 @@
  */
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
+#include "app/library/same_file.h"
 #include "app/store/combining.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static enum kc_status find_inputs(const struct invocation *call, struct kc_input
         const struct combine_settings *s = call->settings;
         const size_t noperands = (size_t)call->noperands;
         enum kc_status status;
-        KC_TRY(output_check_operands(&s->output, 1, call->operands, noperands, err));
+        KC_TRY(kc_output_check_operands(&s->output, 1, call->operands, noperands, err));
         KC_TRY(kc_inputs_resolve(inputs, call->operands, noperands, err));
 out:
         return status;

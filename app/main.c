@@ -5,7 +5,6 @@
  */
 #include "app/cli/advice.h"
 #include "app/cli/help.h"
-#include "app/cli/machine.h"
 #include "app/cli/message.h"
 #include "app/cli/shell.h"
 #include "app/cli/signals.h"
@@ -13,6 +12,7 @@
 #include "app/count/ranks.h"
 #include "app/count/references.h"
 #include "app/kmc/kmc.h"
+#include "app/library/machine.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 
@@ -88,7 +88,7 @@ static void warn_of_threads(const struct invocation *call)
 {
         const uint64_t *nthreads = invocation_field(call, "threads");
         const bool *quiet = invocation_field(call, "quiet");
-        const uint64_t ncores = (uint64_t)machine_nthreads(0);
+        const uint64_t ncores = (uint64_t)kc_machine_nthreads(0);
         if (nthreads == NULL || *nthreads <= 4 * ncores || (quiet != NULL && *quiet) ||
             !ranks_is_first(call->ranks))
                 return;

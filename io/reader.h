@@ -96,6 +96,10 @@ struct kc_inputs;
 enum kc_status kc_reader_open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
                                      const struct kc_reader_options *options, struct kc_error *err);
 
+/* Whether all inputs can be read again from their beginning. The reader must have a job, in whose
+ * first stage it still is. */
+bool kc_reader_is_rereadable(const struct kc_reader *reader);
+
 /*
  * Begin again, with other options: as if the reader were closed and opened, except that no @LIST is
  * read twice, because a list may be a pipe. Inputs are opened again; those that are pipes must be

@@ -275,14 +275,21 @@ enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
  * is fine.
  * kc_lookup_count: *count of one k-mer in the form the store keeps (canonical unless stranded),
  * summed over the runs; 0 if absent. Reads only the blocks it needs, but k-mers in random order
- * need one each: to look up many, sort them first. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
+ * need one each.
+ * kc_lookup_counts: the same for n k-mers, in any order; it reads each block once.
+ * KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  */
 struct kc_lookup;
 enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,
                               struct kc_error *err);
 enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, uint32_t *count,
                                struct kc_error *err);
+enum kc_status kc_lookup_counts(struct kc_lookup *lookup, const uint64_t *kmers, size_t n,
+                                uint32_t *counts, struct kc_error *err);
 void kc_lookup_close(struct kc_lookup *lookup);
+
+/* Up to how many k-mers it is faster to look up than to read all that the file has. */
+uint64_t kc_lookup_few(const struct kc_store_info *info);
 
 /*
  * A walk over all k-mers in [from, to], ascending, runs merged with counts summed. NULL: no bound.

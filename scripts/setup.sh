@@ -8,7 +8,8 @@ TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
 MPI_PACKAGES=(libopenmpi-dev openmpi-bin) # for -DKCOUNT_MPI=ON
 # tests that need these are skipped if they are missing
-PEER_PACKAGES=(jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools valgrind zstd)
+PEER_PACKAGES=(abigail-tools jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools
+        valgrind zstd)
 
 # nvcc compiles host code with g++.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then

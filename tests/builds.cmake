@@ -16,7 +16,7 @@ set(one_thread test_app_advice test_app_contigs test_app_device_total test_app_e
   test_app_filter test_app_memory test_app_model test_app_order test_app_page test_app_pictures
   test_app_plot test_app_progress test_app_report test_app_tally test_app_text
   test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk test_cut test_deflate
-  test_gunzip test_import_damage test_new_file test_pack test_pieces test_run test_store_damage
+  test_gunzip test_import_damage test_library_cpp test_new_file test_pack test_pieces test_run test_store_damage
   test_store_guests test_store_misplaced test_store_rescue test_temp_file)
 # Each thread of their processes is also started, at the same place and beside the same threads, in a
 # process of the tests that remain.
@@ -25,7 +25,7 @@ set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_forei
   cli_app_output cli_app_report cli_app_report_reads cli_app_selection cli_app_usage cli_cookbook
   cli_damage cli_doc_links cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish
   cli_export_kff cli_export_kmc cli_export_tsv cli_format cli_golden cli_gunzip cli_human cli_import
-  cli_json_page cli_kmc_door cli_model cli_pasted cli_report_page cli_report_pictures
+  cli_json_page cli_kmc_door cli_library_count cli_model cli_pasted cli_report_page cli_report_pictures
   cli_simulate test_reader_bam_damage
   test_reader_foreign)
 
@@ -33,7 +33,7 @@ set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_forei
 # sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).
 set(sampled test_cpu_ask test_deflate test_gunzip test_reader_bam_damage test_source_gunzip
   test_store_set)
-set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_run
+set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_library_reading test_run
   test_store)
 # Command-line tests of code that the build does not change.
 set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_growing
@@ -42,7 +42,7 @@ set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign
   cli_app_progress cli_app_query cli_app_report cli_app_report_reads cli_app_selection cli_app_signals cli_app_usage cli_damage cli_doc_links
   cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff
   cli_export_kmc cli_export_tsv cli_filter cli_filter_bam cli_filter_bam_samtools cli_format
-  cli_gunzip cli_human cli_import cli_json_page cli_kmc_door cli_lsm cli_matrix_inputs cli_matrix_quality cli_matrix_skew
+  cli_gunzip cli_human cli_import cli_json_page cli_kmc_door cli_library_count cli_lsm cli_matrix_inputs cli_matrix_quality cli_matrix_skew
   cli_matrix_spill cli_report_page cli_report_pictures cli_simulate)
 
 # kcount_runs_here(RESULT NAME): whether this build runs the test.

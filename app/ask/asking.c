@@ -32,12 +32,10 @@
 #include <stdlib.h>
 
 enum {
-        RECORD_NBYTES = 4,    /* estimate for each base of a record, with name and qualities */
-        TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
-        MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
-        EARLY_DIVISOR = 8,          /* of the asker's memory, for asking in part */
-        AHEAD_FRACTION = 4,         /* of the asker's memory, for the k-mers that are read ahead */
-        AHEAD_NBLOCKS = 16,         /* of a worker while the engine opens: fresh memory for more
+        RECORD_NBYTES = 4,  /* estimate for each base of a record, with name and qualities */
+        EARLY_DIVISOR = 8,  /* of the asker's memory, for asking in part */
+        AHEAD_FRACTION = 4, /* of the asker's memory, for the k-mers that are read ahead */
+        AHEAD_NBLOCKS = 16, /* of a worker while the engine opens: fresh memory for more
                                        would take longer than is gained */
 };
 
@@ -400,17 +398,12 @@ out:
         return status;
 }
 
-uint64_t asking_few_kmers(const struct kc_store_info *info)
-{
-        const uint64_t few = info->ndistinct / TABLE_FRACTION;
-        return few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
-}
-
-/* The same, but no more than fit into a small part of the memory, because they are read ahead. */
+/* As kc_lookup_few, but no more than fit into a small part of the memory, because they are read
+ * ahead. */
 static uint64_t few_kmers(const struct kc_store_info *info, const struct kc_ask_setup *setup)
 {
         const uint64_t most = setup->memory_nbytes / AHEAD_FRACTION / kmer_nbytes(info->k);
-        const uint64_t few = asking_few_kmers(info);
+        const uint64_t few = kc_lookup_few(info);
         return few < most ? few : most;
 }
 

@@ -100,9 +100,6 @@ enum kc_status asking_run(struct kc_store *store, const struct asking_input *inp
                           const struct asking_consumer *consumer, uint64_t *nrecords,
                           struct kc_error *err);
 
-/* Up to how many k-mers it is faster to look up one by one than to read the whole table. */
-uint64_t asking_few_kmers(const struct kc_store_info *info);
-
 /* Close what several inputs have shared, if it is open. */
 void asking_close(struct kc_asker *shared);
 

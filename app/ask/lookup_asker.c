@@ -32,7 +32,6 @@ struct thread_lookups {
         uint8_t *codes; /* [codes_cap + KC_LETTERS_SPARE] of a sequence */
         size_t codes_cap;
         uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] in the form that the store keeps */
-        uint32_t *order; /* [cap] */
         size_t n, cap;
         struct kc_ask_stretch *stretches; /* [stretches_cap] */
         size_t nstretches, stretches_cap;
@@ -60,10 +59,8 @@ static enum kc_status reserve_kmers(struct thread_lookups *l, size_t nwords, siz
         if (n <= l->cap)
                 return KC_OK;
         free(l->kmers);
-        free(l->order);
         l->kmers = malloc((n + KC_LETTERS_SPARE) * nwords * sizeof *l->kmers);
-        l->order = malloc(n * sizeof *l->order);
-        l->cap = l->kmers != NULL && l->order != NULL ? n : 0;
+        l->cap = l->kmers != NULL ? n : 0;
         return l->cap == n ? KC_OK : no_memory(err);
 }
 
@@ -124,40 +121,6 @@ out:
 
 /* ---- looking up ---- */
 
-struct comparison {
-        const uint64_t *kmers;
-        size_t nwords;
-};
-
-static int compare_kmers(const void *a, const void *b, void *ctx)
-{
-        const struct comparison *c = ctx;
-        return kc_kmer_compare(c->kmers + *(const uint32_t *)a * c->nwords,
-                               c->kmers + *(const uint32_t *)b * c->nwords, (int)c->nwords);
-}
-
-static enum kc_status look_up(const struct lookup_asker *a, struct thread_lookups *l,
-                              uint32_t *counts, struct kc_error *err)
-{
-        struct comparison comparison = { .kmers = l->kmers, .nwords = a->nwords };
-        enum kc_status status = KC_OK;
-        if (l->n == 0)
-                return KC_OK; /* there may be no arrays */
-        for (size_t i = 0; i < l->n; i++)
-                l->order[i] = (uint32_t)i;
-        qsort_r(l->order, l->n, sizeof *l->order, compare_kmers, &comparison);
-        for (size_t i = 0; i < l->n; i++) {
-                const size_t at = l->order[i];
-                if (i > 0 && compare_kmers(&l->order[i - 1], &l->order[i], &comparison) == 0)
-                        counts[at] = counts[l->order[i - 1]];
-                else
-                        KC_TRY(kc_lookup_count(l->lookup, l->kmers + at * a->nwords, &counts[at],
-                                               err));
-        }
-out:
-        return status;
-}
-
 static void free_looked_up(struct looked_up *block)
 {
         if (block == NULL)
@@ -182,8 +145,8 @@ static struct looked_up *make_block(size_t nsequences)
 }
 
 /* Fill the block with what the thread has gathered, and look its k-mers up. */
-static enum kc_status fill_block(const struct lookup_asker *a, struct thread_lookups *l,
-                                 struct looked_up *block, struct kc_error *err)
+static enum kc_status fill_block(struct thread_lookups *l, struct looked_up *block,
+                                 struct kc_error *err)
 {
         const size_t stretches_nbytes = l->nstretches * sizeof *l->stretches;
         block->counts = malloc((l->n + 1) * sizeof *block->counts);
@@ -194,7 +157,7 @@ static enum kc_status fill_block(const struct lookup_asker *a, struct thread_loo
                 memcpy(block->stretches, l->stretches, stretches_nbytes);
         block->nbytes = sizeof *block + block->nsequences * sizeof *block->sequences +
                         l->n * sizeof *block->counts + stretches_nbytes;
-        return look_up(a, l, block->counts, err);
+        return kc_lookup_counts(l->lookup, l->kmers, l->n, block->counts, err);
 }
 
 static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *sequences, size_t n,
@@ -214,7 +177,7 @@ static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *s
         l->n = l->nstretches = 0;
         for (size_t i = 0; i < n; i++)
                 KC_TRY(take_apart(a, l, &sequences[i], &block->sequences[i], err));
-        KC_TRY(fill_block(a, l, block, err));
+        KC_TRY(fill_block(l, block, err));
         if (atomic_fetch_add(&a->nbytes, block->nbytes) + block->nbytes >= a->setup.memory_nbytes)
                 *full = true;
         *l->end = block;
@@ -274,7 +237,6 @@ static void close_thread(struct thread_lookups *l)
         kc_lookup_close(l->lookup);
         free(l->codes);
         free(l->kmers);
-        free(l->order);
         free(l->stretches);
 }
 

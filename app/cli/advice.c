@@ -1,9 +1,9 @@
 #include "app/cli/advice.h"
 
-#include "app/cli/memory.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
+#include "app/library/memory.h"
 #include "base/new_file.h"
 #include "io/input/input.h"
 #include "io/store.h"

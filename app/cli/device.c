@@ -4,33 +4,12 @@
 #include "app/cli/message.h"
 #include "app/cli/options.h"
 #include "app/cli/size.h"
+#include "app/library/device.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DEVICES = 64 };
-
-/* The part of `device` after "cuda": "", ":0", or a list such as ":0,1". NULL if `device` names no
- * CUDA device. */
-static const char *cuda_devices(const char *device)
-{
-        if (strncmp(device, "cuda", 4) != 0)
-                return NULL;
-        const char *p = device + 4;
-        if (*p == '\0')
-                return p;
-        if (*p != ':')
-                return NULL;
-        do {
-                p++;
-                size_t digits = strspn(p, "0123456789");
-                if (digits == 0 || digits > 4)
-                        return NULL;
-                p += digits;
-        } while (*p == ',');
-        return *p == '\0' ? device + 4 : NULL;
-}
 
 static const char *const table_names[] = {
         [KC_TABLE_WARPDRIVE] = "warpdrive",
@@ -46,27 +25,11 @@ static const char *const doing[] = {
         [DEVICE_ANSWERS] = "answering",
 };
 
-/* Read the device numbers from the part after "cuda"; "" means device 0. Returns how many there
- * are, which may exceed KC_GPU_MAX_DEVICES: then only so many are read. */
-static int read_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
-{
-        int n = 0;
-        indices[0] = 0;
-        for (const char *p = cuda; *p != '\0'; n++) {
-                char *end;
-                long index = strtol(p + 1, &end, 10);
-                if (n < KC_GPU_MAX_DEVICES)
-                        indices[n] = (int)index;
-                p = end;
-        }
-        return n == 0 ? 1 : n;
-}
-
 static enum kc_status check_list(const char *device, const char *cuda, enum device_work work,
                                  struct kc_error *err)
 {
         int indices[KC_GPU_MAX_DEVICES];
-        const int n = read_indices(cuda, indices);
+        const int n = kc_device_indices(cuda, indices);
         if (n > 1 && (work == DEVICE_MERGES || work == DEVICE_COMPARES))
                 return kc_fail(err, KC_EUSAGE,
                                "--device: '%s' lists several devices; only counting and looking "
@@ -82,7 +45,7 @@ static enum kc_status check_list(const char *device, const char *cuda, enum devi
 enum kc_status device_check(const char *device, int table, enum device_work work,
                             struct kc_error *err)
 {
-        const char *cuda = cuda_devices(device);
+        const char *cuda = kc_device_cuda(device);
         bool is_cpu = strcmp(device, "cpu") == 0;
         if (cuda == NULL && !is_cpu && strcmp(device, "auto") != 0)
                 return option_refuse_word("--device", device, "auto cpu cuda cuda:N", err);
@@ -105,14 +68,14 @@ const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads, u
 enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,
                              enum device_work work, struct kc_error *err)
 {
-        const char *cuda = cuda_devices(device);
+        const char *cuda = kc_device_cuda(device);
         const bool named = cuda != NULL || table != 0;
         *choice = (struct device_choice){
                 .work = work,
                 .table = table != 0 ? (enum kc_gpu_table)(table - 1) : KC_TABLE_WARPDRIVE,
         };
         choice->table_name = table_names[choice->table];
-        choice->ndevices = read_indices(cuda ? cuda : "", choice->indices);
+        choice->ndevices = kc_device_indices(cuda ? cuda : "", choice->indices);
         if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
                 return KC_OK; /* no other engine would be chosen */
         choice->may_fall_back = !named;
@@ -166,7 +129,7 @@ enum kc_status device_choose_map(struct device_answers *answers, const struct de
                                  int k, bool stranded, bool quiet, struct kc_error *err)
 {
         struct kc_gpu_ask_options *options = &answers->options;
-        const char *name = asks->device, *cuda = cuda_devices(name);
+        const char *name = asks->device, *cuda = kc_device_cuda(name);
         enum kc_status status;
         *answers = (struct device_answers){
                 .may_fall_back = cuda == NULL && asks->map == 0,
@@ -180,7 +143,7 @@ enum kc_status device_choose_map(struct device_answers *answers, const struct de
                 },
         };
         KC_TRY(device_check(name, 0, DEVICE_ANSWERS, err));
-        options->ndevices = read_indices(cuda != NULL ? cuda : "", options->devices);
+        options->ndevices = kc_device_indices(cuda != NULL ? cuda : "", options->devices);
         if (asks->map != 0)
                 KC_TRY(check_map(name, options->map, k, err));
         if (asks->spread)
@@ -204,18 +167,11 @@ enum kc_status device_choose_for(struct device_choice *choice, const char *devic
         return status;
 }
 
-/* A further device is used only if the input has this many gigabases for it, because opening and
- * closing it take time: two H200s were 4 % slower than one with 20 Gbases, and 1.2 times as fast
- * with 99 (docs/dev/notes/gpu.md). */
-enum { FURTHER_GBASES = 25 };
-
 void device_leave_out(struct device_choice *choice, uint64_t nbases)
 {
-        const uint64_t nworth = 1 + nbases / (FURTHER_GBASES * UINT64_C(1000000000));
-        if (nbases == 0 || nworth >= (uint64_t)choice->ndevices)
-                return;
-        choice->nleft_out = choice->ndevices - (int)nworth;
-        choice->ndevices = (int)nworth;
+        const int nworth = kc_devices_worth(choice->ndevices, nbases);
+        choice->nleft_out = choice->ndevices - nworth;
+        choice->ndevices = nworth;
 }
 
 void device_put_left_out(struct text_out *out, const struct device_choice *choice)
@@ -227,19 +183,7 @@ void device_put_left_out(struct text_out *out, const struct device_choice *choic
                 text_out_printf(out,
                                 " %s left out: a further device saves time only with %d Gbases or "
                                 "more of input for it\n",
-                                choice->nleft_out == 1 ? "was" : "were", FURTHER_GBASES);
-}
-
-uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least)
-{
-        enum { LEAST_MIB = 256, PARTS_EACH = 8 };
-        const uint64_t nparts = (uint64_t)ndevices * PARTS_EACH;
-        uint64_t nbytes = 0;
-        if (least == 0)
-                least = (uint64_t)LEAST_MIB << 20;
-        for (size_t i = 0; i < source->nfiles; i++)
-                nbytes += source->files[i].nbytes;
-        return nbytes / nparts > least ? nbytes / nparts : least;
+                                choice->nleft_out == 1 ? "was" : "were", KC_FURTHER_GBASES);
 }
 
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,

@@ -104,11 +104,6 @@ struct device_answers {
 enum kc_status device_choose_map(struct device_answers *answers, const struct device_asks *asks,
                                  int k, bool stranded, bool quiet, struct kc_error *err);
 
-/* How many bytes of the files a device reads at a time, if several devices read them: few enough
- * that all devices are busy until the end, but enough to be worth the effort.
- *   least  the fewest bytes; 0: the default */
-uint64_t device_part_nbytes(const struct kc_stored_source *source, int ndevices, uint64_t least);
-
 /* Afterwards, say where k-mers were looked up: in a line of the summary, unless only the CPU could
  * do it; in the same line alone on stderr, but not if quiet; or in fields of JSON, always. */
 void device_put_answers(struct text_out *out, const struct device_answers *answers);

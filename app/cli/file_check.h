@@ -17,20 +17,6 @@ enum kc_status output_check_name(const char *path, const char *what, struct kc_e
  * one that names the output. */
 enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err);
 
-/*
- * KC_EUSAGE if an output is the same file as an input or as another output, even under another
- * name. Files that are not there yet are the same if they have the same name in the same folder.
- *   outputs  all files that will be written
- *   inputs   files that will be read; "-" is standard input
- */
-enum kc_status output_check_files(const char *const *outputs, size_t noutputs,
-                                  const char *const *inputs, size_t ninputs, struct kc_error *err);
-
-/* The same, where the inputs are operands, of which @LIST stands for the file LIST. */
-enum kc_status output_check_operands(const char *const *outputs, size_t noutputs,
-                                     const char *const *operands, size_t noperands,
-                                     struct kc_error *err);
-
 /* KC_EEXIST or KC_EIO if path cannot become a .kc file or, if is_text, one of text: it exists and
  * !force, or it is not a regular file. */
 enum kc_status output_check(const char *path, bool is_text, bool force, struct kc_error *err);

@@ -7,6 +7,7 @@
 
 #include "app/cli/shell.h"
 #include "app/cli/text_out.h"
+#include "app/library/memory.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -93,8 +94,6 @@ struct option_spec {
                 ##__VA_ARGS__ \
         }
 
-enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
-
 /* KC_EUSAGE: the argument is not one of the words, which have spaces between them. */
 enum kc_status option_refuse_word(const char *name, const char *argument, const char *words,
                                   struct kc_error *err);
@@ -119,7 +118,7 @@ extern const struct option_spec general_options[];
                "little memory, fewer threads run than -t allows. With CUDA, it " \
                "covers what counting allocates, pinned memory included, but not what " \
                "the driver takes; merging on a device is limited by --gpu-memory.", \
-               .letter = 'm', .argument = "SIZE", .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, \
+               .letter = 'm', .argument = "SIZE", .min = MEMORY_LEAST_MIB * MEMORY_MIB, \
                .group = OPTION_SHARED)
 #define OPTION_TMP(field) \
         OPTION(TEXT, "tmp", field, \

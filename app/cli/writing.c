@@ -1,8 +1,8 @@
 #include "app/cli/writing.h"
 
-#include "app/cli/machine.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
+#include "app/library/machine.h"
 #include "base/clock.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct writing writing_of(const struct invocation *call, const struct writing_se
         static struct kc_job job;
         return (struct writing){ .call = call,
                                  .settings = settings,
-                                 .nthreads = machine_nthreads(settings->nthreads),
+                                 .nthreads = kc_machine_nthreads(settings->nthreads),
                                  .job = &job };
 }
 
@@ -196,7 +196,7 @@ void writing_json_costs(struct json *json, const struct writing *w,
                         const struct writing_stage *stages, size_t nstages)
 {
         double user, system;
-        machine_cpu_seconds(&user, &system);
+        kc_machine_cpu_seconds(&user, &system);
         json_begin(json, "seconds", '{');
         for (size_t i = 0; i < nstages; i++)
                 json_real(json, stages[i].name, stages[i].seconds);
@@ -204,7 +204,7 @@ void writing_json_costs(struct json *json, const struct writing *w,
         json_real(json, "user", user);
         json_real(json, "system", system);
         json_end(json, '}');
-        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+        json_number(json, "peak_memory_bytes", kc_machine_peak_nbytes());
 }
 
 void writing_put_costs(struct text_out *out, const struct writing *w,
@@ -212,7 +212,7 @@ void writing_put_costs(struct text_out *out, const struct writing *w,
 {
         const bool cpu_instead = w->device.may_fall_back && !w->device.cuda;
         char time[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], spilled[FORMATTED_NBYTES];
-        const uint64_t own = machine_peak_nbytes(), most = costs->most_nbytes;
+        const uint64_t own = kc_machine_peak_nbytes(), most = costs->most_nbytes;
         format_seconds(writing_seconds(w), time);
         format_size(most > own ? most : own, peak);
         if (costs->nprocesses > 0)

@@ -94,8 +94,9 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(count_select(count, err));
-        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes
-                                                : memory_default_nbytes(ranks_local(count->ranks));
+        count->memory_nbytes = s->memory_nbytes
+                                       ? s->memory_nbytes
+                                       : kc_memory_default_nbytes(ranks_local(count->ranks));
         if (!count->adds) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)
@@ -134,7 +135,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         KC_TRY(try_tmp(count->tmp_dir, err));
         count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
-        count->rereadable = count_is_rereadable(count);
+        count->rereadable = kc_reader_is_rereadable(count->reader);
         KC_TRY(count_check_inputs(count, err));
         count_warn_of_same_inputs(count);
 out:

@@ -5,14 +5,11 @@
 #ifndef APP_COUNT_COUNT_H
 #define APP_COUNT_COUNT_H
 
-#include "app/cli/memory.h"
 #include "app/cli/writing.h"
+#include "app/library/memory.h"
 #include "io/histogram.h"
 
 enum { COUNT_MAX_QUALITY = 93, COUNT_MAX_OTHER_FILES = 128 };
-
-/* --reader, as the option numbers its words. */
-enum count_reader { COUNT_READER_AUTO = 1, COUNT_READER_HOST, COUNT_READER_DEVICE };
 
 /* The settings of these commands begin with this struct; a field is zero if the command has no such
  * option. */
@@ -24,7 +21,7 @@ struct count_settings {
         const char *output, *format, *tmp_dir, *device, *gpu_trace, *require_flags, *exclude_flags,
                 *only;
         int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
-        int reader; /* enum count_reader */
+        int reader; /* --reader numbers its words as enum kc_reading_place */
         bool stranded, canonical, hpc, force, reader_only, gather;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
@@ -73,10 +70,6 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
  */
 enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
                               struct kc_error *err);
-
-/* What messages call a .kc file without a name that takes its space in this folder (NULL: the
- * current one). The caller frees it; NULL when out of memory. */
-char *count_temporary_path(const char *folder);
 
 /* ---- their options ---- */
 

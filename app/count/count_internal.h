@@ -110,9 +110,6 @@ struct kc_reader_options count_reading_of_only(const struct count *count,
  * Fails like kc_reader_reopen. */
 enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
 
-/* Whether all inputs of the open reader can be read again from their beginning. */
-bool count_is_rereadable(const struct count *count);
-
 /* ---- app/count/outputs.c: outputs ---- */
 
 /* The names of new files: one, or one for each k, and their exports. KC_EUSAGE for an unknown

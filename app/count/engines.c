@@ -2,19 +2,13 @@
 
 #include "app/cli/message.h"
 #include "app/count/joint_devices.h"
+#include "app/library/device.h"
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
- * swapped, and input, --tmp and output may be on a RAM disk; runs also spill to --tmp. */
-static uint64_t pinned_memory(uint64_t memory_nbytes)
-{
-        return memory_nbytes / 3 * 2;
-}
 
 void count_plan_memory(struct count *count)
 {
@@ -23,13 +17,13 @@ void count_plan_memory(struct count *count)
         const uint64_t messages = ranks_nbytes(count->ranks, w->nthreads);
         const uint64_t nbytes = count->memory_nbytes - count->only_nbytes;
         const uint64_t rest = nbytes > 2 * messages ? nbytes - messages : nbytes / 2;
-        count->plan = memory_plan_count(rest, w->nthreads, w->device.cuda);
+        count->plan = kc_memory_plan_count(rest, w->nthreads, w->device.cuda);
         if (s->engine_memory_nbytes)
                 count->plan.engine_nbytes = s->engine_memory_nbytes;
         else
                 w->nthreads = count->plan.nthreads;
         if (w->device.cuda && !s->memory_nbytes)
-                count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
+                count->plan.reader_nbytes = 0; /* what may be pinned leaves enough for any reader */
 }
 
 static int largest_k(const struct count *count)
@@ -58,7 +52,7 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
         }
         if (count->ranks == NULL || !device->cuda)
                 return KC_OK;
-        if (s->reader == COUNT_READER_DEVICE)
+        if (s->reader == KC_READING_DEVICE)
                 return kc_fail(err, KC_EUSAGE,
                                "--reader device: with several processes, the host reads");
         KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
@@ -76,43 +70,6 @@ static struct kc_count_params engine_params(const struct count *count)
                 .expected_nbases = kc_reader_expected_nbases(count->reader),
                 .exchange = count->ranks != NULL ? &count->ranks->exchange : NULL,
         };
-}
-
-/*
- * Whether the device should inflate and parse the files. By default it does if that is faster:
- * BGZF and BAM, which take the host's cores a long time, if there is enough for a few rounds; and
- * plain text if there are few cores, and so much of it that they could parse only a part before
- * the device is open. On an H200 with 4 cores, the device read it in 0.85 of the host's time.
- */
-static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
-{
-        enum { FEW_CORES = 4, LEAST_PACKED_MIB = 64, LEAST_PLAIN_MIB = 4096 };
-        bool plain = false;
-        uint64_t nbytes = 0;
-        if (count->settings->reader != COUNT_READER_AUTO)
-                return count->settings->reader == COUNT_READER_DEVICE;
-        for (size_t i = 0; i < source->nfiles; i++) {
-                plain |= !source->files[i].bgzf;
-                nbytes += source->files[i].nbytes;
-        }
-        if (plain && count->writing.nthreads > FEW_CORES)
-                return false;
-        return nbytes >= (uint64_t)(plain ? LEAST_PLAIN_MIB : LEAST_PACKED_MIB) * MEMORY_MIB;
-}
-
-/* The files, if the device should read them. */
-static const struct kc_stored_source *choose_reader(const struct count *count,
-                                                    struct kc_stored_source *source)
-{
-        if (!kc_reader_stored(count->reader, UINT64_MAX, source) || !reads_on_device(count, source))
-                return NULL;
-        if (count->writing.device.ndevices > 1 &&
-            !kc_reader_stored(count->reader,
-                              device_part_nbytes(source, count->writing.device.ndevices,
-                                                 count->settings->gpu_batch_nkmers),
-                              source))
-                return NULL;
-        return source;
 }
 
 /* What is counted, for an engine. */
@@ -144,11 +101,14 @@ static struct kc_gpu_params device_params(const struct count *count,
                 .nleft_out = device->nleft_out,
                 .table = device->table,
                 .memory_nbytes = s->gpu_memory_nbytes,
-                .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
+                .pinned_nbytes =
+                        s->memory_nbytes ? 0 : kc_device_pinned_nbytes(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
                 .walk_npasses = (int)s->gpu_walk_npasses,
                 .read_ahead = count->rereadable,
-                .stored = choose_reader(count, stored),
+                .stored = kc_device_files(count->reader, (enum kc_reading_place)s->reader,
+                                          count->writing.nthreads, device->ndevices,
+                                          s->gpu_batch_nkmers, stored),
                 .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL,
         };
         memcpy(gpu.others, device->indices + 1,

@@ -3,6 +3,8 @@
 #include "app/cli/file_check.h"
 #include "app/cli/shell.h"
 #include "app/count/references.h"
+#include "app/library/references.h"
+#include "app/library/same_file.h"
 #include "io/input/input.h"
 #include "kmer/kmer.h"
 
@@ -84,7 +86,7 @@ enum kc_status count_check_operands(const struct count *count, struct kc_error *
         for (size_t i = 0; i < count->ninputs; i++)
                 if (count->inputs[i][0] == '@')
                         KC_TRY(check_list(count, count->inputs[i] + 1, err));
-        status = output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
+        status = kc_output_check_operands(files, nfiles, count->inputs, count->ninputs, err);
 out:
         return status;
 }
@@ -96,8 +98,8 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
         const size_t nfiles = count_list_files(count, files);
         const size_t n = kc_reader_names(count->reader, &names);
         enum kc_status status;
-        KC_TRY(output_check_files(files, nfiles, names, n, err));
-        KC_TRY(references_check(files, nfiles, names, n, err));
+        KC_TRY(kc_output_check_files(files, nfiles, names, n, err));
+        KC_TRY(kc_references_check(files, nfiles, names, n, err));
 out:
         return status;
 }
@@ -157,16 +159,4 @@ enum kc_status count_reopen_reader(struct count *count, struct kc_error *err)
 {
         const struct kc_reader_options reading = reading_of(count);
         return kc_reader_reopen(&count->reader, &reading, err);
-}
-
-/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
- * file position htslib advances when it reads. */
-bool count_is_rereadable(const struct count *count)
-{
-        const char *const *names;
-        size_t n = kc_reader_names(count->reader, &names);
-        for (size_t i = 0; i < n; i++)
-                if (strcmp(names[i], "-") == 0)
-                        return false;
-        return atomic_load(&count->writing.job->total) > 0;
 }

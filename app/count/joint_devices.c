@@ -1,7 +1,7 @@
 #include "app/count/joint_devices.h"
 
-#include "app/cli/memory.h"
 #include "app/cli/options.h"
+#include "app/library/memory.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "cpu/cpu_engine.h"

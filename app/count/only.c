@@ -1,6 +1,7 @@
 #include "app/count/only.h"
 
 #include "app/cli/file_check.h"
+#include "app/library/same_file.h"
 #include "base/turn.h"
 #include "cpu/cpu_engine.h"
 
@@ -53,8 +54,8 @@ enum kc_status only_check(const struct count *count, struct kc_error *err)
                 return kc_fail(err, KC_EUSAGE,
                                "--only cannot read standard input if there are several processes: "
                                "each of them reads the file");
-        KC_TRY(output_check_operands(files, nfiles, &only, 1, err));
-        KC_TRY(output_check_files(files, nfiles, &only, 1, err));
+        KC_TRY(kc_output_check_operands(files, nfiles, &only, 1, err));
+        KC_TRY(kc_output_check_files(files, nfiles, &only, 1, err));
 out:
         return status;
 }
@@ -77,8 +78,8 @@ static enum kc_status count_kmers(struct count *count, struct kc_reader *reader,
 static enum kc_status read_sets(struct count *count, struct kc_error *err)
 {
         const struct memory_plan plan =
-                memory_plan_count(count->memory_nbytes / MEMORY_SHARES * (MEMORY_SHARES - 1),
-                                  count->writing.nthreads, false);
+                kc_memory_plan_count(count->memory_nbytes / MEMORY_SHARES * (MEMORY_SHARES - 1),
+                                     count->writing.nthreads, false);
         const struct kc_reader_options reading = count_reading_of_only(count, &plan);
         const uint64_t share = count->memory_nbytes / MEMORY_SHARES / (uint64_t)count->noutputs;
         struct kc_count_task tasks[OPTION_NUMBERS_MAX];

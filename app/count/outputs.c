@@ -4,11 +4,11 @@
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
+#include "app/library/nameless.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct exporting export_of(const struct count *count, const struct count_output *o)
 {
@@ -51,18 +51,9 @@ out:
         return status;
 }
 
-char *count_temporary_path(const char *folder)
-{
-        char *path;
-        const bool made =
-                asprintf(&path, "%s%skcount.temporary.%ld.kc", folder != NULL ? folder : "",
-                         folder != NULL ? "/" : "", (long)getpid()) >= 0;
-        return made ? path : NULL;
-}
-
 static enum kc_status name_temporary(struct count *count, struct kc_error *err)
 {
-        count->outputs[0].path = count_temporary_path(count->settings->tmp_dir);
+        count->outputs[0].path = kc_nameless_path(count->settings->tmp_dir);
         return count->outputs[0].path != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 

@@ -1,6 +1,6 @@
 #include "app/count/count_internal.h"
 
-#include "app/cli/machine.h"
+#include "app/library/machine.h"
 #include "ranks/messages.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *ow
         const size_t n = (size_t)ranks_count(ranks);
         memcpy(own->host, ranks->host, sizeof own->host);
         kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
-        own->peak_nbytes = machine_peak_nbytes();
+        own->peak_nbytes = kc_machine_peak_nbytes();
         *all = malloc(n * sizeof **all);
         if (*all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

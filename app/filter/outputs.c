@@ -2,6 +2,7 @@
 
 #include "app/cli/file_check.h"
 #include "app/cli/output_name.h"
+#include "app/library/same_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ enum kc_status outputs_check(const struct outputs_settings *settings, const char
         const char *paths[NOUTPUTS];
         const size_t n = outputs_paths(settings, paths);
         enum kc_status status;
-        KC_TRY(output_check_files(paths, n, inputs, ninputs, err));
+        KC_TRY(kc_output_check_files(paths, n, inputs, ninputs, err));
         for (size_t i = 0; i < NOUTPUTS; i++)
                 if (settings->paths[i] != NULL)
                         KC_TRY(check_one(i, settings->paths[i], settings->force, err));

@@ -3,9 +3,11 @@
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
 #include "app/cli/json.h"
-#include "app/cli/machine.h"
 #include "app/count/count.h"
 #include "app/kmc/kmc_options.h"
+#include "app/library/device.h"
+#include "app/library/machine.h"
+#include "app/library/same_file.h"
 #include "app/store/exporting.h"
 #include "base/clock.h"
 
@@ -52,7 +54,7 @@ static uint32_t min_count(const struct kmc_settings *s)
 static uint64_t memory_bound(const struct kmc_settings *s)
 {
         const uint64_t nbytes = s->memory_gb * 1000000000;
-        return nbytes < memory_default_nbytes(1) ? nbytes : 0;
+        return nbytes < kc_memory_default_nbytes(1) ? nbytes : 0;
 }
 
 /* The name of the temporary .kc file for the counts, which no other process uses. The caller frees
@@ -93,7 +95,7 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
                                            .output = path,
                                            .tmp_dir = s->folder,
                                            .device = "auto",
-                                           .reader = COUNT_READER_AUTO,
+                                           .reader = KC_READING_FASTER,
                                            .stranded = s->stranded,
                                            .skip_empty = true,
                                            .other_files = files->names,
@@ -120,7 +122,7 @@ static enum kc_status describe(const struct kmc_settings *s, struct kc_store *st
         size_t nrows;
         struct kc_store_info info;
         enum kc_status status =
-                kc_store_histogram(store, machine_nthreads(s->nthreads), &rows, &nrows, err);
+                kc_store_histogram(store, kc_machine_nthreads(s->nthreads), &rows, &nrows, err);
         if (status != KC_OK)
                 return status;
         for (size_t i = 0; i < nrows; i++)
@@ -297,7 +299,7 @@ static enum kc_status set_up_files(struct kmc_files *files, const struct kmc_set
                 files->json = strcmp(s->json, "-") == 0 ? "./-" : s->json;
                 files->names[files->n++] = files->json;
         }
-        KC_TRY(output_check_operands(files->names, files->n, &s->input, 1, err));
+        KC_TRY(kc_output_check_operands(files->names, files->n, &s->input, 1, err));
 out:
         return status;
 }

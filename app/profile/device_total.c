@@ -4,7 +4,8 @@
 #include "app/ask/device_asker.h"
 #include "app/cli/device.h"
 #include "app/cli/fall_back.h"
-#include "app/cli/memory.h"
+#include "app/library/device.h"
+#include "app/library/memory.h"
 #include "io/reader.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ static bool reads_on_device(const struct totaling *t, struct kc_stored_source *s
         if (plain && t->request->nthreads > FEW_CORES)
                 return false;
         return ndevices == 1 ||
-               kc_reader_stored(t->reader, device_part_nbytes(source, ndevices, 0), source);
+               kc_reader_stored(t->reader, kc_device_part_nbytes(source, ndevices, 0), source);
 }
 
 /* Whether the inputs can be read once more: their sizes are known, and none is standard input. */
@@ -105,7 +106,7 @@ static bool is_for_device(const struct totaling *t)
         const uint64_t nbases = kc_reader_expected_nbases(t->reader);
         struct kc_store_info info;
         kc_store_get_info(request->store, &info);
-        if (nbases > 0 && nbases < asking_few_kmers(&info))
+        if (nbases > 0 && nbases < kc_lookup_few(&info))
                 return false;
         return !request->device->may_fall_back ||
                (nbases > 0 && asking_device_is_faster(info.ndistinct, nbases, request->nthreads));

@@ -1,6 +1,7 @@
 #include "app/report/files.h"
 
 #include "app/cli/file_check.h"
+#include "app/library/same_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -49,7 +50,7 @@ enum kc_status files_check(const struct files *files, const char *const *inputs,
         enum kc_status status;
         for (size_t i = 0; i < files->n; i++)
                 paths[i] = files->all[i].path;
-        KC_TRY(output_check_files(paths, files->n, inputs, ninputs, err));
+        KC_TRY(kc_output_check_files(paths, files->n, inputs, ninputs, err));
         for (size_t i = 0; i < files->n; i++)
                 if (text_out_makes_file(paths[i]))
                         KC_TRY(check(&files->all[i], force, err));

@@ -1,6 +1,8 @@
 #include "app/report/temporary.h"
 
 #include "app/cli/signals.h"
+#include "app/library/device.h"
+#include "app/library/nameless.h"
 
 #include <stdlib.h>
 
@@ -15,7 +17,7 @@ enum kc_status temporary_count(struct kc_store **store, const char *path,
                 .engine_memory_nbytes = counting->engine_memory_nbytes,
                 .tmp_dir = counting->tmp_dir,
                 .device = "cpu",
-                .reader = COUNT_READER_HOST,
+                .reader = KC_READING_HOST,
                 .stranded = alike->stranded,
                 .hpc = alike->hpc
         };
@@ -31,7 +33,7 @@ enum kc_status temporary_pairs_begin(struct temporary_pairs *pairs, const char *
                                                   .hpc = assembly->hpc,
                                                   .guard = signals_guard,
                                                   .min_count = 1 };
-        char *path = count_temporary_path(folder);
+        char *path = kc_nameless_path(folder);
         enum kc_status status;
         if (path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

@@ -1,10 +1,11 @@
 #include "app/store/combining.h"
 
 #include "app/cli/file_check.h"
-#include "app/cli/machine.h"
-#include "app/cli/memory.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
+#include "app/library/machine.h"
+#include "app/library/memory.h"
+#include "app/library/same_file.h"
 #include "app/store/stores.h"
 
 #include <inttypes.h>
@@ -55,7 +56,7 @@ static enum kc_status open_store(struct combining *c, size_t i, struct kc_error 
 static size_t most_kept_open(const struct combining *c)
 {
         enum { LEAST_OTHERS = 64 };
-        const uint64_t most = machine_raise_open_files();
+        const uint64_t most = kc_machine_raise_open_files();
         const uint64_t others = most / 2 > LEAST_OTHERS ? most / 2 : LEAST_OTHERS;
         const uint64_t reading = (uint64_t)c->writing.nthreads;
         return most > others + reading ? (size_t)(most - others - reading) : 0;
@@ -154,8 +155,8 @@ static enum kc_status run_set_on_cpu(void *ctx, struct kc_error *err)
         char what[64];
         snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", c->nruns);
         enum kc_status status =
-                memory_limit_threads(nbytes ? nbytes : memory_default_nbytes(1),
-                                     kc_set_thread_nbytes(&c->set), what, &w->nthreads, err);
+                kc_memory_limit_threads(nbytes ? nbytes : kc_memory_default_nbytes(1),
+                                        kc_set_thread_nbytes(&c->set), what, &w->nthreads, err);
         if (status != KC_OK)
                 return status;
         return kc_set_run(&c->set, w->nthreads, w->job, &sink, &c->origin, &c->names, err);
@@ -244,7 +245,7 @@ static enum kc_status check_output(const struct combine_plan *plan,
         if (plan->lock != NULL)
                 return KC_OK;
         KC_TRY(output_check_stdout(plan->output, "-o", err));
-        KC_TRY(output_check_files(outputs, noutputs, plan->inputs, plan->ninputs, err));
+        KC_TRY(kc_output_check_files(outputs, noutputs, plan->inputs, plan->ninputs, err));
         KC_TRY(output_check(plan->output, false, s->force, err));
 out:
         return status;

@@ -2,6 +2,7 @@
 
 #include "app/cli/file_check.h"
 #include "app/cli/size.h"
+#include "app/library/same_file.h"
 #include "app/store/walking.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ enum kc_status dumping_check(const struct dumping_settings *settings, const char
         enum kc_status status = KC_OK;
         if (path == NULL)
                 return KC_OK;
-        KC_TRY(output_check_files(&path, 1, inputs, ninputs, err));
+        KC_TRY(kc_output_check_files(&path, 1, inputs, ninputs, err));
         if (text_out_makes_file(path))
                 KC_TRY(output_check(path, true, settings->force, err));
 out:

@@ -6,6 +6,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
+#include "app/library/same_file.h"
 #include "app/store/stores.h"
 #include "io/rescue.h"
 #include "kmer/kmer.h"
@@ -38,7 +39,7 @@ static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error
 {
         enum kc_status status;
         KC_TRY(output_check_stdout(plan->copy, "--repair", err));
-        KC_TRY(output_check_files(&plan->copy, 1, &plan->path, 1, err));
+        KC_TRY(kc_output_check_files(&plan->copy, 1, &plan->path, 1, err));
         KC_TRY(output_check(plan->copy, false, plan->force, err));
 out:
         return status;

@@ -81,6 +81,18 @@ static enum kc_status add_item(struct thread *t, uint32_t begin, uint32_t n, str
         return status;
 }
 
+/* n <= TILE k-mers. */
+static enum kc_status add_tile(struct asker *a, struct thread *t, const uint64_t *kmers, size_t n,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_ask_lists_append(&t->lists, kmers, n, t->tile_parts, err));
+        KC_TRY(kc_ask_stream_put(&t->parts, &a->pool, &t->holder, t->tile_parts,
+                                 n * sizeof *t->tile_parts, err));
+out:
+        return status;
+}
+
 /* The n k-mers of a stretch that begins at codes. */
 static enum kc_status add_kmers(struct asker *a, struct thread *t, const uint8_t *codes, size_t n,
                                 struct kc_error *err)
@@ -91,9 +103,7 @@ static enum kc_status add_kmers(struct asker *a, struct thread *t, const uint8_t
         for (size_t m; n > 0; n -= m) {
                 m = n < TILE ? n : TILE;
                 kc_roll(&roller, m, t->tile_kmers);
-                KC_TRY(kc_ask_lists_append(&t->lists, t->tile_kmers, m, t->tile_parts, err));
-                KC_TRY(kc_ask_stream_put(&t->parts, &a->pool, &t->holder, t->tile_parts,
-                                         m * sizeof *t->tile_parts, err));
+                KC_TRY(add_tile(a, t, t->tile_kmers, m, err));
         }
 out:
         return status;
@@ -129,6 +139,22 @@ out:
         return status;
 }
 
+/* All items of the block have been added. */
+static enum kc_status end_block(struct asker *a, struct thread *t, struct block_head *head,
+                                bool *full, struct kc_error *err)
+{
+        enum kc_status status;
+        head->nitems = t->nitems;
+        KC_TRY(kc_ask_stream_put(&t->blocks, &a->pool, &t->holder, head, sizeof *head, err));
+        KC_TRY(kc_ask_stream_put(&t->blocks, &a->pool, &t->holder, t->items,
+                                 t->nitems * sizeof *t->items, err));
+        t->nblocks++;
+        if (kc_ask_pool_is_full(&a->pool))
+                *full = true;
+out:
+        return status;
+}
+
 static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *sequences, size_t n,
                           bool *full, struct kc_error *err)
 {
@@ -139,13 +165,26 @@ static enum kc_status add(void *ctx, int thread, const struct kc_ask_sequence *s
         t->nitems = 0;
         for (size_t i = 0; i < n; i++)
                 KC_TRY(add_sequence(a, t, &sequences[i], &head, err));
-        head.nitems = t->nitems;
-        KC_TRY(kc_ask_stream_put(&t->blocks, &a->pool, &t->holder, &head, sizeof head, err));
-        KC_TRY(kc_ask_stream_put(&t->blocks, &a->pool, &t->holder, t->items,
-                                 t->nitems * sizeof *t->items, err));
-        t->nblocks++;
-        if (kc_ask_pool_is_full(&a->pool))
-                *full = true;
+        KC_TRY(end_block(a, t, &head, full, err));
+out:
+        return status;
+}
+
+enum kc_status kc_cpu_ask_add_kmers(const struct kc_asker *asker, int thread, const uint64_t *kmers,
+                                    uint32_t n, bool *full, struct kc_error *err)
+{
+        enum kc_status status;
+        struct asker *a = asker->ctx;
+        struct thread *t = a->threads[thread];
+        struct block_head head = { .nkmers = n, .longest_nkmers = n };
+        t->nitems = 0;
+        KC_TRY(add_item(t, n + (uint32_t)a->table.k - 1, 1, err));
+        KC_TRY(add_item(t, 0, n, err));
+        for (uint32_t m; n > 0; n -= m, kmers += m * (size_t)a->plan.nwords) {
+                m = n < TILE ? n : TILE;
+                KC_TRY(add_tile(a, t, kmers, m, err));
+        }
+        KC_TRY(end_block(a, t, &head, full, err));
 out:
         return status;
 }

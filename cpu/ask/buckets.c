@@ -103,6 +103,15 @@ enum kc_status kc_ask_buckets_fill(struct kc_ask_buckets *buckets, const uint64_
 
 /* ---- finding ---- */
 
+void kc_ask_buckets_prefetch(const struct kc_ask_buckets *buckets, const uint64_t *kmer)
+{
+        const int nw = buckets->nwords;
+        const size_t lane = (size_t)bucket_of(buckets, kmer, nw) * NLANES;
+        __builtin_prefetch(buckets->counts + lane);
+        for (int w = 0; w < nw; w++)
+                __builtin_prefetch(buckets->kmers + lane * (size_t)nw + w * NLANES);
+}
+
 /* The count in one bucket. All eight are compared: there is no branch to mispredict. */
 ALWAYS_INLINE uint32_t find_in(const uint64_t *kmers, const uint32_t *counts, const uint64_t *kmer,
                                int nw)

@@ -91,6 +91,18 @@ enum kc_status kc_ask_directory_make(struct kc_ask_directory *directory, uint64_
         return KC_OK;
 }
 
+void kc_ask_directory_prefetch(const struct kc_ask_directory *directory, uint64_t kmer)
+{
+        __builtin_prefetch(directory->begins + slot_of(directory, kmer));
+}
+
+void kc_ask_directory_prefetch_kmers(const struct kc_ask_directory *directory, uint64_t kmer)
+{
+        const uint32_t at = directory->begins[slot_of(directory, kmer)];
+        __builtin_prefetch(directory->kmers + at);
+        __builtin_prefetch(directory->counts + at);
+}
+
 /* The place of a k-mer, or of the first one above it. */
 static inline uint32_t find_place(const struct kc_ask_directory *directory, uint32_t at,
                                   uint64_t kmer)

@@ -34,6 +34,10 @@ enum kc_status kc_ask_directory_make(struct kc_ask_directory *directory, uint64_
                                      uint32_t *counts, size_t n, uint64_t from, uint64_t to,
                                      bool *suits, struct kc_error *err);
 
+/* Bring what finding the k-mer will read into the cache: its slot, then the k-mers of the slot. */
+void kc_ask_directory_prefetch(const struct kc_ask_directory *directory, uint64_t kmer);
+void kc_ask_directory_prefetch_kmers(const struct kc_ask_directory *directory, uint64_t kmer);
+
 /* The counts of n k-mers of the range, 0 of those that are not there. */
 void kc_ask_directory_find(const struct kc_ask_directory *directory, const uint64_t *kmers,
                            size_t n, uint32_t *counts);

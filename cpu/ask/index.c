@@ -56,6 +56,44 @@ out:
         return status;
 }
 
+/* Shrink an array. If that fails, it stays as it is. */
+static void *shrink(void *array, size_t nbytes)
+{
+        void *moved = realloc(array, nbytes);
+        return moved != NULL ? moved : array;
+}
+
+void kc_ask_index_trim(struct kc_ask_index *index)
+{
+        if (index->has_directory) {
+                index->cap = index->n + KC_ASK_DIRECTORY_SPARE;
+                index->kmers = shrink(index->kmers, index->cap * sizeof *index->kmers);
+                index->counts = shrink(index->counts, index->cap * sizeof *index->counts);
+                index->directory.kmers = index->kmers;
+                index->directory.counts = index->counts;
+        } else { /* the buckets have copies */
+                free(index->kmers);
+                free(index->counts);
+                index->kmers = NULL;
+                index->counts = NULL;
+                index->cap = 0;
+        }
+}
+
+void kc_ask_index_prefetch(const struct kc_ask_index *index, const uint64_t *kmer)
+{
+        if (index->has_directory)
+                kc_ask_directory_prefetch(&index->directory, kmer[0]);
+        else
+                kc_ask_buckets_prefetch(&index->buckets, kmer);
+}
+
+void kc_ask_index_prefetch_kmers(const struct kc_ask_index *index, const uint64_t *kmer)
+{
+        if (index->has_directory)
+                kc_ask_directory_prefetch_kmers(&index->directory, kmer[0]);
+}
+
 void kc_ask_index_find(const struct kc_ask_index *index, const uint64_t *kmers, size_t n,
                        uint32_t *counts)
 {

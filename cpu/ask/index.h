@@ -35,6 +35,15 @@ enum kc_status kc_ask_index_add(struct kc_ask_index *index, const uint64_t *kmer
 enum kc_status kc_ask_index_end(struct kc_ask_index *index, const uint64_t *from,
                                 const uint64_t *to, struct kc_error *err);
 
+/* After kc_ask_index_end, of a piece that is to be kept: give back memory that finding does not
+ * need. Nothing can be added any more. */
+void kc_ask_index_trim(struct kc_ask_index *index);
+
+/* Bring what finding the k-mer will read into the cache: first where, then the k-mers that are
+ * there. In between, the same can be done for others. */
+void kc_ask_index_prefetch(const struct kc_ask_index *index, const uint64_t *kmer);
+void kc_ask_index_prefetch_kmers(const struct kc_ask_index *index, const uint64_t *kmer);
+
 /* The counts of n k-mers, 0 of those that are not there. */
 void kc_ask_index_find(const struct kc_ask_index *index, const uint64_t *kmers, size_t n,
                        uint32_t *counts);

@@ -605,6 +605,16 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
         }
 }
 
+/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
+ * file position htslib advances when it reads. */
+bool kc_reader_is_rereadable(const struct kc_reader *reader)
+{
+        for (size_t i = 0; i < reader->inputs.n; i++)
+                if (strcmp(reader->inputs.names[i], "-") == 0)
+                        return false;
+        return atomic_load(&reader->job->total) > 0;
+}
+
 size_t kc_reader_names(const struct kc_reader *reader, const char *const **names)
 {
         *names = (const char *const *)reader->inputs.names;

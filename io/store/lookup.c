@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NPAGES = 1024 }; /* index pages kept per run; page p in place p % NPAGES */
+enum {
+        NPAGES = 1024,        /* index pages kept per run; page p in place p % NPAGES */
+        TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
+        MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
+};
 
 struct run_lookup {
         struct kc_page pages[NPAGES];
@@ -19,6 +23,8 @@ struct run_lookup {
 struct kc_lookup {
         const struct kc_store *store;
         struct run_lookup *runs;
+        size_t *order; /* [order_cap] of the k-mers that are looked up together */
+        size_t order_cap;
 };
 
 enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,
@@ -51,6 +57,7 @@ void kc_lookup_close(struct kc_lookup *lookup)
                 free(lookup->runs[r].words);
         }
         free(lookup->runs);
+        free(lookup->order);
         free(lookup);
 }
 
@@ -111,4 +118,60 @@ enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, u
         }
         *count = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
         return KC_OK;
+}
+
+/* ---- many k-mers ---- */
+
+struct comparison {
+        const uint64_t *kmers;
+        int nwords;
+};
+
+static int compare_kmers(const void *a, const void *b, void *ctx)
+{
+        const struct comparison *c = ctx;
+        const size_t nw = (size_t)c->nwords;
+        return kc_kmer_compare(c->kmers + *(const size_t *)a * nw,
+                               c->kmers + *(const size_t *)b * nw, c->nwords);
+}
+
+static enum kc_status sort(struct kc_lookup *l, struct comparison *comparison, size_t n,
+                           struct kc_error *err)
+{
+        if (n > l->order_cap) {
+                free(l->order);
+                l->order = malloc(n * sizeof *l->order);
+                l->order_cap = l->order != NULL ? n : 0;
+        }
+        if (l->order_cap < n)
+                return kc_fail(err, KC_ENOMEM, "out of memory for looking up %zu k-mers", n);
+        for (size_t i = 0; i < n; i++)
+                l->order[i] = i;
+        if (n > 1)
+                qsort_r(l->order, n, sizeof *l->order, compare_kmers, comparison);
+        return KC_OK;
+}
+
+enum kc_status kc_lookup_counts(struct kc_lookup *l, const uint64_t *kmers, size_t n,
+                                uint32_t *counts, struct kc_error *err)
+{
+        struct comparison comparison = { kmers, l->store->nwords };
+        enum kc_status status;
+        KC_TRY(sort(l, &comparison, n, err));
+        for (size_t i = 0; i < n; i++) {
+                const size_t at = l->order[i];
+                if (i > 0 && compare_kmers(&l->order[i - 1], &l->order[i], &comparison) == 0)
+                        counts[at] = counts[l->order[i - 1]];
+                else
+                        KC_TRY(kc_lookup_count(l, kmers + at * (size_t)l->store->nwords,
+                                               &counts[at], err));
+        }
+out:
+        return status;
+}
+
+uint64_t kc_lookup_few(const struct kc_store_info *info)
+{
+        const uint64_t few = info->ndistinct / TABLE_FRACTION;
+        return few > MIN_TABLE_NKMERS ? few : MIN_TABLE_NKMERS;
 }

@@ -24,7 +24,7 @@ enum kc_status __wrap_kc_gpu_ask_tally(const struct kc_gpu_ask_table *table,
                                        const struct kc_ask_tally *tally, bool *began,
                                        struct kc_error *err);
 bool __wrap_asking_device_is_faster(uint64_t ndistinct, uint64_t nkmers, int nthreads);
-uint64_t __wrap_asking_few_kmers(const struct kc_store_info *info);
+uint64_t __wrap_kc_lookup_few(const struct kc_store_info *info);
 bool __wrap_fall_back_to_cpu(const struct kc_error *reason, const char *doing, bool quiet);
 bool __real_fall_back_to_cpu(const struct kc_error *reason, const char *doing, bool quiet);
 
@@ -48,7 +48,7 @@ bool __wrap_asking_device_is_faster(uint64_t ndistinct, uint64_t nkmers, int nth
         return ndistinct > 0 && nkmers > 0 && nthreads > 0;
 }
 
-uint64_t __wrap_asking_few_kmers(const struct kc_store_info *info)
+uint64_t __wrap_kc_lookup_few(const struct kc_store_info *info)
 {
         return info->ndistinct > 0;
 }

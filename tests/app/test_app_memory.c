@@ -1,5 +1,5 @@
 /* How the bound on memory is divided. */
-#include "app/cli/memory.h"
+#include "app/library/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,17 +16,17 @@ static void test_threads_that_fit(void **state)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                 struct kc_error err = { 0 }, again = { 0 };
                 int nthreads = 4;
-                assert_int_equal(memory_limit_threads(256 * MEMORY_MIB, sizes[i], "the work",
-                                                      &nthreads, &err),
+                assert_int_equal(kc_memory_limit_threads(256 * MEMORY_MIB, sizes[i], "the work",
+                                                         &nthreads, &err),
                                  KC_ENOMEM);
                 assert_string_equal(err.message, "a bound of 256 MiB is not enough for the work");
                 assert_int_equal(err.remedies, KC_REMEDY_MORE_MEMORY);
-                assert_int_equal(memory_limit_threads(err.needed_nbytes - 1, sizes[i], "the work",
-                                                      &nthreads, &again),
+                assert_int_equal(kc_memory_limit_threads(err.needed_nbytes - 1, sizes[i],
+                                                         "the work", &nthreads, &again),
                                  KC_ENOMEM);
                 assert_int_equal(nthreads, 4);
-                assert_int_equal(memory_limit_threads(err.needed_nbytes, sizes[i], "the work",
-                                                      &nthreads, NULL),
+                assert_int_equal(kc_memory_limit_threads(err.needed_nbytes, sizes[i], "the work",
+                                                         &nthreads, NULL),
                                  KC_OK);
                 assert_int_equal(nthreads, 1);
         }
@@ -36,13 +36,13 @@ static void test_fewer_threads(void **state)
 {
         (void)state;
         int nthreads = 8;
-        assert_int_equal(memory_limit_threads(256 * MEMORY_MIB, 64 * MEMORY_MIB, "the work",
-                                              &nthreads, NULL),
+        assert_int_equal(kc_memory_limit_threads(256 * MEMORY_MIB, 64 * MEMORY_MIB, "the work",
+                                                 &nthreads, NULL),
                          KC_OK);
         assert_int_equal(nthreads, 3);
-        assert_int_equal(
-                memory_limit_threads(UINT64_MAX / 2, 64 * MEMORY_MIB, "the work", &nthreads, NULL),
-                KC_OK);
+        assert_int_equal(kc_memory_limit_threads(UINT64_MAX / 2, 64 * MEMORY_MIB, "the work",
+                                                 &nthreads, NULL),
+                         KC_OK);
         assert_int_equal(nthreads, 3);
 }
 

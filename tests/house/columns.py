@@ -13,7 +13,8 @@ import sys
 SOURCE = pathlib.Path(sys.argv[1])
 MOST = 100
 MOST_OF_PAGE = 120
-FOLDERS = ("app", "base", "bench", "cpu", "gpu", "io", "kmer", "ranks", "scripts", "tests")
+FOLDERS = ("app", "base", "bench", "cpu", "examples", "gpu", "include", "io", "kmer", "ranks",
+           "scripts", "tests")
 SUFFIXES = {".c", ".h", ".cu", ".cuh", ".cpp", ".inc", ".js", ".py", ".sh"}
 # Scripts write these pages, and a line of the others.
 GENERATED = {"measurements.md", "papers-results.md", "reliability.md"}

@@ -68,22 +68,31 @@ static inline void check_ranges(struct kc_store *store, const struct pair_set *s
         }
 }
 
+/* One by one, and all together, each of them twice. */
 static inline void check_lookups(struct kc_store *store, const struct pair_set *s)
 {
+        enum { N = 2000 };
         struct kc_error err = { 0 };
         struct kc_lookup *lookup;
-        uint64_t rng = 8, kmer[KC_MAX_WORDS];
-        uint32_t count;
+        uint64_t rng = 8, *kmers = malloc(2 * N * s->nw * sizeof *kmers);
+        uint32_t counts[2 * N], together[2 * N];
         assert_ok(kc_lookup_open(&lookup, store, &err), err);
-        for (int i = 0; i < 2000; i++) {
+        for (size_t i = 0; i < N; i++) {
+                uint64_t *kmer = kmers + i * s->nw;
                 random_kmer(s, &rng, kmer);
                 size_t at = lower_bound(s, kmer, false);
                 bool there =
                         at < s->n && kc_kmer_compare(s->kmers + at * s->nw, kmer, (int)s->nw) == 0;
-                assert_ok(kc_lookup_count(lookup, kmer, &count, &err), err);
-                assert_int_equal(count, there ? s->counts[at] : 0);
+                assert_ok(kc_lookup_count(lookup, kmer, &counts[i], &err), err);
+                assert_int_equal(counts[i], there ? s->counts[at] : 0);
         }
+        memcpy(kmers + N * s->nw, kmers, N * s->nw * sizeof *kmers);
+        memcpy(counts + N, counts, N * sizeof *counts);
+        assert_ok(kc_lookup_counts(lookup, kmers, 0, together, &err), err);
+        assert_ok(kc_lookup_counts(lookup, kmers, 2 * N, together, &err), err);
+        assert_memory_equal(together, counts, sizeof counts);
         kc_lookup_close(lookup);
+        free(kmers);
 }
 
 static inline void check_histogram(struct kc_store *store, const struct pair_set *s)

@@ -1,8 +1,8 @@
 /*
- * How -m, the bound on the memory of the whole process, is divided.
+ * How the bound on the memory of the whole process is divided.
  */
-#ifndef APP_CLI_MEMORY_H
-#define APP_CLI_MEMORY_H
+#ifndef APP_LIBRARY_MEMORY_H
+#define APP_LIBRARY_MEMORY_H
 
 #include "io/reader.h"
 
@@ -11,6 +11,8 @@
 
 #define MEMORY_MIB (UINT64_C(1) << 20)
 
+enum { MEMORY_LEAST_MIB = 256 }; /* the smallest bound */
+
 /* What the process takes anyway: code, libraries, stacks, the index of a .kc file. */
 #define MEMORY_PROCESS_NBYTES (24 * MEMORY_MIB)
 
@@ -18,8 +20,10 @@
  * 16 threads took four times the CPU time of 6. Work on .kc files takes less. */
 #define MEMORY_THREAD_NBYTES (36 * MEMORY_MIB)
 
-/* The bound without -m: three quarters of the available memory, which nprocesses share. */
-uint64_t memory_default_nbytes(int nprocesses);
+/* The bound if none is given: of a program, three quarters of the available memory, which
+ * nprocesses share; in another program, half of it. */
+uint64_t kc_memory_default_nbytes(int nprocesses);
+uint64_t kc_memory_guest_nbytes(void);
 
 struct memory_plan {
         int nthreads; /* as wanted, or fewer if the bound is small */
@@ -32,14 +36,14 @@ struct memory_plan {
  * Divide nbytes for counting with the CPU engine, or with a device's. Each thread of the CPU engine
  * needs memory for tables; too many threads would slow all of them down.
  */
-struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device);
+struct memory_plan kc_memory_plan_count(uint64_t nbytes, int nthreads, bool device);
 
 /*
  * Lower *nthreads to the number of threads that fit into nbytes, each taking thread_nbytes.
  * KC_ENOMEM, with the bound that is needed, if not even one fits. what: the work of the threads,
  * for the message.
  */
-enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
-                                    int *nthreads, struct kc_error *err);
+enum kc_status kc_memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
+                                       int *nthreads, struct kc_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "app/cli/machine.h"
+#include "app/library/machine.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -133,7 +133,7 @@ static int count_cores(void)
         return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
-int machine_nthreads(uint64_t wanted)
+int kc_machine_nthreads(uint64_t wanted)
 {
         return wanted ? (int)wanted : count_cores();
 }
@@ -145,7 +145,7 @@ static uint64_t physical_nbytes(void)
         return npages > 0 ? (uint64_t)npages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
 }
 
-uint64_t machine_available_nbytes(void)
+uint64_t kc_machine_available_nbytes(void)
 {
         uint64_t nbytes = read_limits().memory_nbytes;
         uint64_t available = read_kib("/proc/meminfo", "MemAvailable:");
@@ -158,7 +158,7 @@ uint64_t machine_available_nbytes(void)
         return nbytes == UINT64_MAX ? 0 : nbytes;
 }
 
-uint64_t machine_peak_nbytes(void)
+uint64_t kc_machine_peak_nbytes(void)
 {
         /* getrusage() is the fallback: after fork and exec, its value starts at the parent's
          * size. */
@@ -174,7 +174,7 @@ static double seconds(struct timeval t)
         return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
-void machine_cpu_seconds(double *user, double *system)
+void kc_machine_cpu_seconds(double *user, double *system)
 {
         struct rusage usage = { 0 };
         getrusage(RUSAGE_SELF, &usage);
@@ -182,7 +182,7 @@ void machine_cpu_seconds(double *user, double *system)
         *system = seconds(usage.ru_stime);
 }
 
-uint64_t machine_raise_open_files(void)
+uint64_t kc_machine_raise_open_files(void)
 {
         struct rlimit limit = { .rlim_cur = 0 };
         if (getrlimit(RLIMIT_NOFILE, &limit) != 0)

@@ -1,7 +1,6 @@
-#include "app/cli/memory.h"
+#include "app/library/memory.h"
 
-#include "app/cli/machine.h"
-#include "app/cli/options.h"
+#include "app/library/machine.h"
 #include "cpu/cpu_engine.h"
 
 #include <inttypes.h>
@@ -14,13 +13,19 @@ enum {
         READER_FRACTION = 8,  /* the reader gets at least 1/8 of the bound */
 };
 
-uint64_t memory_default_nbytes(int nprocesses)
+uint64_t kc_memory_default_nbytes(int nprocesses)
 {
-        uint64_t nbytes = machine_available_nbytes() / 4 * 3;
+        uint64_t nbytes = kc_machine_available_nbytes() / 4 * 3;
         if (nbytes == 0)
                 nbytes = 4096 * MIB; /* unknown machine */
         nbytes /= (uint64_t)nprocesses;
-        return nbytes > OPTION_MIN_MEMORY_MIB * MIB ? nbytes : OPTION_MIN_MEMORY_MIB * MIB;
+        return nbytes > MEMORY_LEAST_MIB * MIB ? nbytes : MEMORY_LEAST_MIB * MIB;
+}
+
+uint64_t kc_memory_guest_nbytes(void)
+{
+        const uint64_t nbytes = kc_memory_default_nbytes(1) / 3 * 2;
+        return nbytes > MEMORY_LEAST_MIB * MIB ? nbytes : MEMORY_LEAST_MIB * MIB;
 }
 
 static int threads_that_fit(uint64_t nbytes, int nthreads)
@@ -39,7 +44,7 @@ static uint64_t outside_nbytes(uint64_t nbytes, int nthreads, bool device)
         return wanted < nbytes / OUTSIDE_FRACTION ? wanted : nbytes / OUTSIDE_FRACTION;
 }
 
-struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
+struct memory_plan kc_memory_plan_count(uint64_t nbytes, int nthreads, bool device)
 {
         struct memory_plan plan = { .nthreads = nthreads };
         if (!device)
@@ -55,8 +60,8 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
         return plan;
 }
 
-enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
-                                    int *nthreads, struct kc_error *err)
+enum kc_status kc_memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
+                                       int *nthreads, struct kc_error *err)
 {
         const uint64_t base = MEMORY_PROCESS_NBYTES, most = (nbytes - base) / thread_nbytes;
         if (most == 0) {

@@ -1,0 +1,381 @@
+/*
+ * Asking for counts. The k-mers of a question are made in slices, in the form that the store keeps,
+ * and answered in one of three ways:
+ *
+ *      looked up  in the file, one by one: the first k-mers of an asker
+ *      kept       in memory, if the counts fit there (cpu/ask/kept.h), once more k-mers have been
+ *                 asked than it is worth to look up
+ *      in rounds  if they do not fit, for a question of so many k-mers; and for one with about as
+ *                 many k-mers as the store has: each part of the store is then decoded once, and
+ *                 stays in the cache while all its k-mers are answered (cpu/ask/ask.h)
+ */
+#include "app/library/library.h"
+#include "app/library/machine.h"
+#include "app/library/memory.h"
+#include "base/parallel.h"
+#include "cpu/ask/ask.h"
+#include "cpu/ask/kept.h"
+#include "kmer/letters.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        SLICE = 1 << 18, /* k-mers */
+        MANY = 1 << 20,  /* fewer are never asked in rounds if the counts are kept */
+};
+
+/* What a thread needs for a slice. */
+struct asking_slice {
+        uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] */
+        uint8_t *codes;  /* [cap + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE] */
+        size_t cap;
+        struct kc_ask_finder finder;
+        size_t next, first; /* slices of the thread: in a round, its next one, and its first one */
+};
+
+struct kcount_asker {
+        struct kcount_counts *counts;
+        int nthreads;
+        uint64_t memory_nbytes; /* for what is kept, and again for rounds */
+        uint64_t nasked, few;   /* k-mers so far; up to how many are looked up */
+        uint64_t many;          /* k-mers of a question for which a round is the fastest */
+        struct kc_lookup *lookup;
+        struct kc_ask_kept kept;
+        bool is_kept, may_keep;
+        struct kc_asker rounds;      /* close is NULL: not open */
+        struct asking_slice *slices; /* [nthreads] */
+
+        /* The question: k-mers, or else windows of bases. */
+        const uint64_t *kmers;
+        const char *bases;
+        size_t n;
+        uint32_t *found;
+        atomic_bool has_others; /* among the bases are letters that are none */
+        atomic_bool is_full;    /* the round */
+};
+
+/* ---- a slice ---- */
+
+static enum kc_status reserve(struct asking_slice *s, int nwords, size_t n, struct kc_error *err)
+{
+        if (n <= s->cap)
+                return KC_OK;
+        free(s->kmers);
+        free(s->codes);
+        s->kmers = malloc((n + KC_LETTERS_SPARE) * (size_t)nwords * sizeof *s->kmers);
+        s->codes = malloc(n + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE);
+        s->cap = s->kmers != NULL && s->codes != NULL ? n : 0;
+        return s->cap > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for %zu k-mers", n);
+}
+
+/* KC_EUSAGE if one of the numbers is not a k-mer: it could be looked up outside the index. */
+static enum kc_status check(const struct kcount_asker *a, const uint64_t *kmers, size_t n,
+                            struct kc_error *err)
+{
+        const size_t nwords = (size_t)a->counts->nwords;
+        uint64_t used = 0;
+        for (size_t i = 0; i < n; i++)
+                used |= kmers[i * nwords];
+        if ((used & ~kc_kmer_top_mask(a->counts->k)) == 0)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "a number is not a k-mer: for k = %d, only its low %d bits "
+                       "may be set",
+                       a->counts->k, 2 * a->counts->k);
+}
+
+/* A k-mer with another letter gets any answer: it is not used. */
+static void make_from_bases(struct kcount_asker *a, struct asking_slice *s, const char *bases,
+                            size_t n)
+{
+        const int k = a->counts->k;
+        const size_t nbases = n + (size_t)k - 1;
+        struct kc_roller roller = kc_roller(k, a->counts->info.stranded);
+        if (!kc_letters_encode(bases, nbases, s->codes)) {
+                atomic_store(&a->has_others, true);
+                for (size_t i = 0; i < nbases; i++)
+                        s->codes[i] &= KC_NO_BASE - 1;
+        }
+        kc_roll_begin(&roller, s->codes);
+        kc_roll(&roller, n, s->kmers);
+}
+
+/* Where a slice of the question begins, and how many k-mers it has. */
+static size_t slice_nkmers(const struct kcount_asker *a, size_t slice)
+{
+        const size_t left = a->n - slice * SLICE;
+        return left < SLICE ? left : SLICE;
+}
+
+static bool has_slice(const struct kcount_asker *a, size_t slice)
+{
+        return a->n > 0 && slice <= (a->n - 1) / SLICE;
+}
+
+/* Make the k-mers of a slice. */
+static enum kc_status make(struct kcount_asker *a, struct asking_slice *s, size_t slice,
+                           struct kc_error *err)
+{
+        const struct kcount_counts *counts = a->counts;
+        const size_t from = slice * SLICE, n = slice_nkmers(a, slice);
+        const uint64_t *kmers = a->kmers + from * (size_t)counts->nwords;
+        enum kc_status status;
+        KC_TRY(reserve(s, counts->nwords, n, err));
+        if (a->bases != NULL) {
+                make_from_bases(a, s, a->bases + from, n);
+                goto out;
+        }
+        KC_TRY(check(a, kmers, n, err));
+        kcount_turn_words(kmers, counts->nwords, n, s->kmers);
+        if (!counts->info.stranded)
+                kcount_canonical_turned(counts->k, s->kmers, n);
+out:
+        return status;
+}
+
+/* ---- looked up, or kept ---- */
+
+static enum kc_status look_up(struct kcount_asker *a, struct kc_error *err)
+{
+        struct asking_slice *s = &a->slices[0];
+        enum kc_status status = KC_OK;
+        for (size_t slice = 0; has_slice(a, slice); slice++) {
+                KC_TRY(make(a, s, slice, err));
+                KC_TRY(kc_lookup_counts(a->lookup, s->kmers, slice_nkmers(a, slice),
+                                        a->found + slice * SLICE, err));
+        }
+out:
+        return status;
+}
+
+static enum kc_status find_slices(void *ctx, int worker, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
+        enum kc_status status = KC_OK;
+        for (size_t i = (size_t)worker; has_slice(a, i); i += (size_t)a->nthreads) {
+                KC_TRY(make(a, s, i, err));
+                KC_TRY(kc_ask_kept_find(&a->kept, &s->finder, s->kmers, slice_nkmers(a, i),
+                                        a->found + i * SLICE, err));
+        }
+out:
+        return status;
+}
+
+/* ---- in rounds ---- */
+
+static enum kc_status open_rounds(struct kcount_asker *a, struct kc_error *err)
+{
+        const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
+        const struct kc_ask_setup setup = { .nthreads = a->nthreads,
+                                            .memory_nbytes = a->memory_nbytes,
+                                            .max_count = UINT32_MAX,
+                                            .wants_counts = true };
+        return a->rounds.close != NULL ? KC_OK
+                                       : kc_cpu_ask_open(&a->rounds, &table, &setup, NULL, err);
+}
+
+static void close_rounds(struct kcount_asker *a)
+{
+        if (a->rounds.close != NULL)
+                a->rounds.close(a->rounds.ctx);
+        a->rounds.close = NULL;
+}
+
+static enum kc_status add_slices(void *ctx, int worker, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
+        enum kc_status status = KC_OK;
+        for (; has_slice(a, s->next) && !atomic_load(&a->is_full); s->next += (size_t)a->nthreads) {
+                bool full = false;
+                KC_TRY(make(a, s, s->next, err));
+                KC_TRY(kc_cpu_ask_add_kmers(&a->rounds, worker, s->kmers,
+                                            (uint32_t)slice_nkmers(a, s->next), &full, err));
+                if (full)
+                        atomic_store(&a->is_full, true);
+        }
+out:
+        return status;
+}
+
+static enum kc_status take_slices(void *ctx, int worker, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
+        struct kc_ask_answer answer;
+        enum kc_status status = KC_OK;
+        for (; s->first < s->next; s->first += (size_t)a->nthreads) {
+                KC_TRY(a->rounds.take(a->rounds.ctx, worker, &answer, 1, err));
+                memcpy(a->found + s->first * SLICE, answer.counts,
+                       slice_nkmers(a, s->first) * sizeof *a->found);
+        }
+out:
+        return status;
+}
+
+static bool is_answered(const struct kcount_asker *a)
+{
+        for (int i = 0; i < a->nthreads; i++)
+                if (has_slice(a, a->slices[i].next))
+                        return false;
+        return true;
+}
+
+static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(open_rounds(a, err));
+        for (int i = 0; i < a->nthreads; i++)
+                a->slices[i].next = a->slices[i].first = (size_t)i;
+        while (!is_answered(a)) {
+                atomic_store(&a->is_full, false);
+                KC_TRY(kc_parallel(a->nthreads, add_slices, NULL, a, err));
+                KC_TRY(a->rounds.answer(a->rounds.ctx, err));
+                KC_TRY(kc_parallel(a->nthreads, take_slices, NULL, a, err));
+        }
+out:
+        if (status != KC_OK)
+                close_rounds(a);
+        return status;
+}
+
+/* ---- a question ---- */
+
+static enum kc_status keep(struct kcount_asker *a, struct kc_error *err)
+{
+        const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
+        enum kc_status status = kc_ask_kept_load(&a->kept, &table, a->nthreads, &a->may_keep, err);
+        a->is_kept = status == KC_OK && a->may_keep;
+        return status;
+}
+
+static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        atomic_store(&a->has_others, false);
+        if (a->n >= a->many)
+                return ask_in_rounds(a, err);
+        a->nasked += a->n;
+        if (!a->is_kept && a->may_keep && a->nasked > a->few)
+                KC_TRY(keep(a, err));
+        if (a->is_kept && a->n <= SLICE) /* no threads, which take longer to start */
+                KC_TRY(find_slices(a, 0, err));
+        else if (a->is_kept)
+                KC_TRY(kc_parallel(a->nthreads, find_slices, NULL, a, err));
+        else if (a->n <= a->few)
+                KC_TRY(look_up(a, err));
+        else
+                KC_TRY(ask_in_rounds(a, err));
+out:
+        return status;
+}
+
+enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers, size_t n,
+                              uint32_t *found, struct kcount_error **error)
+{
+        struct kc_error err = { 0 };
+        asker->kmers = kmers;
+        asker->bases = NULL;
+        asker->n = n;
+        asker->found = found;
+        return answer(asker, &err) == KC_OK ? KCOUNT_OK : kcount_failed(&err, error);
+}
+
+/* Windows with other letters: found 0. */
+static void mark_valid(const struct kcount_asker *a, bool *valid)
+{
+        const size_t k = (size_t)a->counts->k;
+        size_t run = 0; /* bases up to here */
+        if (!atomic_load(&a->has_others)) {
+                if (valid != NULL)
+                        memset(valid, true, a->n);
+                return;
+        }
+        for (size_t i = 0; i < a->n + k - 1; i++) {
+                run = kc_base_code((unsigned char)a->bases[i]) >= 0 ? run + 1 : 0;
+                if (i + 1 < k)
+                        continue;
+                if (run < k)
+                        a->found[i + 1 - k] = 0;
+                if (valid != NULL)
+                        valid[i + 1 - k] = run >= k;
+        }
+}
+
+enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases, size_t n,
+                                       uint32_t *found, bool *valid, struct kcount_error **error)
+{
+        const size_t k = (size_t)asker->counts->k;
+        struct kc_error err = { 0 };
+        if (n < k)
+                return KCOUNT_OK;
+        asker->kmers = NULL;
+        asker->bases = bases;
+        asker->n = n - k + 1;
+        asker->found = found;
+        if (answer(asker, &err) != KC_OK)
+                return kcount_failed(&err, error);
+        mark_valid(asker, valid);
+        return KCOUNT_OK;
+}
+
+/* ---- opening and closing ---- */
+
+/* Those of a caller that may have been built with an older, shorter struct. */
+static struct kcount_ask_options options_of(const struct kcount_ask_options *given)
+{
+        struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
+        if (given != NULL)
+                memcpy(&options, given,
+                       given->size < sizeof options ? given->size : sizeof options);
+        return options;
+}
+
+enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_counts *counts,
+                                     const struct kcount_ask_options *options,
+                                     struct kcount_error **error)
+{
+        const struct kcount_ask_options wanted = options_of(options);
+        const struct kc_ask_table table = kc_store_ask_table(counts->store);
+        struct kc_error err = { 0 };
+        enum kc_status status;
+        struct kcount_asker *a = calloc(1, sizeof *a);
+        if (a == NULL)
+                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for asking"));
+        a->counts = counts;
+        a->nthreads = kc_machine_nthreads(wanted.nthreads > 0 ? (uint64_t)wanted.nthreads : 0);
+        a->memory_nbytes =
+                wanted.memory_nbytes > 0 ? wanted.memory_nbytes : kc_memory_guest_nbytes();
+        a->memory_nbytes /= 2;
+        a->few = kc_lookup_few(&counts->info);
+        a->many = counts->info.ndistinct / 2 + MANY;
+        a->may_keep = kc_ask_kept_nbytes(&table) <= a->memory_nbytes;
+        a->slices = calloc((size_t)a->nthreads, sizeof *a->slices);
+        if (a->slices == NULL)
+                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for %d threads", a->nthreads));
+        KC_TRY(kc_lookup_open(&a->lookup, counts->store, &err));
+        *asker = a;
+        return KCOUNT_OK;
+out:
+        kcount_asker_close(a);
+        return kcount_failed(&err, error);
+}
+
+void kcount_asker_close(struct kcount_asker *asker)
+{
+        if (asker == NULL)
+                return;
+        for (int i = 0; asker->slices != NULL && i < asker->nthreads; i++) {
+                free(asker->slices[i].kmers);
+                free(asker->slices[i].codes);
+                kc_ask_finder_free(&asker->slices[i].finder);
+        }
+        free(asker->slices);
+        close_rounds(asker);
+        kc_ask_kept_free(&asker->kept);
+        kc_lookup_close(asker->lookup);
+        free(asker);
+}

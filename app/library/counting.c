@@ -1,0 +1,497 @@
+/*
+ * Counting: what app/count does for the program, for callers of the library. All of it happens in
+ * threads of its own, in which signals are blocked, so that the caller's handlers do not run there,
+ * and whose stacks are large enough; the caller's thread watches.
+ */
+#include "app/library/device.h"
+#include "app/library/library.h"
+#include "app/library/machine.h"
+#include "app/library/memory.h"
+#include "app/library/nameless.h"
+#include "app/library/references.h"
+#include "app/library/same_file.h"
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "base/temp_file.h"
+#include "cpu/cpu_engine.h"
+#include "io/reader.h"
+#include "io/sequences.h"
+#include "kmer/remedy.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_QUALITY = 93, MAX_THREADS = 1024, WATCH_MS = 100 };
+
+/* What to count: files, or sequences if next is set. */
+struct count_input {
+        const char *const *paths;
+        size_t npaths;
+        kcount_next_sequences *next;
+        void *ctx;
+};
+
+struct count_call {
+        struct count_input input;
+        struct kcount_count_options options;
+        char *path, *tmp_folder; /* path: of the output, or what messages call it */
+        bool is_nameless;
+        int devices[KC_GPU_MAX_DEVICES], ndevices;
+        bool on_device, may_fall_back;
+        uint64_t memory_nbytes;
+        struct memory_plan plan;
+        struct kc_job job;
+        struct kc_store_writer *writer;
+        struct kc_reader *reader;
+        struct kc_sequences *sequences;
+        bool rereadable; /* the reader's inputs, from their beginning */
+        struct kc_count_totals totals;
+        struct kc_store *store; /* the result, if it is wanted */
+        bool wants_store;
+        struct kc_error err;
+        /* for the thread that watches */
+        pthread_mutex_t lock;
+        pthread_cond_t wake;
+        bool done;
+};
+
+/* ---- the options ---- */
+
+static enum kc_status check_numbers(const struct kcount_count_options *o, struct kc_error *err)
+{
+        if (o->k < 1 || o->k > KCOUNT_MAX_K)
+                return kc_fail(err, KC_EUSAGE, "k is %d; it must be 1 to %d", o->k, KCOUNT_MAX_K);
+        if (o->min_count < 1 || o->min_count > o->max_count)
+                return kc_fail(err, KC_EUSAGE,
+                               "no count can be kept: min_count is %" PRIu32
+                               ", max_count is %" PRIu32,
+                               o->min_count, o->max_count);
+        if (o->min_quality < 0 || o->min_quality > MAX_QUALITY)
+                return kc_fail(err, KC_EUSAGE, "min_quality is %d; it must be 0 to %d",
+                               o->min_quality, MAX_QUALITY);
+        if (o->nthreads < 0 || o->nthreads > MAX_THREADS)
+                return kc_fail(err, KC_EUSAGE, "nthreads is %d; it must be 0 to %d", o->nthreads,
+                               MAX_THREADS);
+        if (o->memory_nbytes > 0 && o->memory_nbytes < MEMORY_LEAST_MIB * MEMORY_MIB)
+                return kc_fail(err, KC_EUSAGE, "memory_nbytes is %" PRIu64 "; the least is %d MiB",
+                               o->memory_nbytes, MEMORY_LEAST_MIB);
+        return KC_OK;
+}
+
+static enum kc_status check_input(const struct count_call *c, struct kc_error *err)
+{
+        if (c->input.next == NULL)
+                return c->input.npaths > 0 ? KC_OK : kc_fail(err, KC_EUSAGE, "no file is named");
+        if (c->options.hpc || c->options.min_quality > 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "hpc and min_quality are for files, not for sequences in memory");
+        return KC_OK;
+}
+
+static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
+{
+        const char *device = c->options.device != NULL ? c->options.device : "auto";
+        const char *cuda = kc_device_cuda(device);
+        const bool is_auto = strcmp(device, "auto") == 0;
+        if (strcmp(device, "cpu") == 0)
+                return KC_OK;
+        if (cuda == NULL && !is_auto)
+                return kc_fail(err, KC_EUSAGE,
+                               "'%s' is no device: it must be auto, cpu, cuda, cuda:N or "
+                               "cuda:N,M,...",
+                               device);
+        c->ndevices = kc_device_indices(cuda != NULL ? cuda : "", c->devices);
+        c->may_fall_back = is_auto;
+        c->on_device = kc_gpu_in_build() && c->options.k <= KC_GPU_ENGINE_MAX_K;
+        if (c->ndevices > KC_GPU_MAX_DEVICES)
+                return kc_fail(err, KC_EUSAGE, "%d devices are listed; at most %d can be used",
+                               c->ndevices, KC_GPU_MAX_DEVICES);
+        if (is_auto || c->on_device)
+                return KC_OK;
+        if (kc_gpu_in_build())
+                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                                      "the CUDA engine supports k up to %d, but k is %d",
+                                      KC_GPU_ENGINE_MAX_K, c->options.k);
+        return kc_fail_remedy(err, KC_ENODEVICE, KC_REMEDY_CPU, "this library has no CUDA engine");
+}
+
+static enum kc_status name_output(struct count_call *c, const char *output, struct kc_error *err)
+{
+        const char *folder = c->options.tmp_folder;
+        if (output != NULL && strcmp(output, "-") == 0)
+                return kc_fail(err, KC_EUSAGE, "a .kc file cannot be written to standard output");
+        c->is_nameless = output == NULL;
+        c->path = output != NULL ? strdup(output) : kc_nameless_path(folder);
+        if (folder != NULL)
+                c->tmp_folder = strdup(folder);
+        else if (c->path != NULL)
+                c->tmp_folder = kc_path_folder(c->path);
+        return c->tmp_folder != NULL && c->path != NULL ? KC_OK
+                                                        : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
+/* Take over the options, and find out whether they are possible. given: may be NULL. */
+static enum kc_status take_options(struct count_call *c, const struct kcount_count_options *given,
+                                   const char *output, struct kc_error *err)
+{
+        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
+        enum kc_status status;
+        c->options = usual;
+        if (given != NULL && given->size != sizeof usual)
+                return kc_fail(err, KC_EUSAGE,
+                               "the options do not begin with their size: initialize them with "
+                               "KCOUNT_COUNT_OPTIONS_INIT");
+        if (given != NULL)
+                c->options = *given;
+        if (!c->wants_store && output == NULL)
+                return kc_fail(err, KC_EUSAGE,
+                               "there is neither an output nor a place for the "
+                               "counts");
+        KC_TRY(check_numbers(&c->options, err));
+        KC_TRY(check_input(c, err));
+        KC_TRY(choose_device(c, err));
+        KC_TRY(name_output(c, output, err));
+        c->memory_nbytes =
+                c->options.memory_nbytes > 0 ? c->options.memory_nbytes : kc_memory_guest_nbytes();
+out:
+        return status;
+}
+
+/* ---- before counting ---- */
+
+static void plan_memory(struct count_call *c)
+{
+        const int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
+        c->plan = kc_memory_plan_count(c->memory_nbytes, nthreads, c->on_device);
+        if (c->on_device && c->options.memory_nbytes == 0)
+                c->plan.reader_nbytes = 0; /* what may be pinned leaves enough for any reader */
+}
+
+static struct kc_reader_options reading_of(struct count_call *c)
+{
+        return (struct kc_reader_options){ .k = c->options.k,
+                                           .min_quality = c->options.min_quality,
+                                           .selection = { .hpc = c->options.hpc },
+                                           .empty = c->options.accept_empty,
+                                           .nworkers = c->plan.nthreads,
+                                           .memory_nbytes = c->plan.reader_nbytes,
+                                           .bound = c->plan.reader_bound,
+                                           .job = &c->job };
+}
+
+static enum kc_status create_store(struct count_call *c, struct kc_error *err)
+{
+        const struct kc_store_options storing = { .k = c->options.k,
+                                                  .stranded = c->options.stranded,
+                                                  .hpc = c->options.hpc,
+                                                  .replace = c->options.replace,
+                                                  .min_count = c->options.min_count,
+                                                  .max_count = c->options.max_count };
+        return kc_store_create(&c->writer, c->path, &storing, err);
+}
+
+/* Report an unusable folder now, not when memory is used up. */
+static enum kc_status try_tmp(const char *folder, struct kc_error *err)
+{
+        int fd;
+        const enum kc_status status = kc_temp_file_open(folder, &fd, err);
+        if (status == KC_OK)
+                close(fd);
+        return status;
+}
+
+static enum kc_status open_reader(struct count_call *c, struct kc_error *err)
+{
+        const char *output = c->path;
+        const char *const *names;
+        const struct kc_reader_options reading = reading_of(c);
+        enum kc_status status;
+        KC_TRY(kc_reader_open(&c->reader, c->input.paths, c->input.npaths, &reading, err));
+        const size_t n = kc_reader_names(c->reader, &names);
+        KC_TRY(kc_output_check_files(&output, 1, names, n, err));
+        KC_TRY(kc_references_check(&output, 1, names, n, err));
+        c->rereadable = kc_reader_is_rereadable(c->reader);
+out:
+        return status;
+}
+
+/* Pass on what the caller gives. */
+static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap, size_t *n,
+                           struct kc_error *err)
+{
+        struct count_call *c = ctx;
+        struct kcount_sequence given[64];
+        const size_t most = sizeof given / sizeof *given;
+        if (!c->input.next(c->input.ctx, given, cap < most ? cap : most, n))
+                return kc_fail(err, KC_ECANCELED, "the caller gave no more sequences");
+        for (size_t i = 0; i < *n; i++)
+                sequences[i] = (struct kc_sequence){ given[i].bases, given[i].nbases };
+        return KC_OK;
+}
+
+static enum kc_status open_input(struct count_call *c, struct kc_error *err)
+{
+        const struct kc_sequence_giver giver = { c, give };
+        if (c->input.next == NULL)
+                return open_reader(c, err);
+        return kc_sequences_open(&c->sequences, c->options.k, c->plan.nthreads, &giver, &c->job,
+                                 err);
+}
+
+/* ---- counting ---- */
+
+static struct kc_batch_source source_of(const struct count_call *c)
+{
+        return c->reader != NULL ? kc_reader_source(c->reader) : kc_sequences_source(c->sequences);
+}
+
+static struct kc_count_params params_of(const struct count_call *c)
+{
+        return (struct kc_count_params){
+                .stranded = c->options.stranded,
+                .nthreads = c->plan.nthreads,
+                .memory_nbytes = c->plan.engine_nbytes,
+                .tmp_dir = c->tmp_folder,
+                .expected_nbases = c->reader != NULL ? kc_reader_expected_nbases(c->reader) : 0,
+        };
+}
+
+/* stored: space for the files, if devices should read them */
+static struct kc_gpu_params gpu_params_of(const struct count_call *c, uint64_t nbases,
+                                          struct kc_stored_source *stored)
+{
+        const int ndevices = kc_devices_worth(c->ndevices, nbases);
+        struct kc_gpu_params gpu = {
+                .device = c->devices[0],
+                .nothers = ndevices - 1,
+                .nleft_out = c->ndevices - ndevices,
+                .table = KC_TABLE_WARPDRIVE,
+                .pinned_nbytes = c->options.memory_nbytes > 0
+                                         ? 0
+                                         : kc_device_pinned_nbytes(c->memory_nbytes),
+                .read_ahead = c->rereadable,
+        };
+        if (c->reader != NULL)
+                gpu.stored = kc_device_files(c->reader, KC_READING_FASTER, c->plan.nthreads,
+                                             ndevices, 0, stored);
+        memcpy(gpu.others, c->devices + 1, (size_t)(c->ndevices - 1) * sizeof *gpu.others);
+        return gpu;
+}
+
+/* *began: whether the device was initialized. */
+static enum kc_status count_on_device(struct count_call *c, struct kc_count_task *task, bool *began,
+                                      struct kc_error *err)
+{
+        struct kc_stored_source stored;
+        struct kc_gpu_report report;
+        const struct kc_count_params params = params_of(c);
+        const struct kc_gpu_params gpu = gpu_params_of(c, params.expected_nbases, &stored);
+        const struct kc_batch_source source = source_of(c);
+        const enum kc_status status =
+                kc_gpu_count_all(&params, &gpu, &source, task, 1, &c->job, &report, err);
+        *began = report.began;
+        return status;
+}
+
+static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *task,
+                                   struct kc_error *err)
+{
+        const struct kc_count_params params = params_of(c);
+        const struct kc_batch_source source = source_of(c);
+        return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
+}
+
+/* A device could not start: plan for the CPU, from the beginning of the input. */
+static enum kc_status begin_again(struct count_call *c, struct kc_error *err)
+{
+        c->on_device = false;
+        plan_memory(c);
+        const struct kc_reader_options reading = reading_of(c);
+        return c->rereadable ? kc_reader_reopen(&c->reader, &reading, err) : KC_OK;
+}
+
+static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err)
+{
+        const struct kc_run_sink sink = kc_store_sink(c->writer);
+        struct kc_count_task task = { .k = c->options.k, .sink = &sink };
+        enum kc_status status;
+        if (c->on_device) {
+                struct kc_error own = { 0 };
+                bool began;
+                status = count_on_device(c, &task, &began, &own);
+                if (status != KC_OK && (began || !c->may_fall_back || !kc_device_is_unusable(&own)))
+                        return kc_fail_as(err, &own);
+                if (status != KC_OK)
+                        KC_TRY(begin_again(c, err));
+        }
+        if (!c->on_device)
+                KC_TRY(count_on_cpu(c, &task, err));
+        c->totals = task.totals;
+out:
+        return status;
+}
+
+/* ---- afterwards ---- */
+
+static struct kc_store_origin origin_of(const struct count_call *c)
+{
+        struct kc_store_origin origin = { .nkmers = c->totals.nkmers,
+                                          .nsaturated = c->totals.nsaturated };
+        if (c->reader != NULL) {
+                struct kc_reader_totals read;
+                kc_reader_totals(c->reader, &read);
+                origin.nreads = read.nreads;
+                origin.nbases = read.nbases;
+                origin.nskipped = read.nskipped;
+                origin.nlow_quality = read.nlow_quality;
+                origin.nnames = kc_reader_names(c->reader, &origin.names);
+        } else {
+                const struct kc_sequence_totals read = kc_sequences_totals(c->sequences);
+                origin.nreads = read.nsequences;
+                origin.nbases = read.nletters;
+                origin.nskipped = read.nskipped;
+        }
+        return origin;
+}
+
+static enum kc_status commit(struct count_call *c, struct kc_error *err)
+{
+        const struct kc_store_origin origin = origin_of(c);
+        struct kc_store_writer *writer = c->writer;
+        enum kc_status status;
+        if (kc_job_is_canceled(&c->job))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        c->writer = NULL; /* it is freed, even on failure */
+        if (c->is_nameless)
+                return kc_store_commit_nameless(writer, &origin, &c->store, err);
+        KC_TRY(kc_store_commit(writer, &origin, NULL, err));
+        if (c->wants_store)
+                KC_TRY(kc_store_open(&c->store, c->path, err));
+out:
+        return status;
+}
+
+static enum kc_status run(struct count_call *c, struct kc_error *err)
+{
+        const char *output = c->path;
+        enum kc_status status;
+        if (c->input.next == NULL)
+                KC_TRY(kc_output_check_operands(&output, 1, c->input.paths, c->input.npaths, err));
+        if (!c->is_nameless)
+                KC_TRY(create_store(c, err));
+        KC_TRY(try_tmp(c->tmp_folder, err));
+        if (c->is_nameless)
+                KC_TRY(create_store(c, err));
+        plan_memory(c);
+        KC_TRY(open_input(c, err));
+        KC_TRY(count_on_engine(c, err));
+        KC_TRY(commit(c, err));
+out:
+        return status;
+}
+
+/* ---- watching ---- */
+
+static void *run_in_thread(void *arg)
+{
+        struct count_call *c = arg;
+        run(c, &c->err);
+        pthread_mutex_lock(&c->lock);
+        c->done = true;
+        pthread_cond_signal(&c->wake);
+        pthread_mutex_unlock(&c->lock);
+        return NULL;
+}
+
+static bool show(const struct count_call *c)
+{
+        static const char *const stages[KC_NSTAGES] = { "reading", "counting", "writing" };
+        const int stage = atomic_load(&c->job.stage);
+        const uint64_t done = atomic_load(&c->job.done), total = atomic_load(&c->job.total);
+        return c->options.progress(c->options.progress_ctx, stages[stage],
+                                   total > 0 && done > total ? total : done, total);
+}
+
+/* Call the caller's function until the work is done. */
+static void watch(struct count_call *c)
+{
+        pthread_mutex_lock(&c->lock);
+        while (!c->done) {
+                pthread_mutex_unlock(&c->lock);
+                if (!atomic_load(&c->job.cancel) && !show(c))
+                        atomic_store(&c->job.cancel, true);
+                pthread_mutex_lock(&c->lock);
+                if (!c->done)
+                        kc_clock_wait(&c->wake, &c->lock, WATCH_MS * 1000000L);
+        }
+        pthread_mutex_unlock(&c->lock);
+}
+
+static enum kc_status run_watched(struct count_call *c)
+{
+        pthread_t thread;
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const int failed = kc_thread_create(&thread, run_in_thread, c);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (failed)
+                return kc_fail_remedy(&c->err, KC_ENOMEM, KC_REMEDY_FEWER_THREADS,
+                                      "cannot start a thread: %s", kc_strerror(failed));
+        if (c->options.progress != NULL)
+                watch(c);
+        pthread_join(thread, NULL);
+        return c->err.status;
+}
+
+static void close_counting(struct count_call *c)
+{
+        kc_store_abort(c->writer);
+        kc_reader_close(c->reader);
+        kc_sequences_close(c->sequences);
+        kc_store_close(c->store);
+        free(c->path);
+        free(c->tmp_folder);
+        pthread_mutex_destroy(&c->lock);
+        pthread_cond_destroy(&c->wake);
+}
+
+static enum kcount_status count(const struct count_input *input,
+                                const struct kcount_count_options *options, const char *output,
+                                struct kcount_counts **counts, struct kcount_error **error)
+{
+        struct count_call c = { .input = *input, .wants_store = counts != NULL };
+        enum kc_status status;
+        pthread_mutex_init(&c.lock, NULL);
+        pthread_cond_init(&c.wake, NULL);
+        KC_TRY(take_options(&c, options, output, &c.err));
+        KC_TRY(run_watched(&c));
+        if (counts != NULL) {
+                KC_TRY(kcount_counts_new(counts, c.store, &c.err));
+                c.store = NULL; /* the counts' */
+        }
+out:
+        close_counting(&c);
+        return status == KC_OK ? KCOUNT_OK : kcount_failed(&c.err, error);
+}
+
+enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,
+                                      const struct kcount_count_options *options,
+                                      const char *output, struct kcount_counts **counts,
+                                      struct kcount_error **error)
+{
+        const struct count_input input = { .paths = paths, .npaths = npaths };
+        return count(&input, options, output, counts, error);
+}
+
+enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx,
+                                          const struct kcount_count_options *options,
+                                          const char *output, struct kcount_counts **counts,
+                                          struct kcount_error **error)
+{
+        const struct count_input input = { .next = next, .ctx = ctx };
+        return count(&input, options, output, counts, error);
+}

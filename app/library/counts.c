@@ -1,0 +1,108 @@
+/* Counts: open files, and what is known of all their k-mers. */
+#include "app/library/library.h"
+#include "app/library/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
+                               struct kcount_error **error)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        enum kc_status status;
+        KC_TRY(kc_store_open(&store, path, &err));
+        KC_TRY(kcount_counts_new(counts, store, &err));
+        return KCOUNT_OK;
+out:
+        kc_store_close(store);
+        if (strlen(path) < sizeof err.file)
+                strcpy(err.file, path);
+        return kcount_failed(&err, error);
+}
+
+enum kc_status kcount_counts_new(struct kcount_counts **counts, struct kc_store *store,
+                                 struct kc_error *err)
+{
+        struct kcount_counts *c = calloc(1, sizeof *c);
+        if (c == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for counts");
+        c->store = store;
+        kc_store_get_info(store, &c->info);
+        c->k = c->info.k;
+        c->nwords = kc_kmer_nwords(c->k);
+        *counts = c;
+        return KC_OK;
+}
+
+void kcount_close(struct kcount_counts *counts)
+{
+        if (counts == NULL)
+                return;
+        kc_store_close(counts->store);
+        free(counts);
+}
+
+void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
+{
+        const struct kc_store_info *stored = &counts->info;
+        const struct kcount_info all = {
+                .size = info->size,
+                .k = stored->k,
+                .stranded = stored->stranded,
+                .hpc = stored->hpc,
+                .ndistinct = stored->ndistinct,
+                .nunique = stored->nunique,
+                .max_count = stored->max_count,
+                .total = stored->sum,
+                .nreads = stored->nreads,
+                .nbases = stored->nbases,
+                .nkmers = stored->nkmers,
+                .ndropped_distinct = stored->ndropped_distinct,
+                .ndropped_kmers = stored->ndropped_kmers,
+                .min_count = stored->min_count,
+                .max_count_kept = stored->max_count_kept,
+                .exact = stored->nruns == 1 && stored->ntombstone_runs == 0,
+        };
+        memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
+}
+
+enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
+                                    struct kcount_row **rows, size_t *nrows,
+                                    struct kcount_error **error)
+{
+        struct kc_error err = { 0 };
+        struct kc_histogram_row *stored = NULL;
+        struct kcount_row *out;
+        size_t n;
+        enum kc_status status;
+        KC_TRY(kc_store_histogram(counts->store, kc_machine_nthreads((uint64_t)nthreads), &stored,
+                                  &n, &err));
+        out = malloc((n + 1) * sizeof *out);
+        if (out == NULL)
+                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for a histogram"));
+        for (size_t i = 0; i < n; i++)
+                out[i] = (struct kcount_row){ stored[i].count, stored[i].ndistinct };
+        free(stored);
+        *rows = out;
+        *nrows = n;
+        return KCOUNT_OK;
+out:
+        free(stored);
+        return kcount_failed(&err, error);
+}
+
+enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uint64_t **bounds,
+                                size_t *nbounds, struct kcount_error **error)
+{
+        struct kc_error err = { 0 };
+        if (kc_store_split(counts->store, NULL, NULL, nparts, bounds, nbounds, &err) != KC_OK)
+                return kcount_failed(&err, error);
+        kcount_turn_words(*bounds, counts->nwords, *nbounds, *bounds);
+        return KCOUNT_OK;
+}
+
+void kcount_free(void *memory)
+{
+        free(memory);
+}

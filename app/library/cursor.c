@@ -1,0 +1,77 @@
+/* Walks over the k-mers in order. */
+#include "app/library/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kcount_cursor {
+        struct kc_cursor *walk;
+        int nwords;
+        /* What the walk has given and the caller not yet taken. */
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        size_t n;
+};
+
+static const uint64_t *copy_bound(const uint64_t *bound, int nwords, uint64_t *copy)
+{
+        if (bound == NULL)
+                return NULL;
+        kcount_turn_words(bound, nwords, 1, copy);
+        return copy;
+}
+
+enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor, struct kcount_counts *counts,
+                                      const uint64_t *from, const uint64_t *to,
+                                      struct kcount_error **error)
+{
+        struct kc_error err = { 0 };
+        uint64_t first[KC_MAX_WORDS], last[KC_MAX_WORDS];
+        enum kc_status status;
+        struct kcount_cursor *c = calloc(1, sizeof *c);
+        if (c == NULL)
+                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for a cursor"));
+        c->nwords = counts->nwords;
+        KC_TRY(kc_cursor_open(&c->walk, counts->store, copy_bound(from, c->nwords, first),
+                              copy_bound(to, c->nwords, last), &err));
+        *cursor = c;
+        return KCOUNT_OK;
+out:
+        free(c);
+        return kcount_failed(&err, error);
+}
+
+enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
+                                      uint32_t *counts, size_t cap, size_t *n,
+                                      struct kcount_error **error)
+{
+        struct kcount_cursor *c = cursor;
+        struct kc_error err = { 0 };
+        size_t done = 0;
+        while (done < cap) {
+                if (c->n == 0 &&
+                    kc_cursor_next(c->walk, &c->kmers, &c->counts, &c->n, &err) != KC_OK) {
+                        c->n = 0;
+                        return kcount_failed(&err, error);
+                }
+                if (c->n == 0)
+                        break;
+                const size_t m = c->n < cap - done ? c->n : cap - done;
+                kcount_turn_words(c->kmers, c->nwords, m, kmers + done * (size_t)c->nwords);
+                memcpy(counts + done, c->counts, m * sizeof *counts);
+                c->kmers += m * (size_t)c->nwords;
+                c->counts += m;
+                c->n -= m;
+                done += m;
+        }
+        *n = done;
+        return KCOUNT_OK;
+}
+
+void kcount_cursor_close(struct kcount_cursor *cursor)
+{
+        if (cursor == NULL)
+                return;
+        kc_cursor_close(cursor->walk);
+        free(cursor);
+}

@@ -1,0 +1,81 @@
+/* k-mers as numbers. */
+#include "app/library/library.h"
+#include "base/simd.h"
+
+#include <string.h>
+
+void kcount_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to)
+{
+        if (nwords == 1) {
+                if (from != to)
+                        memcpy(to, from, n * sizeof *to);
+                return;
+        }
+        for (size_t i = 0; i < n; i++, from += nwords, to += nwords)
+                for (int low = 0, high = nwords - 1; low <= high; low++, high--) {
+                        const uint64_t first = from[low], last = from[high];
+                        to[low] = last;
+                        to[high] = first;
+                }
+}
+
+size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers)
+{
+        const int nwords = kc_kmer_nwords(k);
+        for (size_t i = 0; i < n; i++, letters += k, kmers += nwords) {
+                if (kc_kmer_parse(letters, k, kmers) < k)
+                        return i;
+                kcount_turn_words(kmers, nwords, 1, kmers);
+        }
+        return n;
+}
+
+void kcount_decode(int k, const uint64_t *kmers, size_t n, char *letters)
+{
+        const int nwords = kc_kmer_nwords(k);
+        uint64_t kmer[KC_MAX_WORDS];
+        for (size_t i = 0; i < n; i++, letters += k, kmers += nwords) {
+                kcount_turn_words(kmers, nwords, 1, kmer);
+                kc_kmer_format(kmer, k, letters);
+        }
+}
+
+/* Canonical forms of one word, without a branch, so that they are vectorized. */
+KC_SIMD_CLONES
+static void make_canonical(uint64_t *kmers, size_t n, int unused)
+{
+        for (size_t i = 0; i < n; i++) {
+                const uint64_t kmer = kmers[i], other = kc_reverse_bases(~kmer) >> unused;
+                kmers[i] = kmer < other ? kmer : other;
+        }
+}
+
+void kcount_canonical_turned(int k, uint64_t *kmers, size_t n)
+{
+        const int nwords = kc_kmer_nwords(k);
+        if (nwords == 1) {
+                make_canonical(kmers, n, 64 - 2 * k);
+                return;
+        }
+        for (size_t i = 0; i < n; i++, kmers += nwords)
+                kc_kmer_canonical(kmers, k);
+}
+
+void kcount_canonical(int k, uint64_t *kmers, size_t n)
+{
+        const int nwords = kc_kmer_nwords(k);
+        kcount_turn_words(kmers, nwords, n, kmers);
+        kcount_canonical_turned(k, kmers, n);
+        kcount_turn_words(kmers, nwords, n, kmers);
+}
+
+void kcount_reverse_complement(int k, uint64_t *kmers, size_t n)
+{
+        const int nwords = kc_kmer_nwords(k);
+        uint64_t kmer[KC_MAX_WORDS];
+        for (size_t i = 0; i < n; i++, kmers += nwords) {
+                kcount_turn_words(kmers, nwords, 1, kmer);
+                kc_kmer_reverse_complement(kmer, k, kmers);
+                kcount_turn_words(kmers, nwords, 1, kmers);
+        }
+}

@@ -1,0 +1,192 @@
+"""
+Counting through kcount.h (tests/library/counter.c) gives the files and the counts that the program
+gives, and those of a plain reference; failures leave nothing behind.
+
+    library_count.py KCOUNT SOURCE COUNTER NAIVE
+"""
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+
+from lib.session import Session, expect
+from lib.tools import Failure, bgzf, fasta, fastq, main, run
+
+COUNTER, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[3:5])
+KS = 1, 21, 31, 33, 64, 128, 129, 255
+SMALL = "KC_TEST_SMALL" in os.environ
+
+
+class Counts(Session):
+    def count(self, kind, output, *inputs, code=0, **options):
+        """What the counter prints."""
+        words = [f"{name}={int(value) if isinstance(value, bool) else value}"
+                 for name, value in options.items()]
+        done = subprocess.run([COUNTER, kind, output, *words, "--", *inputs], cwd=self.path,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        if done.returncode != code or done.stderr:
+            raise Failure(f"{kind} {output} {words} {inputs}: exit {done.returncode}, "
+                          f"{done.stdout[:600]}, {done.stderr}")
+        return done.stdout.decode()
+
+    def fails(self, status, message, *arguments, advice="", **options):
+        """The call fails so, and leaves nothing behind."""
+        before = self.contents()
+        lines = self.count(*arguments, code=1, **options).splitlines()
+        expect(lines[0], status, f"status, {lines}")
+        for said, wanted in (lines[1], message), (lines[3] if len(lines) > 3 else "", advice):
+            if wanted not in said:
+                raise Failure(f"{arguments}: {said!r}, not {wanted!r}")
+        expect(self.contents(), before, "files after a failure")
+
+
+def random_reads(seed, n, lengths):
+    """(bases, qualities), both bytes, with letters that are no bases, and both cases."""
+    rng = random.Random(seed)
+    genome = "".join(rng.choices("ACGT", k=4000))
+    reads = []
+    for _ in range(n):
+        length = rng.choice(lengths)
+        at = rng.randrange(max(1, len(genome) - length))
+        bases = list(genome[at:at + length])
+        for j in range(len(bases)):
+            if rng.random() < 0.002:
+                bases[j] = rng.choice("NRacgtu-")
+        qualities = "".join(rng.choices("!5I", [1, 3, 30], k=len(bases)))
+        reads.append(("".join(bases).encode(), qualities.encode()))
+    return reads
+
+
+LENGTHS = 0, 1, 20, 21, 33, 100, 150, 254, 255, 256, 700
+
+
+def pairs_of(text):
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def footer_offset(content):
+    return struct.unpack_from("<Q", content, 64)[0]
+
+
+def files():
+    """Bytes as the program's, k-mers as the reference's, for every k, strands and threads."""
+    s = Counts()
+    reads = random_reads(1, 40 if SMALL else 300, LENGTHS)
+    s.write("reads.fq", fastq(reads))
+    s.write("more.fa.gz", bgzf(fasta(random_reads(2, 50, LENGTHS))))
+    s.write("list", "reads.fq\nmore.fa.gz\n")
+    for i, k in enumerate(KS):
+        stranded = i % 2 == 1
+        flags = ["-s"] if stranded else []
+        s.kcount("@list", "-k", k, "-o", "p.kc", "--force", "-t", 2,
+                 *(["--stranded"] if stranded else []))
+        wanted = run(NAIVE, "-k", k, *flags, "reads.fq", "more.fa.gz", cwd=s.path)
+        for nthreads in (2, 7) if SMALL else (1, 2, 7):
+            got = s.count("files", "l.kc", "@list", k=k, stranded=stranded, nthreads=nthreads,
+                          replace=True)
+            expect(pairs_of(got), wanted.decode().splitlines(), f"k = {k}, the reference's k-mers")
+            expect((s.path / "l.kc").read_bytes(), (s.path / "p.kc").read_bytes(),
+                   f"k = {k}, {nthreads} threads: the file")
+        expect(s.count("files", "", "@list", k=k, stranded=stranded), got, "without a name")
+    expect(s.names(), ["a.fq", "l.kc", "list", "more.fa.gz", "p.kc", "reads.fq"], "files")
+
+
+def selections():
+    """min_count, max_count, min_quality and hpc are the program's options."""
+    s = Counts()
+    s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
+    s.write("long.fa", fasta(random_reads(4, 1, [3000])))
+    for options, words in (({"min_count": 2}, ["--min", 2]),
+                           ({"min_count": 2, "max_count": 5}, ["--min", 2, "--max", 5]),
+                           ({"min_quality": 20}, ["--min-quality", 20]),
+                           ({"hpc": True}, ["--hpc"]),
+                           ({"memory_nbytes": 256 << 20, "tmp_folder": "."}, ["-m", "256M"])):
+        s.kcount("reads.fq", "long.fa", "-k", 21, "-o", "p.kc", "--force", *words)
+        s.count("files", "l.kc", "reads.fq", "long.fa", k=21, replace=True, **options)
+        expect((s.path / "l.kc").read_bytes(), (s.path / "p.kc").read_bytes(), f"{words}")
+
+
+def info_of(s, name):
+    info = json.loads(s.kcount("info", "--json", name))
+    for other in "file", "file_bytes", "inputs", "names", "version", "command":
+        info.pop(other, None)
+    return info
+
+
+def sequences():
+    """From memory: what the program counts in the same sequences as FASTA, but for the names."""
+    rng = random.Random(5)
+    s = Counts()
+    sequences = [bases.decode() for bases, _ in random_reads(6, 40 if SMALL else 400, LENGTHS)]
+    # longer than a worker's chunk, and an N now and then, also near the ends of chunks
+    long = "".join(rng.choices("ACGT", k=300 << 10))
+    for _ in range(200):
+        at = rng.choice([rng.randrange(len(long)), (256 << 10) + rng.randrange(-600, 600)])
+        long = long[:at] + "N" + long[at + 1:]
+    sequences.insert(7, long)
+    s.write("lines", "".join(f"{bases}\n" for bases in sequences))
+    s.write("reads.fa", fasta([(bases.encode(), b"") for bases in sequences]))
+    for i, k in enumerate(KS):
+        options = {"k": k, "stranded": i % 2 == 0, "min_count": 1 + i % 3}
+        s.kcount("reads.fa", "-k", k, "-o", "p.kc", "--force", "--min", 1 + i % 3,
+                 *(["--stranded"] if i % 2 == 0 else []))
+        wanted = (s.path / "p.kc").read_bytes()
+        for nthreads in (2, 7) if SMALL else (1, 2, 7):
+            s.count("lines", "l.kc", "lines", nthreads=nthreads, replace=True, print=0, **options)
+            content = (s.path / "l.kc").read_bytes()
+            end = footer_offset(wanted)
+            expect(footer_offset(content), end, f"k = {k}: where the footer begins")
+            expect(content[128:end], wanted[128:end], f"k = {k}, {nthreads} threads: the blocks")
+        expect(info_of(s, "l.kc"), info_of(s, "p.kc"), f"k = {k}: kcount info")
+        s.kcount("check", "l.kc")
+    got = s.count("lines", "", "lines", **options)
+    expect(pairs_of(got), s.kcount("dump", "p.kc").splitlines(), f"k = {k}: kcount dump")
+
+
+def empty():
+    """No sequence, or only short ones, is no failure; a file of 0 bytes is one, unless accepted."""
+    s = Counts()
+    s.write("none", "")
+    s.write("short", "ACG\n\nA\n")
+    end = ("# k 31 stranded 0 hpc 0 distinct 0 unique 0 sum 0\n"
+           "# reads {} bases {} kmers 0 dropped 0 0\n")
+    expect(s.count("lines", "", "none"), end.format(0, 0), "no sequence")
+    expect(s.count("lines", "o.kc", "short"), end.format(3, 4), "short sequences")
+    s.kcount("check", "o.kc")
+    s.fails("EINPUT", "none", "files", "new.kc", "none", advice="accept_empty")
+    expect(s.count("files", "", "none", accept_empty=True), end.format(0, 0), "a file of 0 bytes")
+
+
+def failures():
+    """Each failure has its status, says what is wrong, and leaves nothing behind."""
+    s = Counts()
+    s.write("lines", "ACGTACGTACGTAAAACCGT\n")
+    s.write("reads.fa", ">r\nACGTACGTTTGACGT\n")
+    s.write("cut.fq.gz", bgzf(fastq(random_reads(8, 200, LENGTHS)))[:-300])
+    s.kcount("reads.fa", "-k", 5, "-o", "old.kc")
+    for kind, name in ("files", "reads.fa"), ("lines", "lines"):
+        for wrong in ({"k": 0}, {"k": 256}, {"k": 5, "min_count": 0}, {"k": 5, "nthreads": -1},
+                      {"k": 5, "min_count": 3, "max_count": 2}, {"k": 5, "min_quality": 94},
+                      {"k": 5, "min_quality": -1}, {"k": 5, "memory_nbytes": 1 << 20},
+                      {"k": 5, "device": "gpu"}, {"k": 5, "device": "cuda:"}):
+            s.fails("EUSAGE", "", kind, "new.kc", name, **wrong)
+        s.fails("ENODEVICE", "no CUDA engine", kind, "new.kc", name, k=5, device="cuda:0",
+                advice='"cpu"')
+        s.fails("EEXIST", "old.kc already exists", kind, "old.kc", name, k=5, advice="replace")
+        s.fails("EIO", "missing", kind, "missing/new.kc", name, k=5)
+        s.fails("EIO", "missing", kind, "", name, k=5, tmp_folder="missing", advice="tmp_folder")
+        s.fails("EUSAGE", "standard output", kind, "-", name, k=5)
+    s.fails("EUSAGE", "no file", "files", "new.kc", k=5)
+    s.fails("EINPUT", "missing.fa", "files", "new.kc", "reads.fa", "missing.fa", k=5)
+    s.fails("EINPUT", "old.kc", "files", "new.kc", "old.kc", k=5)
+    s.fails("EINPUT", "cut.fq.gz", "files", "new.kc", "reads.fa", "cut.fq.gz", k=5)
+    s.fails("EINPUT", "cut.fq.gz", "files", "", "cut.fq.gz", k=5)
+    s.fails("EUSAGE", "the output as well", "files", "reads.fa", "./reads.fa", k=5, replace=True)
+    s.fails("EUSAGE", "not for sequences", "lines", "new.kc", "lines", k=5, hpc=True)
+    s.fails("EUSAGE", "not for sequences", "lines", "new.kc", "lines", k=5, min_quality=9)
+
+
+main([files, selections, sequences, empty, failures])
