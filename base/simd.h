@@ -1,8 +1,8 @@
 /*
  * KC_SIMD_CLONES before a function: compile it for several instruction sets and choose at load
  * time. The functions marked with it are plain loops that the compiler vectorizes. Only the plain
- * version is compiled for other processors than x86-64, by compilers that cannot clone for these
- * targets (clang, GCC before 12), for a libc whose loader cannot choose (other than glibc), and for
+ * version is compiled for processors other than x86-64, by compilers that cannot clone for these
+ * targets (clang, GCC before 12), without glibc, because other loaders cannot choose, and for
  * sanitizers, under which programs with such functions do not start.
  */
 #ifndef KC_BASE_SIMD_H

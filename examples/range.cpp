@@ -26,7 +26,7 @@ int main(int argc, char **argv)
         info.size = sizeof info;
         kcount_get_info(counts.get(), &info);
 
-        // From the first k-mer that begins so to the last one.
+        // The range from the first k-mer with this prefix to the last one.
         const std::string prefix = argv[2];
         const size_t k = static_cast<size_t>(info.k), nwords = kcount_nwords(info.k);
         if (prefix.size() > k)

@@ -1,24 +1,24 @@
 /*
- * libkcount: counting the k-mers of sequencing reads, and asking for their counts, from C and C++.
+ * libkcount counts the k-mers of sequencing reads, and looks up their counts, from C and C++.
  *
- * k-mers. A base is 2 bits: A=0 C=1 G=2 T=3. A k-mer is the integer that its bases spell, the first
- * base most significant, so the order of integers is alphabetical order. It takes
+ * k-mers. A base takes 2 bits: A=0 C=1 G=2 T=3. A k-mer is the integer that its bases form, with
+ * the first base in the most significant bits, so numerical order is alphabetical order. It takes
  * kcount_nwords(k) = ceil(k / 32) 64-bit words, THE MOST SIGNIFICANT WORD FIRST; unused high bits
  * are zero. An array of n k-mers is uint64_t [n * nwords]. The canonical form of a k-mer is the
- * smaller of it and its reverse complement. Unless counts are stranded, they are of canonical
- * k-mers, and functions that take k-mers or sequences find them in either form.
+ * smaller of the k-mer and its reverse complement. Unless counts are stranded, they are counts of
+ * canonical k-mers, and functions that look up k-mers accept either form.
  *
- * Errors. A function that can fail returns an enum kcount_status, and on failure sets *error, if
- * error is not NULL, to an object that the caller frees with kcount_error_free. Outputs are then
- * unchanged, but for arrays of the caller, and what was being written is gone. The library never
- * prints, never ends the process, installs no signal handler, does not touch the locale, and has no
- * state outside its handles.
+ * Errors. A function that can fail returns an enum kcount_status. On failure, unless error is NULL,
+ * it sets *error to an object that the caller must free with kcount_error_free. Other outputs are
+ * then unchanged, except for arrays that the caller provides, and no incomplete file remains. The
+ * library never prints, never ends the process, installs no signal handler, does not change the
+ * locale, and has no state outside its handles.
  *
- * Threads. Different threads may use different handles at once. One struct kcount_counts may be
- * used by several threads at once; a cursor or an asker serves one thread at a time.
+ * Threads. Different threads may use different handles at the same time. Several threads may use
+ * one struct kcount_counts at the same time, but only one thread at a time a cursor or an asker.
  *
- * Options. A struct of options begins with its size, so that programs built with an older header
- * go on working: initialize it with its _INIT macro, then set what should differ.
+ * Options. The first field of a struct of options is its size, so that programs compiled with an
+ * older header keep working. Initialize the struct with its _INIT macro, then change single fields.
  */
 #ifndef KCOUNT_H
 #define KCOUNT_H
@@ -54,42 +54,43 @@ enum kcount_status {
         KCOUNT_ENOMEM,
         KCOUNT_EDEVICE,   /* a device failed or cannot be used */
         KCOUNT_ENODEVICE, /* there is no device, no driver, or no CUDA in this build */
-        KCOUNT_ECANCELED, /* a progress callback asked for it */
+        KCOUNT_ECANCELED, /* a callback of the caller stopped the work */
 };
 
 struct kcount_error;
 
 KCOUNT_API enum kcount_status kcount_error_status(const struct kcount_error *error);
 
-/* What is wrong, in one line, with the names of files and numbers of records. Valid until
- * kcount_error_free, as all strings below. */
+/* What is wrong, in one line, with the file and the record if they are known. This string and those
+ * below are valid until kcount_error_free. */
 KCOUNT_API const char *kcount_error_message(const struct kcount_error *error);
 
-/* The file that the failure is about, or "". */
+/* The file that the failure concerns, or "". */
 KCOUNT_API const char *kcount_error_file(const struct kcount_error *error);
 
-/* What would help, in a sentence, or "". */
+/* What would help, in one or more sentences, or "". */
 KCOUNT_API const char *kcount_error_advice(const struct kcount_error *error);
 
 KCOUNT_API void kcount_error_free(struct kcount_error *error); /* NULL is fine */
 
 /* ---- k-mers as numbers, for k in [1, KCOUNT_MAX_K] ---- */
 
-/* 64-bit words of a k-mer. */
+/* The number of 64-bit words of a k-mer. */
 static inline int kcount_nwords(int k)
 {
         return (2 * k + 63) / 64;
 }
 
 /*
- * Letters to numbers: n k-mers of k letters each, one directly after the other, either case, U read
- * as T.
+ * Convert letters to numbers: n k-mers of k letters each, with nothing between them, in upper or
+ * lower case. U is read as T.
  *   kmers  out [n * nwords]
- * Returns how many are k-mers; if fewer than n, the next one has a letter that is no base.
+ * Returns how many k-mers were converted. If that is less than n, the next one has a letter that is
+ * not a base.
  */
 KCOUNT_API size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers);
 
-/* Numbers to upper-case letters; no terminating NUL.
+/* Convert numbers to upper-case letters, without a terminating NUL.
  *   letters  out [n * k] */
 KCOUNT_API void kcount_decode(int k, const uint64_t *kmers, size_t n, char *letters);
 
@@ -100,33 +101,34 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /* ---- progress ---- */
 
 /*
- * Called at once, and then about ten times a second while a function works, by the thread that
- * called it.
- *   stage  "reading", "counting", "writing"
- *   done   of the stage's own units, such as bytes; it may start again
- *   total  0 if it is unknown
- * Returns false to cancel, and is not called again: the function then fails with KCOUNT_ECANCELED
- * within 0.2 s or so, unless its output is just getting its name, or it waits for an input.
+ * Called when a function begins to work, and then about ten times a second until it ends, by the
+ * thread that called the function.
+ *   stage  "reading", "counting" or "writing"
+ *   done   how many units of the stage are done, such as bytes; it may start again from 0
+ *   total  how many units there are; 0 if that is unknown
+ * Return false to cancel. The callback is then not called again, and the function fails with
+ * KCOUNT_ECANCELED within about 0.2 s, unless it is just giving the output its name, or is waiting
+ * for an input.
  */
 typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
 /* ---- counting ---- */
 
-struct kcount_counts; /* k-mers with their counts: an open .kc file, or one without a name */
+struct kcount_counts; /* k-mers with their counts: an open .kc file, with or without a name */
 
 struct kcount_count_options {
         size_t size;            /* sizeof(struct kcount_count_options) */
         int k;                  /* 1 .. KCOUNT_MAX_K */
         bool stranded;          /* count k-mers as they are read, not in canonical form */
         bool hpc;               /* count each run of equal bases as one base */
-        bool replace;           /* an existing output may be replaced */
-        bool accept_empty;      /* inputs of 0 bytes are no errors */
+        bool replace;           /* replace the output if it exists */
+        bool accept_empty;      /* inputs of 0 bytes are not errors */
         uint32_t min_count;     /* k-mers with lower counts are dropped */
-        uint32_t max_count;     /* those with higher counts, too */
+        uint32_t max_count;     /* k-mers with higher counts are dropped */
         int min_quality;        /* k-mers with a base of lower Phred quality are not counted */
         int nthreads;           /* 0: as many as the process may use */
-        uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
-        const char *tmp_folder; /* to spill to; NULL: that of the output, or the current folder */
+        uint64_t memory_nbytes; /* bound on memory, >= 256 MiB; 0: half of what is available */
+        const char *tmp_folder; /* for temporary files; NULL: the output's, or the current one */
         const char *device;     /* "auto", "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL: auto */
         kcount_progress *progress; /* NULL: none */
         void *progress_ctx;
@@ -140,12 +142,12 @@ struct kcount_count_options {
 
 /*
  * Count the k-mers of files of reads: FASTQ, FASTA, SAM, BAM or CRAM, plain or compressed.
- *   paths    [npaths] files, "-" for standard input, or "@LIST"
+ *   paths    [npaths] files; "-": standard input; "@LIST": the files that the file LIST names
  *   options  NULL: the defaults
- *   output   the .kc file to write; it gets its name only when it is complete. NULL: the counts get
- *            no name, take space in options->tmp_folder, and are gone when they are closed
- *   counts   out: the counts, open, to be closed with kcount_close; may be NULL if there is an
- *            output
+ *   output   the .kc file to write; it gets its name only when it is complete. NULL: the counts are
+ *            in a file without a name in options->tmp_folder, which is gone once they are closed
+ *   counts   out: the open counts, which the caller closes with kcount_close; may be NULL if output
+ *            is not NULL
  * KCOUNT_EUSAGE, _EINPUT, _EEXIST, _EIO, _ENOMEM, _EDEVICE, _ENODEVICE, _ECANCELED. With device
  * "auto", the CPU counts if no device can be used.
  */
@@ -155,22 +157,22 @@ KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_
                                                  struct kcount_error **error);
 
 struct kcount_sequence {
-        const char *bases; /* letters; k-mers with others than A, C, G, T, U are not counted */
+        const char *bases; /* k-mers with letters other than A, C, G, T, U are not counted */
         size_t nbases;
 };
 
 /*
- * Gives the next sequences of the input; called by threads of the library, one at a time, until
- * there are no more or it returns false.
- *   sequences  out [cap]; their letters must stay valid until the next call, or the end of counting
- *   n          out: how many, at most cap; 0: there are no more
- * Returns false to give up: counting then fails with KCOUNT_ECANCELED.
+ * Gives the next sequences of the input. Threads of the library call it, one at a time, until there
+ * are no more sequences or it returns false.
+ *   sequences  out [cap]; their letters must stay valid until the next call, or until counting ends
+ *   n          out: how many sequences, at most cap; 0: there are no more
+ * Return false to give up: counting then fails with KCOUNT_ECANCELED.
  */
 typedef bool kcount_next_sequences(void *ctx, struct kcount_sequence *sequences, size_t cap,
                                    size_t *n);
 
-/* The same for sequences from memory. They have no qualities, and hpc does not apply: KCOUNT_EUSAGE
- * if options ask for either. */
+/* As kcount_count_files, for sequences in memory. KCOUNT_EUSAGE also if options set min_quality or
+ * hpc, which are for files. */
 KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx,
                                                      const struct kcount_count_options *options,
                                                      const char *output,
@@ -179,28 +181,28 @@ KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next
 
 /* ---- counts ---- */
 
-/* Open a .kc file. KCOUNT_EDAMAGED, _EIO, _ENOMEM. */
+/* Open a .kc file. The caller closes it with kcount_close. KCOUNT_EDAMAGED, _EIO, _ENOMEM. */
 KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
                                           struct kcount_error **error);
 
-/* After all cursors and askers of the counts have been closed. NULL is fine. */
+/* All cursors and askers of the counts must have been closed before. NULL is fine. */
 KCOUNT_API void kcount_close(struct kcount_counts *counts);
 
 struct kcount_info {
         size_t size; /* sizeof(struct kcount_info), set by the caller */
         int k;
         bool stranded, hpc;
-        uint64_t ndistinct; /* k-mers */
-        uint64_t nunique;   /* those with count 1 */
+        uint64_t ndistinct; /* distinct k-mers */
+        uint64_t nunique;   /* k-mers with count 1 */
         uint64_t max_count; /* the largest count */
         uint64_t total;     /* sum of the counts */
-        /* What was counted, whether or not it was kept. */
+        /* What was counted, including the k-mers that were dropped. */
         uint64_t nreads, nbases, nkmers;
-        uint64_t ndropped_distinct, ndropped_kmers; /* by min_count and max_count */
-        uint32_t min_count, max_count_kept;         /* these bounds */
-        /* All of this is exact. False if k-mers were added to the file, or removed from it, and not
-         * yet merged with the others (`kcount compact`): then ndistinct, nunique and total are
-         * upper bounds, and max_count is the largest of the counts that will be added up. */
+        uint64_t ndropped_distinct, ndropped_kmers; /* because of the bounds */
+        uint32_t min_count, max_count_kept;         /* bounds on counts */
+        /* Whether all of this is exact. It is not if k-mers were added to the file or removed from
+         * it, and `kcount compact` has not merged them yet. Then ndistinct, nunique and total are
+         * upper bounds, and max_count is the largest count before counts are added up. */
         bool exact;
 };
 
@@ -208,29 +210,30 @@ KCOUNT_API void kcount_get_info(const struct kcount_counts *counts, struct kcoun
 
 struct kcount_row {
         uint64_t count;
-        uint64_t number; /* of k-mers that have it */
+        uint64_t number; /* of k-mers with this count */
 };
 
 /*
- * The histogram: rows by ascending count, without those of no k-mers.
- *   nthreads  that count, if the file's info is not exact; otherwise the histogram is in the file.
- *             0: as many as the process may use
- *   rows      out [*nrows], to be freed with kcount_free
+ * The histogram: rows by ascending count, without counts that no k-mer has.
+ *   nthreads  threads that compute it if info.exact is false; otherwise the file contains it. 0: as
+ *             many as the process may use
+ *   rows      out [*nrows], which the caller frees with kcount_free
  * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
                                                struct kcount_row **rows, size_t *nrows,
                                                struct kcount_error **error);
 
-KCOUNT_API void kcount_free(void *memory); /* what a function above says so of; NULL is fine */
+KCOUNT_API void kcount_free(void *memory); /* for outputs that say so; NULL is fine */
 
 /* ---- cursors: k-mers in order ---- */
 
 struct kcount_cursor;
 
 /*
- * A walk over the k-mers from `from` to `to` (both [nwords], both included; NULL: no bound), in
- * ascending order. Ranges are of k-mers as they are kept, mostly canonical.
+ * Open a cursor, which walks in ascending order over the k-mers from `from` to `to` (both [nwords],
+ * both included; NULL: no bound). The k-mers and the bounds are in the form that is stored:
+ * canonical, unless the counts are stranded. The caller closes it with kcount_cursor_close.
  * KCOUNT_ENOMEM, _EIO, _EDAMAGED.
  */
 KCOUNT_API enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor,
@@ -241,8 +244,8 @@ KCOUNT_API enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor,
  * The next k-mers.
  *   kmers   out [cap * nwords]
  *   counts  out [cap]
- *   n       out: how many, cap unless the range ends; 0 at its end
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM: then the cursor can only be closed.
+ *   n       out: how many: cap, or fewer if the range ends; 0 at its end
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM. After a failure, the cursor can only be closed.
  */
 KCOUNT_API enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
                                                  uint32_t *counts, size_t cap, size_t *n,
@@ -251,16 +254,16 @@ KCOUNT_API enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, u
 KCOUNT_API void kcount_cursor_close(struct kcount_cursor *cursor); /* NULL is fine */
 
 /*
- * Cut the k-mers into about nparts ranges of similar size, for threads with a cursor each.
- *   bounds  out [*nbounds * nwords], to be freed with kcount_free, ascending: the k-mers with which
- *           all ranges but the first begin
+ * Cut the k-mers into about nparts ranges of similar size, for threads that have a cursor each.
+ *   bounds  out [*nbounds * nwords], ascending, which the caller frees with kcount_free: where each
+ *           range except the first begins
  * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts,
                                            uint64_t **bounds, size_t *nbounds,
                                            struct kcount_error **error);
 
-/* ---- asking: the counts of given k-mers ---- */
+/* ---- askers: the counts of given k-mers ---- */
 
 struct kcount_ask_options {
         size_t size;            /* sizeof(struct kcount_ask_options) */
@@ -276,9 +279,10 @@ struct kcount_ask_options {
 struct kcount_asker;
 
 /*
- * An asker for many questions. It looks the first k-mers up in the .kc file. When they have become
- * so many that reading all counts is faster, it loads them into memory, and answers from there; if
- * they do not fit, it reads the file again for each large question.
+ * Open an asker, which answers any number of queries. It looks up the first k-mers in the .kc file.
+ * Once it has been asked for so many that reading the whole file would have been faster, it loads
+ * all counts into memory and answers from there. If they do not fit, it reads the file again for
+ * each large query. The caller closes it with kcount_asker_close.
  *   options  NULL: the defaults
  * KCOUNT_ENOMEM.
  */
@@ -288,18 +292,18 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_error **error);
 
 /*
- * The counts of n k-mers, in any order, each canonical or not; 0 if absent.
+ * Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
- *   found  out [n]
- * KCOUNT_EUSAGE if unused bits of one are not zero; _EDAMAGED, _EIO, _ENOMEM.
+ *   found  out [n]: the counts; 0 for k-mers that are absent
+ * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
 
 /*
- * The counts of all k-mers of a sequence of n letters, n - k + 1 if n >= k; 0 if absent, or if one
- * of the letters is no base.
- *   found  out [n - k + 1]
+ * Look up the counts of all k-mers of a sequence of n letters: n - k + 1 of them, or none if n < k.
+ * The letters are taken as they are: if info.hpc is true, compress homopolymers first.
+ *   found  out [n - k + 1]: the counts; 0 for k-mers that are absent or contain other letters
  *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
  * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
  */

@@ -96,8 +96,8 @@ struct kc_inputs;
 enum kc_status kc_reader_open_inputs(struct kc_reader **reader, struct kc_inputs *inputs,
                                      const struct kc_reader_options *options, struct kc_error *err);
 
-/* Whether all inputs can be read again from their beginning. The reader must have a job, in whose
- * first stage it still is. */
+/* Whether all inputs can be read again from their beginning. The reader must have a job, which must
+ * still be in its first stage. */
 bool kc_reader_is_rereadable(const struct kc_reader *reader);
 
 /*

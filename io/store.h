@@ -288,7 +288,7 @@ enum kc_status kc_lookup_counts(struct kc_lookup *lookup, const uint64_t *kmers,
                                 uint32_t *counts, struct kc_error *err);
 void kc_lookup_close(struct kc_lookup *lookup);
 
-/* Up to how many k-mers it is faster to look up than to read all that the file has. */
+/* How many k-mers at most are faster to look up than to find by reading the whole file. */
 uint64_t kc_lookup_few(const struct kc_store_info *info);
 
 /*

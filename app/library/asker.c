@@ -1,13 +1,14 @@
 /*
- * Asking for counts. The k-mers of a question are made in slices, in the form that the store keeps,
- * and answered in one of three ways:
+ * Asking for counts. The k-mers of a question are prepared in slices, in the form in which the
+ * store keeps them, and answered in one of three ways:
  *
  *      looked up  in the file, one by one: the first k-mers of an asker
- *      kept       in memory, if the counts fit there (cpu/ask/kept.h), once more k-mers have been
- *                 asked than it is worth to look up
- *      in rounds  if they do not fit, for a question of so many k-mers; and for one with about as
- *                 many k-mers as the store has: each part of the store is then decoded once, and
- *                 stays in the cache while all its k-mers are answered (cpu/ask/ask.h)
+ *      kept       in memory (cpu/ask/kept.h), if the counts fit there, once so many k-mers have
+ *                 been asked for that looking them up would take longer
+ *      in rounds  (cpu/ask/ask.h) for a question of that many k-mers if the counts do not fit, and
+ *                 for any question of at least MANY k-mers more than half of what the store has.
+ *                 Each part of the store is decoded once, and stays in the cache while all the
+ *                 k-mers that belong to it are answered
  */
 #include "app/library/library.h"
 #include "app/library/machine.h"
@@ -23,7 +24,7 @@
 
 enum {
         SLICE = 1 << 18, /* k-mers */
-        MANY = 1 << 20,  /* fewer are never asked in rounds if the counts are kept */
+        MANY = 1 << 20,  /* k-mers; no fewer are asked in rounds if the counts are kept */
 };
 
 /* What a thread needs for a slice. */
@@ -32,19 +33,19 @@ struct asking_slice {
         uint8_t *codes;  /* [cap + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE] */
         size_t cap;
         struct kc_ask_finder finder;
-        size_t next, first; /* slices of the thread: in a round, its next one, and its first one */
+        size_t next, first; /* the thread's slices: to be added next, and to be taken next */
 };
 
 struct kcount_asker {
         struct kcount_counts *counts;
         int nthreads;
-        uint64_t memory_nbytes; /* for what is kept, and again for rounds */
-        uint64_t nasked, few;   /* k-mers so far; up to how many are looked up */
-        uint64_t many;          /* k-mers of a question for which a round is the fastest */
+        uint64_t memory_nbytes; /* for the kept counts, and as much again for rounds */
+        uint64_t nasked, few;   /* k-mers so far; how many are looked up at most */
+        uint64_t many;          /* from so many k-mers on, a question is asked in rounds */
         struct kc_lookup *lookup;
         struct kc_ask_kept kept;
         bool is_kept, may_keep;
-        struct kc_asker rounds;      /* close is NULL: not open */
+        struct kc_asker rounds;      /* if close is NULL, it is not open */
         struct asking_slice *slices; /* [nthreads] */
 
         /* The question: k-mers, or else windows of bases. */
@@ -52,8 +53,8 @@ struct kcount_asker {
         const char *bases;
         size_t n;
         uint32_t *found;
-        atomic_bool has_others; /* among the bases are letters that are none */
-        atomic_bool is_full;    /* the round */
+        atomic_bool has_others; /* some of the letters are not bases */
+        atomic_bool is_full;    /* the round has no room for more */
 };
 
 /* ---- a slice ---- */
@@ -70,7 +71,7 @@ static enum kc_status reserve(struct asking_slice *s, int nwords, size_t n, stru
         return s->cap > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for %zu k-mers", n);
 }
 
-/* KC_EUSAGE if one of the numbers is not a k-mer: it could be looked up outside the index. */
+/* KC_EUSAGE if a number is not a k-mer: looking it up could read outside the index. */
 static enum kc_status check(const struct kcount_asker *a, const uint64_t *kmers, size_t n,
                             struct kc_error *err)
 {
@@ -86,7 +87,7 @@ static enum kc_status check(const struct kcount_asker *a, const uint64_t *kmers,
                        a->counts->k, 2 * a->counts->k);
 }
 
-/* A k-mer with another letter gets any answer: it is not used. */
+/* The answer for a k-mer with a letter that is not a base is arbitrary: mark_valid replaces it. */
 static void make_from_bases(struct kcount_asker *a, struct asking_slice *s, const char *bases,
                             size_t n)
 {
@@ -102,7 +103,7 @@ static void make_from_bases(struct kcount_asker *a, struct asking_slice *s, cons
         kc_roll(&roller, n, s->kmers);
 }
 
-/* Where a slice of the question begins, and how many k-mers it has. */
+/* How many k-mers a slice of the question has. */
 static size_t slice_nkmers(const struct kcount_asker *a, size_t slice)
 {
         const size_t left = a->n - slice * SLICE;
@@ -261,7 +262,7 @@ static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
         a->nasked += a->n;
         if (!a->is_kept && a->may_keep && a->nasked > a->few)
                 KC_TRY(keep(a, err));
-        if (a->is_kept && a->n <= SLICE) /* no threads, which take longer to start */
+        if (a->is_kept && a->n <= SLICE) /* starting threads would take longer */
                 KC_TRY(find_slices(a, 0, err));
         else if (a->is_kept)
                 KC_TRY(kc_parallel(a->nthreads, find_slices, NULL, a, err));
@@ -284,11 +285,11 @@ enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
         return answer(asker, &err) == KC_OK ? KCOUNT_OK : kcount_failed(&err, error);
 }
 
-/* Windows with other letters: found 0. */
+/* K-mers that contain other letters have count 0. */
 static void mark_valid(const struct kcount_asker *a, bool *valid)
 {
         const size_t k = (size_t)a->counts->k;
-        size_t run = 0; /* bases up to here */
+        size_t run = 0; /* of bases, up to here */
         if (!atomic_load(&a->has_others)) {
                 if (valid != NULL)
                         memset(valid, true, a->n);
@@ -324,7 +325,7 @@ enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *b
 
 /* ---- opening and closing ---- */
 
-/* Those of a caller that may have been built with an older, shorter struct. */
+/* The caller may have been compiled with an older, shorter struct. */
 static struct kcount_ask_options options_of(const struct kcount_ask_options *given)
 {
         struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;

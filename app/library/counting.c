@@ -1,7 +1,7 @@
 /*
- * Counting: what app/count does for the program, for callers of the library. All of it happens in
- * threads of its own, in which signals are blocked, so that the caller's handlers do not run there,
- * and whose stacks are large enough; the caller's thread watches.
+ * Counting for callers of the library, as app/count does it for the program. All of the work runs
+ * in threads that the library starts. Their stacks are large enough, and signals are blocked in
+ * them, so that the caller's handlers do not run there. The caller's thread watches.
  */
 #include "app/library/device.h"
 #include "app/library/library.h"
@@ -37,7 +37,7 @@ struct count_input {
 struct count_call {
         struct count_input input;
         struct kcount_count_options options;
-        char *path, *tmp_folder; /* path: of the output, or what messages call it */
+        char *path, *tmp_folder; /* path: the output's, or its name in messages */
         bool is_nameless;
         int devices[KC_GPU_MAX_DEVICES], ndevices;
         bool on_device, may_fall_back;
@@ -47,12 +47,12 @@ struct count_call {
         struct kc_store_writer *writer;
         struct kc_reader *reader;
         struct kc_sequences *sequences;
-        bool rereadable; /* the reader's inputs, from their beginning */
+        bool rereadable; /* whether the inputs can be read again from the beginning */
         struct kc_count_totals totals;
-        struct kc_store *store; /* the result, if it is wanted */
+        struct kc_store *store; /* the result, if the caller wants it */
         bool wants_store;
         struct kc_error err;
-        /* for the thread that watches */
+        /* between the thread that works and the one that watches */
         pthread_mutex_t lock;
         pthread_cond_t wake;
         bool done;
@@ -133,7 +133,7 @@ static enum kc_status name_output(struct count_call *c, const char *output, stru
                                                         : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-/* Take over the options, and find out whether they are possible. given: may be NULL. */
+/* Copy the options and check them. given: may be NULL. */
 static enum kc_status take_options(struct count_call *c, const struct kcount_count_options *given,
                                    const char *output, struct kc_error *err)
 {
@@ -167,7 +167,7 @@ static void plan_memory(struct count_call *c)
         const int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
         c->plan = kc_memory_plan_count(c->memory_nbytes, nthreads, c->on_device);
         if (c->on_device && c->options.memory_nbytes == 0)
-                c->plan.reader_nbytes = 0; /* what may be pinned leaves enough for any reader */
+                c->plan.reader_nbytes = 0; /* what may be pinned leaves enough for a reader */
 }
 
 static struct kc_reader_options reading_of(struct count_call *c)
@@ -218,7 +218,7 @@ out:
         return status;
 }
 
-/* Pass on what the caller gives. */
+/* Pass on the sequences that the caller gives. */
 static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap, size_t *n,
                            struct kc_error *err)
 {
@@ -259,7 +259,7 @@ static struct kc_count_params params_of(const struct count_call *c)
         };
 }
 
-/* stored: space for the files, if devices should read them */
+/* stored: out, the files if devices should read them; it must outlive the result */
 static struct kc_gpu_params gpu_params_of(const struct count_call *c, uint64_t nbases,
                                           struct kc_stored_source *stored)
 {
@@ -304,7 +304,7 @@ static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *t
         return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
 }
 
-/* A device could not start: plan for the CPU, from the beginning of the input. */
+/* A device could not start: plan for the CPU, and read the inputs from the beginning. */
 static enum kc_status begin_again(struct count_call *c, struct kc_error *err)
 {
         c->on_device = false;
@@ -364,7 +364,7 @@ static enum kc_status commit(struct count_call *c, struct kc_error *err)
         enum kc_status status;
         if (kc_job_is_canceled(&c->job))
                 return kc_fail(err, KC_ECANCELED, "canceled");
-        c->writer = NULL; /* it is freed, even on failure */
+        c->writer = NULL; /* committing frees it, even on failure */
         if (c->is_nameless)
                 return kc_store_commit_nameless(writer, &origin, &c->store, err);
         KC_TRY(kc_store_commit(writer, &origin, NULL, err));
@@ -415,7 +415,7 @@ static bool show(const struct count_call *c)
                                    total > 0 && done > total ? total : done, total);
 }
 
-/* Call the caller's function until the work is done. */
+/* Call the progress callback until the work is done. */
 static void watch(struct count_call *c)
 {
         pthread_mutex_lock(&c->lock);
@@ -471,7 +471,7 @@ static enum kcount_status count(const struct count_input *input,
         KC_TRY(run_watched(&c));
         if (counts != NULL) {
                 KC_TRY(kcount_counts_new(counts, c.store, &c.err));
-                c.store = NULL; /* the counts' */
+                c.store = NULL; /* the counts own it now */
         }
 out:
         close_counting(&c);

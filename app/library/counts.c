@@ -1,4 +1,4 @@
-/* Counts: open files, and what is known of all their k-mers. */
+/* Open counts: info, histogram and ranges of similar size. */
 #include "app/library/library.h"
 #include "app/library/machine.h"
 

@@ -7,7 +7,7 @@
 struct kcount_cursor {
         struct kc_cursor *walk;
         int nwords;
-        /* What the walk has given and the caller not yet taken. */
+        /* What the walk has returned and the caller has not taken yet. */
         const uint64_t *kmers;
         const uint32_t *counts;
         size_t n;

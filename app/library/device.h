@@ -1,5 +1,5 @@
 /*
- * Devices by their names, and what is left to them.
+ * Devices by name, and what is left for them to do.
  */
 #ifndef APP_LIBRARY_DEVICE_H
 #define APP_LIBRARY_DEVICE_H
@@ -26,11 +26,11 @@ enum { KC_FURTHER_GBASES = 25 };
 /* How many of ndevices are worth opening for so many bases; 0: unknown, then all are. */
 int kc_devices_worth(int ndevices, uint64_t nbases);
 
-/* Whether the CPU may do the work that a device has failed to start with: the device is missing, in
- * use by others, or out of order. */
+/* Whether the CPU may do the work that a device could not start: the device is missing, in use by
+ * others, or out of order. */
 bool kc_device_is_unusable(const struct kc_error *reason);
 
-/* Of the default bound on memory, how much may be pinned. */
+/* How much of the default bound on memory may be pinned. */
 uint64_t kc_device_pinned_nbytes(uint64_t memory_nbytes);
 
 /* How many bytes of the files a device reads at a time, if several devices read them: few enough

@@ -1,5 +1,5 @@
-/* Failures as a caller of the library sees them: what the programs' advice (app/cli/advice.c) says
- * in options of the command line, this says in those of kcount.h. */
+/* Failures as callers of the library see them. The advice of the program (app/cli/advice.c) names
+ * options of the command line; the advice here names those of kcount.h. */
 #include "app/library/library.h"
 #include "kmer/remedy.h"
 
@@ -17,7 +17,7 @@ struct kcount_error {
         char advice[ADVICE_NBYTES];
 };
 
-/* Given out if there is no memory for another one, and never changed. */
+/* Returned if there is no memory for another one. Nothing writes to it. */
 static const struct kcount_error out_of_memory = {
         KCOUNT_ENOMEM,
         "",
@@ -64,7 +64,7 @@ enum {
         FILTERS = KC_REMEDY_TEST | KC_REMEDY_FILTER | KC_REMEDY_FILTER_HEAD | KC_REMEDY_FILTER_WHOLE
 };
 
-/* The sentences of all remedies, with a blank between them. Whatever does not fit is left out. */
+/* The sentences of all remedies, separated by blanks. The first that does not fit ends the text. */
 static void advise(const struct kc_error *failure, char text[ADVICE_NBYTES])
 {
         size_t n = 0;

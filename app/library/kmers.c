@@ -40,7 +40,7 @@ void kcount_decode(int k, const uint64_t *kmers, size_t n, char *letters)
         }
 }
 
-/* Canonical forms of one word, without a branch, so that they are vectorized. */
+/* For k-mers of one word. Without branches, so that the compiler vectorizes the loop. */
 KC_SIMD_CLONES
 static void make_canonical(uint64_t *kmers, size_t n, int unused)
 {

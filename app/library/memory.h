@@ -20,15 +20,15 @@ enum { MEMORY_LEAST_MIB = 256 }; /* the smallest bound */
  * 16 threads took four times the CPU time of 6. Work on .kc files takes less. */
 #define MEMORY_THREAD_NBYTES (36 * MEMORY_MIB)
 
-/* The bound if none is given: of a program, three quarters of the available memory, which
- * nprocesses share; in another program, half of it. */
+/* The bound if none is given. For kcount itself: three quarters of the available memory, which
+ * nprocesses share. For the library, which is a guest in another program: half of it. */
 uint64_t kc_memory_default_nbytes(int nprocesses);
 uint64_t kc_memory_guest_nbytes(void);
 
 struct memory_plan {
         int nthreads; /* as wanted, or fewer if the bound is small */
         uint64_t engine_nbytes;
-        uint64_t reader_nbytes; /* while it reads; afterwards it holds next to nothing */
+        uint64_t reader_nbytes; /* while it reads; afterwards it needs almost none */
         struct kc_reader_bound reader_bound;
 };
 

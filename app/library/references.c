@@ -50,7 +50,7 @@ static enum kc_status check_cram(int fd, const char *const *outputs, size_t nout
         return status;
 }
 
-/* A regular file that begins like CRAM: its descriptor; otherwise -1. */
+/* The descriptor of a regular file that begins as CRAM files do; otherwise -1. */
 static int open_cram(const char *input)
 {
         static const char mark[] = { 'C', 'R', 'A', 'M' };

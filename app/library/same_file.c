@@ -14,7 +14,7 @@ static const char *base_of(const char *path)
         return slash != NULL ? slash + 1 : path;
 }
 
-/* Where a name leads. */
+/* What a name refers to. */
 struct place {
         dev_t device;
         ino_t inode; /* of the file or, if there is none, of its folder; 0: unknown */
@@ -45,7 +45,7 @@ static struct place find_input(const char *path)
         return kc_input_stat(path, &found) ? place_of(&found) : (struct place){ 0 };
 }
 
-/* If something is wrong, creating the file will report it. The caller frees place.path. */
+/* Errors are ignored: creating the file will report them. The caller frees place.path. */
 static struct place find_output(const char *path)
 {
         struct stat found;

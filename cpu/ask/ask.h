@@ -35,8 +35,8 @@ enum kc_status kc_cpu_ask_open(struct kc_asker *asker, const struct kc_ask_table
                                const struct kc_ask_setup *setup,
                                const struct kc_cpu_ask_tuning *tuning, struct kc_error *err);
 
-/* The add of an asker that kc_cpu_ask_open has opened, for a block of one sequence, whose k-mers
- * are given instead of its letters: n k-mers in the form that the table has, 1 <= n < 2^31. */
+/* As the add of an asker from kc_cpu_ask_open, for a block of one sequence that is given by its
+ * k-mers instead of its letters: n k-mers in the form that the table has, 1 <= n < 2^31. */
 enum kc_status kc_cpu_ask_add_kmers(const struct kc_asker *asker, int thread, const uint64_t *kmers,
                                     uint32_t n, bool *full, struct kc_error *err);
 

@@ -27,7 +27,7 @@ enum kc_status kc_ask_buckets_fill(struct kc_ask_buckets *buckets, const uint64_
                                    struct kc_error *err);
 void kc_ask_buckets_free(struct kc_ask_buckets *buckets);
 
-/* Bring the bucket of a k-mer into the cache. */
+/* Prefetch the bucket of a k-mer. */
 void kc_ask_buckets_prefetch(const struct kc_ask_buckets *buckets, const uint64_t *kmer);
 
 /* The counts of n k-mers, 0 of those that are not there. */

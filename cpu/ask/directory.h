@@ -34,7 +34,7 @@ enum kc_status kc_ask_directory_make(struct kc_ask_directory *directory, uint64_
                                      uint32_t *counts, size_t n, uint64_t from, uint64_t to,
                                      bool *suits, struct kc_error *err);
 
-/* Bring what finding the k-mer will read into the cache: its slot, then the k-mers of the slot. */
+/* Prefetch what finding the k-mer will read: its slot, then the k-mers of the slot. */
 void kc_ask_directory_prefetch(const struct kc_ask_directory *directory, uint64_t kmer);
 void kc_ask_directory_prefetch_kmers(const struct kc_ask_directory *directory, uint64_t kmer);
 

@@ -35,12 +35,12 @@ enum kc_status kc_ask_index_add(struct kc_ask_index *index, const uint64_t *kmer
 enum kc_status kc_ask_index_end(struct kc_ask_index *index, const uint64_t *from,
                                 const uint64_t *to, struct kc_error *err);
 
-/* After kc_ask_index_end, of a piece that is to be kept: give back memory that finding does not
- * need. Nothing can be added any more. */
+/* To be called after kc_ask_index_end for a piece that is kept: free the memory that finding does
+ * not need. Nothing can be added afterwards. */
 void kc_ask_index_trim(struct kc_ask_index *index);
 
-/* Bring what finding the k-mer will read into the cache: first where, then the k-mers that are
- * there. In between, the same can be done for others. */
+/* Prefetch what finding the k-mer will read, in two steps: where to look, then the k-mers there.
+ * The caller takes the first step for several k-mers before the second, so that reads overlap. */
 void kc_ask_index_prefetch(const struct kc_ask_index *index, const uint64_t *kmer);
 void kc_ask_index_prefetch_kmers(const struct kc_ask_index *index, const uint64_t *kmer);
 

@@ -8,9 +8,9 @@
 
 enum {
         PART_NKMERS = 32 << 10, /* with its index, a part fits into an L2 cache */
-        FEW = 64,               /* k-mers that are found together where they are */
+        FEW = 64,               /* k-mers that are found together, in the order given */
         FEW_OF_PART = 16,
-        FIND_NKMERS = 1 << 18, /* more are found in several steps */
+        FIND_NKMERS = 1 << 18, /* k-mers found in one step at most */
 };
 
 #define MOST_INDEXED (UINT64_C(1) << 30) /* of a part */
@@ -24,7 +24,7 @@ struct kept_loading {
         atomic_bool too_many;
 };
 
-/* With slots or buckets, and what is allocated beyond them. */
+/* Including slots or buckets, and spare room in what is allocated. */
 uint64_t kc_ask_kept_nbytes(const struct kc_ask_table *table)
 {
         const uint64_t nwords = (uint64_t)kc_kmer_nwords(table->k);
@@ -119,7 +119,7 @@ static inline uint32_t part_of(const struct kc_ask_plan *plan, const uint64_t *k
         return plan->parts[kc_ask_prefix(kmer, nwords, plan->shift)];
 }
 
-/* n <= FEW k-mers. What they need comes from memory at the same time. */
+/* n <= FEW k-mers. Prefetching lets their reads from memory overlap. */
 static void find_few(const struct kc_ask_kept *kept, const uint64_t *kmers, size_t n,
                      uint32_t *counts)
 {
@@ -167,7 +167,7 @@ void kc_ask_finder_free(struct kc_ask_finder *finder)
         *finder = (struct kc_ask_finder){ 0 };
 }
 
-/* Put n k-mers in the order of their parts; ends: where each part ends. */
+/* Put n k-mers in the order of their parts. f->ends is then where each part ends. */
 static inline __attribute__((always_inline)) void distribute(struct kc_ask_finder *f,
                                                              const struct kc_ask_plan *plan,
                                                              const uint64_t *kmers, size_t n,
@@ -212,7 +212,7 @@ static void find_by_part(const struct kc_ask_kept *kept, struct kc_ask_finder *f
                 counts[i] = f->answers[f->places[i]];
 }
 
-/* With fewer k-mers of each part, it does not pay to put them in order. */
+/* Whether there are too few k-mers of each part for ordering them to pay. */
 static bool is_few(const struct kc_ask_kept *kept, size_t n)
 {
         return n / FEW_OF_PART < kept->nparts;

@@ -1,6 +1,6 @@
 /*
- * A whole table in memory, for those who ask it again and again: its k-mers in parts (plan.h), each
- * with an index (index.h) that fits into a cache.
+ * A whole table in memory, for callers that ask it again and again. Its k-mers are in parts
+ * (plan.h), each with an index (index.h) that fits into a cache.
  */
 #ifndef KC_CPU_ASK_KEPT_H
 #define KC_CPU_ASK_KEPT_H
@@ -8,7 +8,7 @@
 #include "cpu/ask/index.h"
 #include "cpu/ask/plan.h"
 
-/* Zero-initialise; free with kc_ask_kept_free. After loading, threads may use it at once. */
+/* Zero-initialise; free with kc_ask_kept_free. Once loaded, several threads may use it at once. */
 struct kc_ask_kept {
         struct kc_ask_plan plan;
         struct kc_ask_index *parts; /* [nparts] */
@@ -18,25 +18,25 @@ struct kc_ask_kept {
 /* What a thread needs for finding. Zero-initialise; free with kc_ask_finder_free. */
 struct kc_ask_finder {
         uint64_t *kmers;                   /* [cap * nwords] by part */
-        uint16_t *parts;                   /* [cap] of the k-mers, as they are given */
+        uint16_t *parts;                   /* [cap] of the k-mers, in the order given */
         uint32_t *places, *answers, *ends; /* [cap], [cap], [nparts] */
         size_t cap;
 };
 
-/* About the bytes of memory that a table takes. */
+/* About how many bytes of memory a table takes. */
 uint64_t kc_ask_kept_nbytes(const struct kc_ask_table *table);
 
 /*
  * Load a table, by nthreads threads. KC_ENOMEM, and failures of the table.
- *   fits  out: false if so many k-mers have the same prefix that they cannot be indexed; then
- *         nothing has been loaded
+ *   fits  out: false if too many k-mers have the same prefix for an index; then nothing has been
+ *         loaded
  */
 enum kc_status kc_ask_kept_load(struct kc_ask_kept *kept, const struct kc_ask_table *table,
                                 int nthreads, bool *fits, struct kc_error *err);
 void kc_ask_kept_free(struct kc_ask_kept *kept);
 
-/* The counts of n k-mers in the form that the table has, 0 of those that are not there. KC_ENOMEM.
- */
+/* The counts of n k-mers in the form that the table has; 0 for those that it does not have.
+ * KC_ENOMEM. */
 enum kc_status kc_ask_kept_find(const struct kc_ask_kept *kept, struct kc_ask_finder *finder,
                                 const uint64_t *kmers, size_t n, uint32_t *counts,
                                 struct kc_error *err);

@@ -206,7 +206,7 @@ out:
         return status;
 }
 
-/* Look at the first nbytes of the input; *bytes, NULL or shorter, is allocated anew for them. */
+/* Look at the first nbytes of the input; *bytes, which may be NULL, is reallocated for them. */
 static enum kc_status peek_bytes(struct kc_input *in, size_t nbytes, uint8_t **bytes, size_t *n,
                                  struct kc_error *err)
 {
@@ -217,7 +217,7 @@ static enum kc_status peek_bytes(struct kc_input *in, size_t nbytes, uint8_t **b
         return kc_input_peek(in, buffer, nbytes, n, err);
 }
 
-/* Look at enough of the input to see some of its text; *bytes, NULL before, is to be freed. */
+/* Look at enough of the input to see some of its text. *bytes, NULL before, is the caller's. */
 static enum kc_status peek(struct kc_input *in, uint8_t **bytes, size_t *n,
                            enum kc_container *container, struct kc_error *err)
 {

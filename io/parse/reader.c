@@ -605,8 +605,8 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
         }
 }
 
-/* Inputs can be read again if their sizes are known and none is one of our own descriptors, whose
- * file position htslib advances when it reads. */
+/* Inputs can be read again if their sizes are known and none is standard input, whose position
+ * htslib advances when it reads. */
 bool kc_reader_is_rereadable(const struct kc_reader *reader)
 {
         for (size_t i = 0; i < reader->inputs.n; i++)

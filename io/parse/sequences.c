@@ -1,7 +1,8 @@
 /*
- * A worker copies as many letters as its chunk holds, under a lock, and packs them without it. So
- * the giver's letters are needed only until its next call, and the kernels may read beyond the end
- * of a sequence. A sequence may be copied by several workers, in pieces that share k - 1 letters.
+ * A worker holds a lock while it copies as many letters as its chunk has room for, and packs them
+ * after it has released the lock. So the giver's letters are needed only until its next call, and
+ * the kernels may read beyond the end of a sequence. Several workers may copy a long sequence, in
+ * pieces that share k - 1 letters.
  */
 #include "io/sequences.h"
 
@@ -23,7 +24,7 @@ struct kc_sequences {
         struct kc_sequence_giver giver;
         struct kc_job *job;
         int k, nworkers;
-        pthread_mutex_t lock; /* guards what follows, but for the workers' own */
+        pthread_mutex_t lock; /* guards what follows, except for workers */
         struct kc_sequence given[NGIVEN];
         size_t ngiven, next;
         size_t at; /* letters of given[next] that have been copied */
@@ -48,7 +49,7 @@ static enum kc_status take_more(struct kc_sequences *s, struct kc_error *err)
         return KC_OK;
 }
 
-/* How many of the letters before `at` a k-mer may have in common with those from there on. */
+/* How many letters directly before `at` can be in one k-mer with the letter there. */
 static size_t context_of(const struct kc_sequence *from, size_t at, int k)
 {
         size_t n = 0;
@@ -58,8 +59,8 @@ static size_t context_of(const struct kc_sequence *from, size_t at, int k)
         return n;
 }
 
-/* Copy the next letters of the sequence, after those before that they need, which have been
- * counted. */
+/* Copy the next letters of the sequence, and before them the letters that they share k-mers with,
+ * which an earlier piece has already counted. */
 static enum kc_status copy_piece(struct kc_sequences *s, struct kc_chunk *chunk,
                                  struct kc_error *err)
 {
@@ -84,7 +85,7 @@ static enum kc_status copy_piece(struct kc_sequences *s, struct kc_chunk *chunk,
         return n > 0 ? kc_chunk_add_record(chunk, record, err) : KC_OK;
 }
 
-/* Fill the chunk. Letters that it has no room for come in the next one, or in another worker's. */
+/* Fill the chunk. The next chunk, of this worker or another, gets the letters that do not fit. */
 static enum kc_status copy_letters(struct kc_sequences *s, struct kc_chunk *chunk,
                                    struct kc_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Point queries: top index (in memory), index page, block. The block is searched without decoding
- * it.
+ * Point queries. They search the top index, which is in memory, then an index page, then a block,
+ * which is not decoded.
  */
 #include "io/store/file.h"
 
@@ -8,22 +8,22 @@
 #include <string.h>
 
 enum {
-        NPAGES = 1024,        /* index pages kept per run; page p in place p % NPAGES */
-        TABLE_FRACTION = 800, /* looking up one k-mer in so many takes as long as reading all */
-        MIN_TABLE_NKMERS = 1 << 15, /* fewer are always looked up */
+        NPAGES = 1024,        /* index pages kept per run: page p at p % NPAGES */
+        TABLE_FRACTION = 800, /* looking up 1/800 of the k-mers takes as long as reading all */
+        MIN_TABLE_NKMERS = 1 << 15, /* up to this many are always looked up */
 };
 
 struct run_lookup {
         struct kc_page pages[NPAGES];
         uint64_t *words; /* the block read last */
-        size_t nwords;   /* including its checksum; 0: none */
+        size_t nwords;   /* including its checksum; 0: no block has been read */
         uint64_t block;
 };
 
 struct kc_lookup {
         const struct kc_store *store;
         struct run_lookup *runs;
-        size_t *order; /* [order_cap] of the k-mers that are looked up together */
+        size_t *order; /* [order_cap] the order of k-mers that are looked up together */
         size_t order_cap;
 };
 

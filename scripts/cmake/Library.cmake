@@ -1,5 +1,5 @@
-# libkcount: the shared library, which shows what include/kcount.h declares and nothing else, and the
-# archive. Both have the CPU engine alone and know no MPI, whatever the programs have.
+# libkcount: the shared library, which exports only what include/kcount.h declares, and the archive.
+# Both have only the CPU engine and no MPI, even if the programs have more.
 set(KCOUNT_LIBRARY_SOURCES $<TARGET_OBJECTS:kc_common> ranks/no_mpi.c gpu/no_cuda.c)
 set(symbols ${CMAKE_SOURCE_DIR}/scripts/cmake/libkcount.map)
 add_library(kcount_shared SHARED ${KCOUNT_LIBRARY_SOURCES})
@@ -16,7 +16,7 @@ foreach(library kcount_shared kcount_static)
   target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES} Threads::Threads m)
 endforeach()
 
-set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install it alone
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install only this
 install(FILES include/kcount.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS kcount_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS kcount_shared EXPORT kcount LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -29,8 +29,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake DESTINATION ${package_folder})
 
-# kcount.pc. For static linking it names the libraries, not their .pc files: what Debian's htslib.pc
-# wants then is in no package that libhts-dev needs.
+# kcount.pc. For static linking it names the libraries, not their .pc files: those that Debian's
+# htslib.pc then requires are in packages on which libhts-dev does not depend.
 file(RELATIVE_PATH KCOUNT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" KCOUNT_PC_PREFIX ${KCOUNT_PC_PREFIX})
 set(KCOUNT_PC_LIBS)

@@ -1,6 +1,6 @@
 """
-Counting through kcount.h (tests/library/counter.c) gives the files and the counts that the program
-gives, and those of a plain reference; failures leave nothing behind.
+Counting through kcount.h (tests/library/counter.c) writes the files that the program writes, with
+the counts of a plain reference program. Failures leave nothing behind.
 
     library_count.py KCOUNT SOURCE COUNTER NAIVE
 """
@@ -33,7 +33,7 @@ class Counts(Session):
         return done.stdout.decode()
 
     def fails(self, status, message, *arguments, advice="", **options):
-        """The call fails so, and leaves nothing behind."""
+        """The call fails with this status, message and advice, and leaves nothing behind."""
         before = self.contents()
         lines = self.count(*arguments, code=1, **options).splitlines()
         expect(lines[0], status, f"status, {lines}")
@@ -44,7 +44,7 @@ class Counts(Session):
 
 
 def random_reads(seed, n, lengths):
-    """(bases, qualities), both bytes, with letters that are no bases, and both cases."""
+    """Pairs of bases and qualities, as bytes; some letters are not bases, or in lower case."""
     rng = random.Random(seed)
     genome = "".join(rng.choices("ACGT", k=4000))
     reads = []
@@ -72,7 +72,7 @@ def footer_offset(content):
 
 
 def files():
-    """Bytes as the program's, k-mers as the reference's, for every k, strands and threads."""
+    """The program's bytes and the reference's k-mers, for all k, strands and numbers of threads."""
     s = Counts()
     reads = random_reads(1, 40 if SMALL else 300, LENGTHS)
     s.write("reads.fq", fastq(reads))
@@ -117,7 +117,7 @@ def info_of(s, name):
 
 
 def sequences():
-    """From memory: what the program counts in the same sequences as FASTA, but for the names."""
+    """From memory: what the program counts in a FASTA file of the sequences, except file names."""
     rng = random.Random(5)
     s = Counts()
     sequences = [bases.decode() for bases, _ in random_reads(6, 40 if SMALL else 400, LENGTHS)]
@@ -147,7 +147,8 @@ def sequences():
 
 
 def empty():
-    """No sequence, or only short ones, is no failure; a file of 0 bytes is one, unless accepted."""
+    """Having no sequences, or only short ones, is not a failure; a file of 0 bytes is one unless
+    accept_empty is set."""
     s = Counts()
     s.write("none", "")
     s.write("short", "ACG\n\nA\n")

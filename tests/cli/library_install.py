@@ -1,8 +1,8 @@
 """
-An installed libkcount, moved to another folder, is what examples/ need: through pkg-config alone,
-with the shared library and with the archive, and through CMake's find_package. They print what the
-program prints. The shared library shows what kcount.h declares, and has the ABI of
-tests/library/libkcount.abi (abidiff; skipped where that is missing).
+examples/ can be built with an installed libkcount that was moved to another folder: with pkg-config
+and the shared library, with pkg-config and the archive, and with CMake's find_package. They print
+what the program prints. The shared library exports only what kcount.h declares, and has the ABI of
+tests/library/libkcount.abi (skipped without abidiff).
 
     library_install.py KCOUNT SOURCE BUILD CMAKE CC CXX [abi [--update]]
 """
@@ -35,7 +35,7 @@ endforeach()
 
 
 class Installed(Session):
-    """A folder with an installed copy that was moved after it had been installed."""
+    """A folder with an installed copy that was moved after its installation."""
 
     def __init__(self):
         super().__init__()

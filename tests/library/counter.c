@@ -3,10 +3,10 @@
  *
  *      counter files|lines OUTPUT [NAME=VALUE]... -- INPUT...
  *
- * lines: each line of the input is a sequence in memory. OUTPUT "" is NULL. NAME is a field of
- * struct kcount_count_options. Prints the k-mers with their counts, a line for each, then lines
- * that begin with #, but nothing with print=0. On failure, prints status, message, file and advice
- * on lines of their own, and exits with 1.
+ * lines: each line of the input is a sequence in memory. An empty OUTPUT stands for NULL. NAME is a
+ * field of struct kcount_count_options. The program prints a line for each k-mer, with its count,
+ * then lines that begin with #. With print=0 it prints nothing. On failure, it prints status,
+ * message, file and advice on lines of their own, and exits with 1.
  */
 #include "include/kcount.h"
 
@@ -25,7 +25,7 @@ static int report(struct kcount_error *error)
         return 1;
 }
 
-/* The lines of a file. A line's letters are overwritten once the next ones have been taken. */
+/* The lines of a file. The next call overwrites the letters of the lines of the last one. */
 struct lines {
         FILE *file;
         char *text[64];
@@ -47,7 +47,7 @@ static bool next_lines(void *ctx, struct kcount_sequence *sequences, size_t cap,
                 if (got < 0)
                         break;
                 got -= got > 0 && (*text)[got - 1] == '\n';
-                /* a block of its own size, so that reading beyond its end is found */
+                /* allocated at its exact size, so that sanitizers find reads beyond its end */
                 char *own = malloc(got > 0 ? (size_t)got : 1);
                 memcpy(own, *text, (size_t)got);
                 free(*text);

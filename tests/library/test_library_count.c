@@ -37,7 +37,7 @@ static double seconds(void)
         return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Random sequences of 1000 letters, for ever or until so many have been given. */
+/* Random sequences of 1000 letters: endless, or as many as nleft. */
 struct endless {
         uint64_t seed, ngiven, nleft;
         char letters[1000];
@@ -63,7 +63,7 @@ static bool next_endless(void *ctx, struct kcount_sequence *sequences, size_t ca
 }
 
 struct watcher {
-        pthread_t thread; /* that counts */
+        pthread_t thread; /* that called the library */
         uint64_t ncalls, last_done, total;
         double refused; /* when it canceled; 0: it has not */
         bool wrong;
@@ -110,7 +110,7 @@ static void expect_canceled(enum kcount_status status, struct kcount_error *erro
         kcount_error_free(error);
 }
 
-/* From the first call, and from a later one, while sequences are endless. */
+/* Cancel endless sequences in the first call of the callback, or in a later one. */
 static void test_cancel(void **state)
 {
         (void)state;
@@ -127,11 +127,11 @@ static void test_cancel(void **state)
                 assert_int_equal(w.ncalls, at);
                 assert_false(w.wrong);
                 assert_ptr_equal(counts, &input);       /* unchanged */
-                assert_true(seconds() - w.refused < 5); /* 0.1 s, but for slow machines */
+                assert_true(seconds() - w.refused < 5); /* 0.1 s, except on slow machines */
         }
 }
 
-/* In a file, in the stage after reading. */
+/* Cancel counting a file in the stage after reading. */
 static void test_cancel_counting(void **state)
 {
         (void)state;
@@ -171,7 +171,7 @@ static void test_give_up(void **state)
         const enum kcount_status status =
                 kcount_count_sequences(next_endless, &input, &options, "given.kc", NULL, &error);
         expect_canceled(status, error);
-        assert_int_equal(input.ngiven, 500); /* it is not called again */
+        assert_int_equal(input.ngiven, 500); /* the callback is not called again */
         input.nleft = 10;
         assert_int_equal(
                 kcount_count_sequences(next_endless, &input, &options, "given.kc", NULL, NULL),
@@ -179,7 +179,7 @@ static void test_give_up(void **state)
         assert_int_equal(unlink("given.kc"), 0);
 }
 
-/* About ten times a second, with the letters that have been read. */
+/* The callback is called about ten times a second. */
 static void test_progress(void **state)
 {
         (void)state;
@@ -217,7 +217,7 @@ static void *count_one(void *arg)
         return arg;
 }
 
-/* Threads may count at the same time, without names in one folder. */
+/* Several threads may count at the same time, into files without names in one folder. */
 static void test_together(void **state)
 {
         (void)state;
@@ -264,7 +264,7 @@ static void on_signal(int number)
         caught_elsewhere |= !pthread_equal(pthread_self(), catcher);
 }
 
-/* The caller's handlers run in the caller's threads. */
+/* The caller's signal handlers run only in the caller's threads. */
 static void test_signals(void **state)
 {
         (void)state;

@@ -1,5 +1,5 @@
-// Whether C++ programs can use include/kcount.h: all functions that read are called, on the file
-// that is named, and must agree.
+// Whether C++ programs can use include/kcount.h. Calls all functions that read, for the file named
+// by the argument, and expects consistent results.
 #include "include/kcount.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 /*
- * The reading half of include/kcount.h, compared with lists in which each k-mer is looked up by
- * itself (tests/io/store/store_sets.h), and with strings.
+ * The reading half of include/kcount.h, compared with plain lists of k-mers and counts
+ * (tests/io/store/store_sets.h), and with strings.
  */
 #include "tests/io/store/store_sets.h"
 
@@ -102,7 +102,7 @@ static void turn(const uint64_t *from, size_t nw, size_t n, uint64_t *to)
                         to[i * nw + w] = from[i * nw + nw - 1 - w];
 }
 
-/* What a sequence has, counted by comparing all its k-mers. */
+/* The k-mers of a sequence with their counts, found by sorting all of its k-mers. */
 static struct pair_set count_text(const char *text, size_t n, int k, bool stranded)
 {
         const struct pair_set model = { .k = k,
@@ -146,7 +146,7 @@ static void check_info(struct kcount_counts *counts, const struct pair_set *s, b
                 max = s->counts[i] > max ? s->counts[i] : max;
         part.total = 77;
         kcount_get_info(counts, &info);
-        kcount_get_info(counts, &part); /* of a caller who knows less */
+        kcount_get_info(counts, &part); /* as a caller with an older struct */
         assert_int_equal(part.k, s->k);
         assert_int_equal(part.total, 77);
         assert_int_equal(info.size, sizeof info);
@@ -190,7 +190,7 @@ static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
 
 /* ---- cursors ---- */
 
-/* [from, to] of the set, with buffers for cap k-mers; bounds in the set's order of words. */
+/* The range [from, to], read with buffers for cap k-mers. Bounds have the set's order of words. */
 static void check_range(struct kcount_counts *counts, const struct pair_set *s,
                         const uint64_t *from, const uint64_t *to, size_t cap)
 {
@@ -251,7 +251,7 @@ static void check_cursors(struct kcount_counts *counts, const struct pair_set *s
         }
 }
 
-/* The ranges together are all k-mers. */
+/* Together, the ranges contain all k-mers. */
 static void check_parts(struct kcount_counts *counts, const struct pair_set *s, size_t nparts)
 {
         uint64_t *bounds = NULL, from[KC_MAX_WORDS], to[KC_MAX_WORDS];
@@ -275,7 +275,7 @@ static void check_parts(struct kcount_counts *counts, const struct pair_set *s, 
 
 /* ---- asking ---- */
 
-/* n k-mers of a set and others, in either form; expected: their counts. */
+/* n k-mers, some of them of the set, in either form; expected: their counts. */
 static void make_question(const struct pair_set *s, size_t n, uint64_t *rng, uint64_t *kmers,
                           uint32_t *expected)
 {
@@ -333,7 +333,7 @@ static void check_sequence(struct kcount_asker *asker, const struct pair_set *s,
         free(valid);
 }
 
-/* Some of its letters are none, or in lower case. */
+/* Some letters are not bases, or in lower case. */
 static void check_sequences(struct kcount_asker *asker, const struct pair_set *s,
                             const char *genome, uint64_t *rng)
 {
@@ -353,8 +353,7 @@ static void check_sequences(struct kcount_asker *asker, const struct pair_set *s
         }
 }
 
-/* Few k-mers are looked up; after many the counts are loaded, unless there is no memory for them.
- */
+/* The first k-mers are looked up. After many, the counts are loaded if there is memory. */
 static void check_asker(struct kcount_counts *counts, const struct pair_set *s, const char *genome,
                         uint64_t memory_nbytes, int nthreads)
 {
@@ -413,7 +412,7 @@ static void test_files(void **state)
         unlink("s.kc");
 }
 
-/* Of one part and of several; more k-mers than a slice has; with other letters in some slices. */
+/* Tables of one part and of several; more k-mers than in a slice; other letters in a slice. */
 static void check_large(int k, size_t ntable, size_t nasked)
 {
         struct pair_set s = make_set(k, false, ntable, 4);
@@ -521,7 +520,7 @@ static void test_refused_files(void **state)
         kcount_free(NULL);
 }
 
-/* A bit of a block is wrong: whatever reads the block says so, and can be closed. */
+/* One bit of a block is wrong: all that read the block report it, and can be closed. */
 static void test_damage(void **state)
 {
         (void)state;
@@ -573,7 +572,7 @@ static void test_damage(void **state)
         free_set(&s);
 }
 
-/* Numbers that are no k-mers are refused, and the asker goes on working. */
+/* Numbers that are not k-mers are refused, and the asker works afterwards. */
 static void test_no_kmers(void **state)
 {
         (void)state;
