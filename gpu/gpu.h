@@ -84,8 +84,8 @@ struct kc_gpu_part_report {
         int device;
         uint64_t nkmers, npasses; /* that it counted */
         uint64_t nwalks;          /* over the reads, for these passes */
-        uint64_t nshared;         /* of these walks: other devices walked over the rest of the
-                                     reads */
+        uint64_t nshared;         /* those walks in which other devices took the other parts
+                                     of the reads */
         size_t peak_nbytes;
         uint64_t nmerged;                   /* pairs that it merged and put */
         uint64_t reads_nbytes, runs_nbytes; /* sent to it by others, and by it to others */

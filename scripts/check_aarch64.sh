@@ -2,7 +2,7 @@
 # Build kcount for aarch64 and run its unit tests, fuzzing corpora and golden files under qemu.
 # Needs root, the network and half an hour; ctest does not run this.
 #
-#       scripts/check_aarch64.sh [MIRROR]       MIRROR: of Debian; debootstrap's own if not given
+#       scripts/check_aarch64.sh [MIRROR]       MIRROR: a Debian mirror; default: debootstrap's
 #
 # The libraries are Debian's for arm64, unpacked into a folder: nothing of another architecture is
 # installed. The build folder is build-aarch64/, or the value of KCOUNT_BUILD. qemu runs threads in
@@ -15,7 +15,8 @@ folder=$(realpath -m "${KCOUNT_BUILD:-build-aarch64}")
 sysroot=$folder/sysroot
 install_packages "${BUILD_PACKAGES[@]}" python3 debootstrap gcc-aarch64-linux-gnu qemu-user-static
 
-# Only libraries and headers: qemu prefers every path that exists there, such as /proc or /tmp.
+# Keep only libraries and headers: if a path such as /proc or /tmp existed in the sysroot, qemu
+# would use it instead of the machine's.
 unpack_sysroot() {
         local work=$sysroot.part packages package link
         local options=(--arch=arm64 --variant=minbase --download-only)
@@ -40,7 +41,7 @@ unpack_sysroot() {
         rm -rf "$work"
 }
 
-# run_tests PATTERN: those whose names match.
+# run_tests PATTERN: run the tests whose names match.
 run_tests() {
         (cd "$folder" && ctest --output-on-failure --parallel "$(nproc)" --timeout 900 -R "$1")
 }
@@ -55,10 +56,10 @@ build "$folder" -DKCOUNT_WERROR=ON -DKCOUNT_CUDA=OFF -DKCOUNT_BENCH=OFF -DBUILD_
         -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
         -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static
 run_tests '^(test|fuzz)_'
-# Many machines with such processors have pages of 64 KiB.
+# Many aarch64 machines have pages of 64 KiB.
 QEMU_PAGESIZE=65536 run_tests '^test_(arena|temp_file|new_file|cpu_|store)'
 
-# The files that it writes and reads are those of x86-64.
+# On aarch64, kcount must write and read the same files as on x86-64.
 emulated=$folder/emulated_kcount
 printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$folder/kcount" > "$emulated"
 chmod +x "$emulated"

@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS, Table::MIN_BLOCKS)
         Table table(setup, dynamic);
         if constexpr (refers<Table>)
                 table.refer(&state.gather.records, in.k, in.stranded);
-        /* The expander is the warp's own, and has done its work when the table is drained. */
+        /* The list takes the memory of the warp's expander, which is not needed during a drain. */
         static_assert(sizeof(kc_expander<Key>) >= sizeof(kc_drain_list), "shared memory");
         auto *list = (kc_drain_list *)&state.gather.expanders[threadIdx.x / WARP];
         kc_gather_open(&state.gather, in);

@@ -57,7 +57,7 @@ static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *er
         return KC_CUDA(cudaMemsetAsync(&c->nfound[c->number], 0, sizeof(uint64_t), c->gpu->stream));
 }
 
-/* Add the list of a pass; records: where it is. */
+/* Add the list of pass `number`, which begins at `records`, to *out. */
 template <class Key>
 static void add_list(const kc_gpu_counter<Key> *c, int number, uint64_t *records,
                      struct kc_records_out *out)
@@ -66,7 +66,7 @@ static void add_list(const kc_gpu_counter<Key> *c, int number, uint64_t *records
         out->lists[out->nlists++] = { records, c->max_records, &c->nfound[number] };
 }
 
-/* Find the groups' records. Waits for the stream. */
+/* Find the records in the groups, and wait for the stream. */
 template <class Key>
 static enum kc_status find_for(kc_gpu_counter<Key> *c, const kept_groups *groups,
                                const struct kc_records_out *out, struct kc_error *err)
@@ -82,7 +82,7 @@ out:
         return status;
 }
 
-/* Find the groups' records of the pass. */
+/* Find the records of the current pass in the groups. */
 template <class Key>
 static enum kc_status find(kc_gpu_counter<Key> *c, const kept_groups *groups, struct kc_error *err)
 {

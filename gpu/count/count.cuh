@@ -7,7 +7,8 @@
  *
  * A walk over the reads finds the records of several passes if all reads are on the device. The
  * reads take much less memory than the records, and a walk as much time as counting several passes.
- * The counters of several devices can share a walk: each finds the records of all in a part of it.
+ * The counters of several devices can share a walk: each one then searches a part of the reads, and
+ * finds the records for all of them there.
  *
  * All occurrences of a k-mer are in one bin, so its count is final when the table is drained, and
  * the filter is applied there: no k-mer is in two runs. Bins that a table cannot hold, or that are
@@ -122,7 +123,7 @@ static inline void kc_gpu_counted_add(struct kc_gpu_counted *counted,
  * Begin a walk over the reads: prepare lists for the records of the passes, which must be counted
  * next. The reads must exist and stay where they are until then.
  *   passes  [npasses] up to kc_gpu_counter_max_passes; each begins where the one before ends
- *   lists   out: empty ones, in this order
+ *   lists   out: an empty list for each pass, in the order of the passes
  * KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
@@ -132,9 +133,9 @@ enum kc_status kc_gpu_counter_begin(struct kc_gpu_counter<Key> *counter, struct 
 
 /*
  * Find the records for the lists in one of nparts parts of the reads that are on the device.
- *   lists  those of counters on several devices that this one reaches, each once. All have the same
- *          reads on their devices, in the same order, and find in one part each; nobody counts
- *          before all have found.
+ *   lists  the lists of all counters that share the walk, each list once. This device must be able
+ *          to write to the memory of them all. All devices have the same reads, in the same order,
+ *          and each device searches one part. No device may count before all have searched theirs.
  * KC_EDEVICE.
  */
 template <class Key>

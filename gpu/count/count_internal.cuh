@@ -23,7 +23,7 @@ struct task_wave {
 
 /* What the device reports to the host during a pass. */
 struct count_readback {
-        uint64_t nrecords; /* of the pass that were found and not counted yet */
+        uint64_t nrecords; /* of the pass: found, but not counted yet */
         uint64_t npairs;
         uint32_t ntasks;
         struct task_wave wave;

@@ -8,16 +8,17 @@
 #include "gpu/count/gather.cuh"
 
 /*
- * The places of a table in shared memory are mostly empty, and the key of a place may have to be
- * made (refs.cuh). So each warp first lists its places that have pairs for the output, a page of
- * them at a time, and then all of its lanes make and write pairs.
+ * Most places of a table in shared memory are empty, and the key of a place may have to be computed
+ * (refs.cuh). So each warp takes two steps for every page of places: it first lists those of its
+ * places whose pairs go to the output, and then all of its lanes compute and write these pairs.
  */
 enum {
-        PAGE_ROUNDS = 8, /* places of a page for each thread */
+        PAGE_ROUNDS = 8, /* places in a page for each thread */
         PAGE_NPLACES = PAGE_ROUNDS * THREADS,
 };
 
-/* The places of a warp in a page: | round | lane |. In shared memory. */
+/* The places in a page whose pairs a warp has to write, each as | round | lane |. In shared
+ * memory. */
 struct kc_drain_list {
         uint8_t places[PAGE_ROUNDS * WARP];
 };
@@ -57,8 +58,8 @@ __device__ static void kc_drain_add(const kc_pairs_out<Key> &out, const kc_drain
                         atomicAdd((unsigned long long *)to[i], (unsigned long long)all[i]);
 }
 
-/* Add up the pairs that the filter drops, and make their counts 0, as those of empty places are.
- * counts: of the thread's places */
+/* Add up the pairs that the filter drops, and set their counts to 0, like those of empty places.
+ * counts: the counts at the thread's places */
 template <class Key>
 __device__ static void kc_drain_drop(const kc_pairs_out<Key> &out, uint32_t (&counts)[PAGE_ROUNDS])
 {
@@ -78,8 +79,8 @@ __device__ static void kc_drain_drop(const kc_pairs_out<Key> &out, uint32_t (&co
         kc_drain_add(out, sums);
 }
 
-/* List the warp's places, from `first` on, of pairs for the output; the others are counted. Returns
- * their number. */
+/* List the warp's places in the page from `first` on whose pairs go to the output, and add up the
+ * pairs that the filter drops. Returns how many places were listed. */
 template <class Key, class Table>
 __device__ static uint32_t kc_drain_choose(kc_drain_list *list, const Table &table, uint32_t first,
                                            const kc_pairs_out<Key> &out)
@@ -108,8 +109,8 @@ __device__ static uint32_t kc_drain_choose(kc_drain_list *list, const Table &tab
         return n;
 }
 
-/* Reserve room for the block's pairs, n of them the warp's: one atomic adds the sum of all warps to
- * *out.n. Returns where the warp's begin. */
+/* Reserve room for the block's pairs; n of them are the warp's. One atomic operation adds the sum
+ * over all warps to *out_n. Returns where the warp's pairs begin. */
 __device__ static inline uint64_t kc_drain_reserve(kc_drain *d, uint32_t n, uint64_t *out_n)
 {
         if (threadIdx.x % WARP == 0)
@@ -129,9 +130,9 @@ __device__ static inline uint64_t kc_drain_reserve(kc_drain *d, uint32_t n, uint
 }
 
 /*
- * Write the pairs of the table to the output. For the whole block, which must be synchronized
- * before, and again before the table is changed.
- *   list  the warp's own
+ * Write the pairs of the table to the output. All threads of the block call this. The block must be
+ * synchronized before the call, and again before the table is changed.
+ *   list  each warp has its own
  */
 template <class Key, class Table>
 __device__ static void kc_drain_table(kc_drain *d, kc_drain_list *list, const Table &table,
@@ -150,7 +151,7 @@ __device__ static void kc_drain_table(kc_drain *d, kc_drain_list *list, const Ta
                         Key key;
                         uint32_t count;
                         if (!table.get(place, &key, &count))
-                                continue; /* never: it has a pair */
+                                continue; /* cannot happen: every listed place has a pair */
                         out.kmers[to + i] = key;
                         out.counts[to + i] = count;
                 }

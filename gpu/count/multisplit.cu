@@ -13,8 +13,8 @@ enum { THREADS = 256, WARP = 32 };
 
 /* ---- bins to tasks ---- */
 
-/* Where each bin begins among the sorted records; offsets[nbins] = n. Searching reads a few sectors
- * for each bin, instead of all records. */
+/* Find where each bin begins among the sorted records; offsets[nbins] = n. A binary search for each
+ * bin reads only a few sectors of memory; a scan would read all records. */
 static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint32_t n,
                                                  uint32_t nbins, kc_record_form form,
                                                  uint32_t *offsets)

@@ -127,8 +127,8 @@ static inline bool kc_gpu_reaches(const struct kc_gpu *gpu, const struct kc_gpu 
         return gpu->device == other->device || kc_gpu_set_has(&other->reached_by, gpu->device);
 }
 
-/* Whether a device can add to numbers in the memory of `gpu` while other devices do so, too.
- * KC_EDEVICE. */
+/* Find out whether `device` can add atomically to numbers in the memory of `gpu` while other
+ * devices do the same. KC_EDEVICE. */
 enum kc_status kc_gpu_is_added_to(const struct kc_gpu *gpu, int device, bool *possible,
                                   struct kc_error *err);
 

@@ -293,9 +293,9 @@ template <int N> KC_HD kc_key_wide<N> kc_key_reverse_bases(const kc_key_wide<N> 
 }
 
 /*
- * Shifts and masks for k bases, where Key is the narrowest that holds them (kc_key_choose): then
- * they leave whole words alone. kc_key_from_top: the top 2k bits of x become the low ones.
- * kc_key_trim: keep the low 2k bits.
+ * Shifts and masks for k bases. Key must be the narrowest type that holds k bases (kc_key_choose):
+ * then shifts are shorter than a word, and masks change only the highest word. kc_key_from_top
+ * moves the top 2k bits of x to the bottom. kc_key_trim keeps only the low 2k bits.
  */
 KC_HD kc_key64 kc_key_from_top(kc_key64 x, int k)
 {
@@ -344,7 +344,7 @@ template <class Key> KC_HD Key kc_key_mask(int k)
 /*
  * The k-mer that k bases spell, given as they are packed in a batch (kmer/batch.h: first base
  * lowest; bits above 2k are ignored): as is if stranded, otherwise the smaller of it and its
- * reverse complement. Key is the narrowest that holds k bases.
+ * reverse complement. Key must be the narrowest type that holds k bases.
  */
 template <class Key> KC_HD Key kc_key_from_packed(Key packed, int k, bool stranded)
 {

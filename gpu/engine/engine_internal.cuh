@@ -66,7 +66,7 @@ struct gpu_counting {
         struct kc_gpu_counter_caps caps; /* of the counter */
         struct kc_gpu_counted counted;
         uint64_t npasses, nwalks;
-        uint64_t nshared; /* of these walks: other devices walked over the rest of the reads */
+        uint64_t nshared; /* those walks in which other devices took the other parts of the reads */
         bool meets;       /* the other devices expect it at the next meeting */
         uint64_t nmerged; /* pairs of the run that it merged */
         uint64_t nsaturated, spilled_nbytes;          /* of its LSM, in the end */
@@ -90,7 +90,7 @@ struct gpu_engine {
         struct kc_superkmer_setup superkmers;
         struct kc_load loads[KC_NLOADS];
         struct kc_gpu_shares shares;
-        struct kc_gpu_meeting walking;                   /* before a walk, and after it */
+        struct kc_gpu_meeting walking;                   /* before and after a shared walk */
         struct kc_records_out lists[KC_GPU_MAX_DEVICES]; /* of each device, for the next walk */
         struct kc_gpu_vote merging; /* proposals: most pairs of a range, or 0: alone */
         double start, order_start;

@@ -77,7 +77,8 @@ out:
         return status;
 }
 
-/* The lists of all devices. None: they have no more passes, or there are too many. */
+/* Join the lists of all devices. *all is empty if no device has passes left, or if there are too
+ * many lists. */
 static void join_lists(const struct gpu_engine *e, struct kc_records_out *all)
 {
         *all = {};
@@ -94,9 +95,9 @@ static void join_lists(const struct gpu_engine *e, struct kc_records_out *all)
 }
 
 /*
- * Find the records of the device's next passes in one walk with the other devices: each finds the
- * records for all in its part of the reads. c->meets = false: not all devices could do so, or none
- * has passes left; the device is on its own from now on.
+ * Find the records of the device's next passes in a walk that all devices share: each device finds
+ * the records for all of them in its part of the reads. c->meets becomes false if not all devices
+ * can share the walk, or if join_lists leaves no lists. Then this device walks alone from now on.
  */
 template <class Key>
 static enum kc_status walk_together(struct gpu_engine_of<Key> *e, struct gpu_counting_of<Key> *c,
@@ -124,13 +125,13 @@ out:
         return status;
 }
 
-/* A device that lacks the memory to go on says so at the next meeting. */
+/* A device that lacks the memory to continue votes no at the next meeting. */
 static void leave_meeting(struct gpu_engine *e, struct gpu_counting *c, int device)
 {
         struct kc_error ignored = {};
         if (!c->meets)
                 return;
-        /* It may still put records into the lists of others. */
+        /* Its stream may still be writing records to the lists of other devices. */
         (void)cudaStreamSynchronize(c->gpu->stream);
         (void)kc_gpu_meet(&e->walking, device, false, &c->meets, &ignored);
         c->meets = false;

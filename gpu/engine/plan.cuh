@@ -72,7 +72,7 @@ struct kc_gpu_plan_input {
         bool drops_rare;      /* most k-mers are dropped by the filter */
         bool copies;          /* some reads are not on the device */
         int walk_npasses;     /* passes of a walk; 0: chosen here */
-        int ndevices;         /* that may walk together; 0: one */
+        int ndevices;         /* devices that may share a walk; 0: one */
 };
 
 /* Divide room_nbytes of device memory, and set the caps of a counter for passes over the reads.

@@ -31,7 +31,7 @@ struct oversized {
 struct order_state {
         unsigned long long noversized_pairs;
         uint32_t nsplits, nbuckets, noversized, nexceptions;
-        uint32_t overflowed; /* 1: a split had less room than pairs; they are not all there */
+        uint32_t overflowed; /* 1: a split had too little room, so some pairs are missing */
 };
 
 /* All tables, in one allocation. */
@@ -39,10 +39,10 @@ struct order_tables {
         struct order_state *state;
         uint32_t *coarse;               /* [KC_ORDER_NCOARSE] number of pairs */
         uint32_t *cells;                /* [KC_ORDER_NCELLS] number of pairs */
-        struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT]; n: first the room, then the pairs */
+        struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT]; n: first the room, later the pairs */
         uint32_t *cursors;              /* [KC_ORDER_FANOUT * CURSOR_STRIDE] of the splits */
         uint32_t *first_swath;          /* [KC_ORDER_FANOUT + 1] */
-        uint32_t *first_pair;           /* [KC_ORDER_FANOUT] in the run, of each split */
+        uint32_t *first_pair;           /* [KC_ORDER_FANOUT] where each split begins in the run */
         uint32_t *nbuckets;             /* [KC_ORDER_FANOUT] for each split */
         uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */

@@ -17,7 +17,7 @@
 
 enum {
         MIN_PAIRS = 1 << 19, /* for fewer pairs the radix sort is as fast */
-        SAMPLE_STEP = 16,    /* one pair in so many decides how large the splits are made */
+        SAMPLE_STEP = 16,    /* the sizes of splits are estimated from one pair in this many */
 };
 
 /* Place a table in the allocation; if memory is NULL, only add up the size. */
@@ -80,8 +80,8 @@ static enum kc_status mark(struct kc_gpu *gpu, cudaEvent_t *marks, int at, struc
         return marks == NULL ? KC_OK : KC_CUDA(cudaEventRecord(marks[at], gpu->stream));
 }
 
-/* Whether there is room for the splits that a sample of the pairs leads to. It may be off by a
- * swath's worth of samples. */
+/* Whether there is room for splits whose sizes are estimated from a sample of the pairs. The
+ * estimate may be too high by as many pairs as a swath of sampled pairs stands for. */
 template <class Key> static bool can_sample(const struct order_work<Key> *work)
 {
         const size_t cap = kc_order_size<Key>::CAP;
@@ -89,8 +89,8 @@ template <class Key> static bool can_sample(const struct order_work<Key> *work)
         return n <= max_npairs<Key>() && n + n / 32 + KC_ORDER_FANOUT * cap <= work->in.cap;
 }
 
-/* Move the pairs to splits in kmers_tmp, and plan the buckets. step: of the count of coarse cells;
- * if it is not 1, state.overflowed says whether the splits had room. */
+/* Move the pairs to splits in kmers_tmp, and plan the buckets. One pair in `step` is counted to
+ * choose the splits; unless step is 1, state.overflowed says whether a split lacked room. */
 template <class Key>
 static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, uint32_t step,
                             cudaEvent_t *marks, struct kc_error *err)

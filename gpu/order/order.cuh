@@ -9,7 +9,7 @@
 /*
  *   k                      every k-mer is below 4^k
  *   kmers, counts          in  [n] device, distinct, counts at least 1; overwritten
- *   kmers_tmp, counts_tmp  [cap], [n] device, scratch; cap is at least n, and more makes it faster
+ *   kmers_tmp, counts_tmp  [cap], [n] device, scratch; cap is at least n; a larger one is faster
  *   run                    out, allocated here, to be freed by the caller; run->cap is run->n
  * If n = 0, the run is empty. Works on gpu->stream. KC_ENOMEM if there is no room for the run or
  * for sorting; KC_EDEVICE.

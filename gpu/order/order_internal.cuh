@@ -12,7 +12,7 @@ template <class Key> struct kc_order_input {
         size_t n;
         Key *kmers, *kmers_tmp;        /* [n] device */
         uint32_t *counts, *counts_tmp; /* [n] device */
-        size_t cap;                    /* of kmers_tmp; 0: just n */
+        size_t cap;                    /* room of kmers_tmp; 0: n */
 };
 
 /* Events recorded after each stage, if the caller passes an array of them. */

@@ -86,7 +86,7 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
         const uint16_t *starts = (const uint16_t *)shared->counters;
         Key pairs[NITEMS];
-        uint32_t at[NITEMS / 2] = {}; /* two places a word */
+        uint32_t at[NITEMS / 2] = {}; /* two places in each word */
         const auto place = [&](int i) { return at[i / 2] >> i % 2 * 16 & 0xffff; };
         const auto put = [&](int i, uint32_t value) {
                 at[i / 2] = (at[i / 2] & 0xffff0000 >> i % 2 * 16) | value << i % 2 * 16;

@@ -6,7 +6,7 @@
 
 #include "gpu/order/common.cuh"
 
-/* Of every `step` rows of NTHREADS pairs, one is counted. */
+/* Counts the pairs in one of every `step` rows of NTHREADS pairs. */
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
         order_count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t step,
@@ -62,8 +62,8 @@ static __device__ uint32_t split_room(const uint32_t *coarse, uint32_t begin, ui
         return step == 1 ? n : n + n / 32 + slack;
 }
 
-/* One block, one thread per prefix. step: of the count of coarse cells; slack: if it is a sample,
- * the room that a split has beyond what is expected and a thirty-second of that. */
+/* One block, one thread per prefix. One pair in `step` was counted. If step is not 1, each split
+ * gets room for the number of pairs expected, for a thirty-second more, and for `slack` more. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t step,
                                  uint32_t slack)
@@ -97,7 +97,7 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
                 tables.state->nsplits = all;
 }
 
-/* The pairs that each split has got, and its swaths. One block, one thread per split. */
+/* Count the pairs that each split received, and its swaths. One block, one thread per split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_measure_splits_kernel(struct order_tables tables, uint32_t swath_npairs)
 {
@@ -283,8 +283,8 @@ static __device__ void split_tile(struct split_shared<Key> *shared, const Key *p
         __syncthreads();
 }
 
-/* Reserve room for n pairs in a split, at most as many as fit in any. Where there is no room, it
- * does not matter what they overwrite. */
+/* Reserve room for n pairs in a split; every split has room for n pairs when it is empty. Once a
+ * split has overflowed, its pairs may overwrite each other, because the result is not used. */
 static __device__ uint32_t reserve_in_split(const struct order_tables *tables, uint32_t split,
                                             uint32_t n)
 {

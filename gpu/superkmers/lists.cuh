@@ -1,7 +1,7 @@
 /*
- * Private to superkmer.cu: the records that the lanes of a warp have found, in lists in shared
- * memory, and how they leave: evenly shared among the lanes, and if they go to several lists,
- * sorted by list.
+ * Private to superkmer.cu: the lanes of a warp keep the records that they find in lists in shared
+ * memory, and empty these lists together. The work is shared evenly among the lanes. Records that
+ * may go to several lists of the output are first sorted by list.
  */
 #ifndef KC_GPU_SUPERKMERS_LISTS_CUH
 #define KC_GPU_SUPERKMERS_LISTS_CUH
@@ -13,9 +13,9 @@ enum {
         WARP = 32,
         WARPS = 4, /* most in a block; they work independently */
         START_BITS = 7,
-        NSORTED = 512,           /* entries that a warp sorts at a time; so few that six blocks fit
-                                    on a multiprocessor at k = 31 */
-        ENTRY_IS_LAST = 1 << 15, /* of its lane's list */
+        NSORTED = 512,           /* entries that a warp sorts at a time; few enough for six blocks
+                                    to fit on a multiprocessor at k = 31 */
+        ENTRY_IS_LAST = 1 << 15, /* the entry is the last in its lane's list */
 };
 static_assert((int)KC_MAX_RECORD_LISTS <= (int)WARP, "a lane for each list");
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
@@ -60,7 +60,7 @@ template <bool PACKED> struct lane_list {
 /* What happens to the records. */
 enum find_mode {
         FIND_ALL,   /* all go to one list */
-        FIND_SOME,  /* those that a list has go there */
+        FIND_SOME,  /* each goes to the list that has its point, if one has it */
         FIND_COPY,  /* the same, with their bases */
         FIND_LOADS, /* records are only counted */
 };
@@ -71,27 +71,27 @@ struct warp_board {
         uint32_t end[WARP];      /* number of the k-mer where the last record ends */
 };
 
-/* The lanes' lists as one. */
+/* The lists of all lanes, read as one list. */
 struct joint_board : warp_board {
         uint32_t before[WARP]; /* number of entries of the lanes before */
 };
 
 /* The lanes' entries, sorted by the list that they go to. */
 struct sorted_board : warp_board {
-        uint64_t *to[KC_MAX_RECORD_LISTS];  /* a list's entry i goes to to[list] + i; NULL: it has
-                                               no room */
-        uint32_t ends[KC_MAX_RECORD_LISTS]; /* where each list's entries end; at first, their
-                                               number */
+        uint64_t *to[KC_MAX_RECORD_LISTS];  /* entry i goes to to[list] + i if it is of this list;
+                                               NULL: the list has no room */
+        uint32_t ends[KC_MAX_RECORD_LISTS]; /* where each list's entries end; before that, how
+                                               many it has */
         uint16_t entries[NSORTED];          /* row * WARP + lane, and ENTRY_IS_LAST */
 };
 
-/* What the warps of a block share. */
+/* The boards of all warps of a block. */
 template <enum find_mode MODE> struct block_boards {
         joint_board warps[WARPS];
 };
 struct sorted_boards {
         sorted_board warps[WARPS];
-        struct kc_bins bins[KC_MAX_RECORD_LISTS]; /* the lists' */
+        struct kc_bins bins[KC_MAX_RECORD_LISTS]; /* of each list */
 };
 template <> struct block_boards<FIND_SOME> : sorted_boards {
 };
@@ -99,9 +99,9 @@ template <> struct block_boards<FIND_COPY> : sorted_boards {
 };
 
 struct find_out {
-        struct kc_bins all; /* from the first point of the lists to the last one; not divided */
+        struct kc_bins all; /* all points from the first list to the last one, as one bin */
         uint32_t nlists;
-        uint32_t step;   /* of the search for a list, at first: a power of two */
+        uint32_t step;   /* the first step of the binary search for a list: a power of two */
         uint32_t stride; /* of groups */
         struct kc_records_out records;
         struct kc_load *loads;
@@ -159,7 +159,7 @@ __device__ static uint64_t copy_bases(const kc_superkmer_setup &setup,
         return out.copies_position + place * (uint32_t)setup.copy_nwords * 32;
 }
 
-/* bins: of its list */
+/* bins: those of the record's list; to: the record's place there */
 template <enum find_mode MODE>
 __device__ static void put_record(const kc_superkmer_setup &setup, const find_out &out,
                                   const uint64_t *words, found_record record,
@@ -172,7 +172,7 @@ __device__ static void put_record(const kc_superkmer_setup &setup, const find_ou
                              setup.form));
 }
 
-/* The list that has the point, if one of them has it. */
+/* The only list that can have the point; it need not have it. */
 __device__ static uint32_t list_of(const find_out &out, const struct kc_bins *bins, uint32_t point)
 {
         uint32_t list = 0;
@@ -182,8 +182,8 @@ __device__ static uint32_t list_of(const find_out &out, const struct kc_bins *bi
         return list;
 }
 
-/* Which of the lane's entries first, first + 1, ..., at most nrows <= 32, go to a list: a bit each.
- * Also counts the warp's entries of each list. */
+/* Returns a bit for each of the lane's entries first, first + 1, ..., at most nrows <= 32 of them:
+ * 1 if the entry goes to a list. Also counts the warp's entries for each list. */
 template <bool PACKED>
 __device__ static uint32_t count_entries(const find_out &out, const struct kc_bins *bins,
                                          sorted_board *board, const lane_list<PACKED> &list,
@@ -205,7 +205,7 @@ __device__ static uint32_t count_entries(const find_out &out, const struct kc_bi
         return wanted;
 }
 
-/* Reserve room for the entries that were counted, in all lists at once; returns their number. */
+/* Reserve room for the counted entries in all lists at once; returns the number of entries. */
 __device__ static uint32_t reserve_counted(const find_out &out, sorted_board *board)
 {
         const uint32_t lane = kc_warp_lane();
@@ -224,7 +224,7 @@ __device__ static uint32_t reserve_counted(const find_out &out, sorted_board *bo
         return __shfl_sync(~0u, end, WARP - 1);
 }
 
-/* Sort the lane's entries that count_entries found. */
+/* Sort by list those of the lane's entries whose bits count_entries has set. */
 template <bool PACKED>
 __device__ static void sort_entries(const find_out &out, const struct kc_bins *bins,
                                     sorted_board *board, const lane_list<PACKED> &list,
@@ -240,7 +240,7 @@ __device__ static void sort_entries(const find_out &out, const struct kc_bins *b
         __syncwarp();
 }
 
-/* Put sorted entry i. */
+/* Put the record of sorted entry i into its list. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void put_sorted(const kc_superkmer_setup &setup, const find_out &out,
                                   const uint64_t *words, const struct kc_bins *bins,
@@ -256,8 +256,8 @@ __device__ static void put_sorted(const kc_superkmer_setup &setup, const find_ou
 }
 
 /*
- * Put the entries that a list has. Neighbouring lanes put neighbouring records of a list, so that
- * memory, which may be another device's, is written in whole sectors.
+ * Put the records that go to a list. Neighbouring lanes write neighbouring records of a list, so
+ * that whole sectors of memory are written. The memory may be another device's.
  */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,

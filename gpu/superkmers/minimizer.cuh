@@ -33,13 +33,14 @@ struct kc_mmer {
         uint32_t forward, reverse;
 };
 
-/* 32 bases, 16 old and 16 new ones, of which m-mers are cut with a shift for each strand. */
+/* 32 bases: 16 old ones, then 16 new ones. One shift for each strand extracts an m-mer. */
 struct kc_mmers {
         uint64_t forward;    /* the first base highest */
         uint64_t complement; /* their complements, the first one lowest */
 };
 
-/* The new bases become the old ones, and 16 others, the first one lowest, the new ones. */
+/* Feed 16 bases, the first one lowest. The new bases of *mmers become its old ones, and those fed
+ * become its new ones. */
 static KC_HD void kc_mmers_feed(kc_mmers *mmers, uint32_t bases)
 {
         mmers->forward = mmers->forward << 32 | kc_key_reverse_bases((uint64_t)bases) >> 32;

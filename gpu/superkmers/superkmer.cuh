@@ -89,20 +89,21 @@ template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m);
 /* How many records to expect for nkmers k-mers, with a margin. */
 uint64_t kc_superkmer_expected(const kc_superkmer_setup *setup, uint64_t nkmers);
 
-/* The records of some points, in memory of this device or of one whose memory it can use. */
+/* A list for the records of some points. It is in the memory of this device, or of another device
+ * whose memory this one can access. */
 struct kc_record_list {
-        uint64_t *records; /* [cap] in no order */
+        uint64_t *records; /* [cap] in no particular order */
         uint64_t cap;
-        uint64_t *n; /* increased by the number of records found, while other devices may do the
-                        same. If it is then above cap, some of these were left out */
+        uint64_t *n; /* increased by the number of records found; other devices may increase it
+                        at the same time. If it ends above cap, some records were left out */
 };
 
-enum { KC_MAX_RECORD_LISTS = 32 }; /* each lane of a warp looks after one */
+enum { KC_MAX_RECORD_LISTS = 32 }; /* one for each lane of a warp */
 
 /* Where records go. */
 struct kc_records_out {
         struct kc_record_list lists[KC_MAX_RECORD_LISTS]; /* [nlists] */
-        struct kc_bins bins[KC_MAX_RECORD_LISTS];         /* [nlists] ascending: their points */
+        struct kc_bins bins[KC_MAX_RECORD_LISTS];         /* [nlists] their points, ascending */
         size_t nlists;
         uint64_t *copies; /* with one list: [cap * copy_nwords] device: record i points to a copy
                              of its bases, from copies[i * copy_nwords] on. NULL: records point
@@ -110,8 +111,8 @@ struct kc_records_out {
         uint64_t copies_position; /* of the first base of copies[0] */
 };
 
-/* Find the super-k-mers in groups first .. first + ngroups - 1 of the chunks whose points a list
- * has, on gpu->stream; does not wait. KC_EDEVICE. */
+/* Search groups first .. first + ngroups - 1 of the chunks for the super-k-mers that have points of
+ * a list. Works on gpu->stream, and does not wait for it. KC_EDEVICE. */
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                                  const struct kc_gpu_chunks *chunks, uint32_t first,
                                  uint32_t ngroups, const struct kc_records_out *out,

@@ -36,8 +36,8 @@ struct kc_table_setup {
         size_t arena_nbytes;
 };
 
-/* Set all of the n words, a multiple of 4, to `word`; they are aligned to 16 bytes. For the whole
- * block. */
+/* Set n words to `word`. n must be a multiple of 4, and the words aligned to 16 bytes. All threads
+ * of the block call this. */
 __device__ static inline void kc_table_fill(void *words, uint32_t n, uint32_t word)
 {
         for (uint32_t i = threadIdx.x; i < n / 4; i += blockDim.x)

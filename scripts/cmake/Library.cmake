@@ -1,5 +1,5 @@
-# libkcount: the shared library, which exports only what include/kcount.h declares, and the archive.
-# Both have only the CPU engine and no MPI, even if the programs have more.
+# libkcount as a shared library, which exports only what include/kcount.h declares, and as a static
+# library. Both contain only the CPU engine, and no MPI, even if the programs are built with more.
 set(KCOUNT_LIBRARY_SOURCES $<TARGET_OBJECTS:kc_common> ranks/no_mpi.c gpu/no_cuda.c)
 set(symbols ${CMAKE_SOURCE_DIR}/scripts/cmake/libkcount.map)
 add_library(kcount_shared SHARED ${KCOUNT_LIBRARY_SOURCES})
@@ -16,12 +16,12 @@ foreach(library kcount_shared kcount_static)
   target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES} Threads::Threads m)
 endforeach()
 
-set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install only this
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install only this component
 install(FILES include/kcount.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS kcount_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS kcount_shared EXPORT kcount LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
-# find_package(kcount): the target kcount::kcount
+# What find_package(kcount) finds: the target kcount::kcount.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/kcount)
 install(EXPORT kcount NAMESPACE kcount:: FILE kcountConfig.cmake DESTINATION ${package_folder})
 include(CMakePackageConfigHelpers)
@@ -29,8 +29,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake DESTINATION ${package_folder})
 
-# kcount.pc. For static linking it names the libraries, not their .pc files: those that Debian's
-# htslib.pc then requires are in packages on which libhts-dev does not depend.
+# kcount.pc. For static linking, it names the libraries that kcount needs, not their .pc files,
+# because Debian's htslib.pc then requires .pc files of packages that libhts-dev does not depend on.
 file(RELATIVE_PATH KCOUNT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" KCOUNT_PC_PREFIX ${KCOUNT_PC_PREFIX})
 set(KCOUNT_PC_LIBS)

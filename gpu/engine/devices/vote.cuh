@@ -1,8 +1,8 @@
 /*
  * How the driver and the followers agree. The driver proposes something. The followers hear it, do
  * what they can, and if the driver wants to know, vote: yes or no. The driver counts the votes and
- * proposes what follows from them. Or all meet as equals: each says yes or no, and learns whether
- * everybody said yes.
+ * proposes what follows from them. Devices can also meet as equals: each votes yes or no, and
+ * learns whether all of them voted yes.
  */
 #ifndef KC_GPU_ENGINE_DEVICES_VOTE_CUH
 #define KC_GPU_ENGINE_DEVICES_VOTE_CUH
@@ -39,13 +39,13 @@ struct kc_gpu_meeting {
         struct kc_gate *gate;
         int n; /* devices that meet */
         /* guarded by the gate */
-        int ncame, nyes; /* to the next meeting, so far */
-        size_t nheld;    /* meetings so far */
-        bool agreed;     /* in the last one */
+        int ncame, nyes; /* devices at the next meeting so far, and how many of them voted yes */
+        size_t nheld;    /* meetings that have ended */
+        bool agreed;     /* whether all voted yes at the last one */
 };
 
-/* A device, the driver's included: come to the next meeting, and wait for the others. *agreed:
- * whether all said yes. KC_ECANCELED. */
+/* Come to the next meeting, and wait for the other devices. The driver's device calls this, too.
+ * *agreed: whether all voted yes. KC_ECANCELED. */
 enum kc_status kc_gpu_meet(struct kc_gpu_meeting *meeting, int device, bool yes, bool *agreed,
                            struct kc_error *err);
 

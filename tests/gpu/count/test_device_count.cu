@@ -54,7 +54,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept,
         };
         const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
         struct kc_records_out lists;
-        const int nparts = 1 + how.npasses % 3; /* as if several devices walked together */
+        const int nparts = 1 + how.npasses % 3; /* as if several devices shared the walk */
         size_t together, nmixed = 0;
         const size_t before = gpu->used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,

@@ -178,7 +178,7 @@ static struct block block;
 static const char *last_kernel;
 static uint64_t seed;
 
-/* Lanes of a warp, at least one. */
+/* lanes: at least one lane of the warp */
 static void make_lanes_ready(struct warp *warp, uint32_t lanes)
 {
         const unsigned number = (unsigned)(warp - block.warps);
@@ -279,7 +279,7 @@ void let_others_continue(void)
                      other.line);
 }
 
-/* Inline, because every lane calls it at every meeting. */
+/* This is inline because every lane calls it at every meeting. */
 static inline void expect_same(const struct place &first, const struct place &other)
 {
         if (first.line != other.line || first.file != other.file)

@@ -106,7 +106,7 @@ static void one_large_device(void **state)
         assert_int_equal(work.report.parts[0].nkmers, work.totals.nkmers);
 }
 
-/* Whether a device gave up after all had walked together. */
+/* Whether a device gave up after a walk that all devices had shared. */
 static bool was_left(const struct work *work)
 {
         bool left = false;
@@ -115,8 +115,8 @@ static bool was_left(const struct work *work)
         return left;
 }
 
-/* Returns how many attempts met the scarcity; *nthrough is increased by those that produced the
- * whole run, *nleft by those in which it began after a walk of all devices. */
+/* Returns how many attempts met the scarcity. *nthrough is increased by the number of those that
+ * produced the whole run, and *nleft by the number of these for which was_left is true. */
 static int try_all(enum kc_scarcity kind, uint64_t batch_nkmers, enum kc_status wanted,
                    int *nthrough, int *nleft)
 {

@@ -8,7 +8,7 @@
 #include "tests/gpu/engine/work.h"
 
 /* Every walk that could have npasses passes had them, if the reads stayed on the device. Devices
- * that walk together walk as often as the one with the most passes. */
+ * that share their walks all make as many walks as the device with the most passes needs. */
 static inline void expect_walks(const struct work *work, int npasses)
 {
         const struct kc_gpu_report *report = &work->report;
@@ -30,10 +30,10 @@ static inline void in_tiny_batches(struct work *work)
         work->gpu.batch_nkmers = 4096;
 }
 
-enum { MOST_LISTS = 32 }; /* of records, for all devices and passes of a walk */
+enum { MOST_LISTS = 32 }; /* lists of records in a walk: one for each device and pass */
 
-/* The CUDA engine on n devices has the host's run, with a number of passes in each walk. Returns
- * how many walks were shared. */
+/* Expect that the CUDA engine on n devices, with npasses passes in each walk, produces the same run
+ * as the host. Returns how many walks were shared. */
 static inline uint64_t compare_walks(int n, int k, int npasses, void (*change)(struct work *))
 {
         static struct work host, device;
@@ -86,8 +86,8 @@ static inline void walks_of_several_passes(void **state)
                 compare_walks(1, ks[i], 3, in_tiny_batches);
 }
 
-/* The devices walk together if all have the reads, their lists are few, and they are peers, which
- * only emulated ones are for certain. */
+/* Devices share walks if all of them have the reads, if they have few enough lists in all, and if
+ * they are peers. Only emulated devices are certain to be peers. */
 static inline void several_devices_walk(void **state)
 {
         static const int ks[] = { 21, 31, 55, 77, 101 }, ns[] = { 2, 3, 5, 8 };

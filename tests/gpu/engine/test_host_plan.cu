@@ -237,8 +237,8 @@ static void few_walks(void **state)
         check_walks(plan_walks(31, few, false, h100, 0), 1, 1);
         for (int npasses = 1; npasses <= KC_GPU_MAX_WALK_PASSES; npasses++)
                 assert_int_equal(plan_walks(31, human, true, h100, npasses).npasses, npasses);
-        for (int n = 1; n <= KC_GPU_MAX_DEVICES;
-             n *= 2) /* so few that all devices can walk together */
+        /* walks have so few passes that all n devices can share them */
+        for (int n = 1; n <= KC_GPU_MAX_DEVICES; n *= 2)
                 assert_int_equal(plan_walks(31, human, true, h100, 0, n).npasses,
                                  std::min((int)KC_GPU_MAX_WALK_PASSES, KC_MAX_RECORD_LISTS / n));
         assert_true(plan_walks(31, human, true, h100, 1).n > 8);

@@ -190,7 +190,8 @@ static void expect_run(const struct kc_gpu_run<Key> *run, const pairs_of<Key> &e
         assert_int_equal(run->cap, run->n);
 }
 
-/* Put the pairs of the smallest k-mers where the sample is taken: a row in 16. */
+/* Put the pairs of the smallest k-mers where the sample is taken, in one row of every 16, so that
+ * the sample misleads. */
 template <class Key> static void mislead(pairs_of<Key> *pairs)
 {
         enum { ROW = 512, STEP = 16 };
@@ -296,7 +297,8 @@ static void shapes_large(void **)
                         try_any(CHOOSE, CANONICAL, ks[i], test_small() ? LEAST : 1000000);
 }
 
-/* Of so many pairs, a prefix has more than a split that expects none has room for. */
+/* There are so many pairs that those of a prefix do not fit in a split that was expected to be
+ * empty. */
 static void samples(void **)
 {
         for (int wrong = 0; wrong < 2; wrong++) {

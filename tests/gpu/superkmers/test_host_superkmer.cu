@@ -66,7 +66,7 @@ static void keys_are_what_the_host_says(void **state)
         check_keys<kc_key256>(97, 128);
 }
 
-/* The 32 bases from `at` on, of one strand or the other. */
+/* The 32 bases from `at` on, read on the given strand or on the other one. */
 static kc_mmers mmers_of(const std::vector<uint64_t> &words, uint64_t at, bool other)
 {
         kc_mmers mmers = {};
@@ -93,7 +93,7 @@ static void minimizers_ignore_strands(void **state)
                         for (uint32_t n = 1; n <= 16 && (int)n <= m; n++) {
                                 const kc_mmers one = mmers_of(words, at, false);
                                 const kc_mmers other = mmers_of(words, at, true);
-                                /* it has n new bases, and m - n of the other strand's */
+                                /* it has n new bases on one strand, and m - n on the other */
                                 kc_mmer there = kc_mmers_at(&one, 2 * n, m);
                                 kc_mmer back = kc_mmers_at(&other, 2 * ((uint32_t)m - n), m);
                                 uint32_t forward = 0;

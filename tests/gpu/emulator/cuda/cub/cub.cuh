@@ -207,8 +207,8 @@ struct DeviceReduce {
         }
 };
 
-/* In a kernel, called by all threads of a block; the first one adds up for all. As with CUB, the
- * storage may be reused after the caller's next barrier. */
+/* All threads of a block call this in a kernel, and the first thread adds up for all of them. As
+ * with CUB, the storage may be reused after the caller's next barrier. */
 template <class T, int NTHREADS> struct BlockScan {
         struct TempStorage {
                 T values[NTHREADS], all;
