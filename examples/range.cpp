@@ -36,10 +36,12 @@ int main(int argc, char **argv)
         std::vector<uint64_t> bounds(2 * nwords);
         if (kcount_encode(info.k, (first + last).data(), 2, bounds.data()) != 2)
                 return 2;
-        kcount_cursor *cursor;
-        if (kcount_cursor_open(&cursor, counts.get(), bounds.data(), bounds.data() + nwords,
+        kcount_cursor *begun;
+        if (kcount_cursor_open(&begun, counts.get(), bounds.data(), bounds.data() + nwords,
                                &error) != KCOUNT_OK)
                 return fail(error);
+        std::unique_ptr<kcount_cursor, decltype(&kcount_cursor_close)> cursor(begun,
+                                                                              kcount_cursor_close);
 
         const size_t cap = 1000;
         std::vector<uint64_t> kmers(cap * nwords);
@@ -47,12 +49,11 @@ int main(int argc, char **argv)
         std::string letters(cap * k, ' ');
         size_t n;
         do {
-                if (kcount_cursor_next(cursor, kmers.data(), numbers.data(), cap, &n, &error) !=
-                    KCOUNT_OK)
+                if (kcount_cursor_next(cursor.get(), kmers.data(), numbers.data(), cap, &n,
+                                       &error) != KCOUNT_OK)
                         return fail(error);
                 kcount_decode(info.k, kmers.data(), n, &letters[0]);
                 for (size_t i = 0; i < n; i++)
                         std::printf("%.*s\t%u\n", info.k, &letters[i * k], numbers[i]);
         } while (n > 0);
-        kcount_cursor_close(cursor);
 }

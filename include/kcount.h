@@ -12,7 +12,9 @@
  * it sets *error to an object that the caller must free with kcount_error_free. Other outputs are
  * then unchanged, except for arrays that the caller provides, and no incomplete file remains. The
  * library never prints, never ends the process, installs no signal handler, does not change the
- * locale, and has no state outside its handles.
+ * locale, and has no state outside its handles. htslib, which reads SAM and CRAM files, prints
+ * warnings unless hts_set_log_level says otherwise; while an output that exists is compared with
+ * the references of CRAM inputs, its level is off.
  *
  * Threads. Different threads may use different handles at the same time. Several threads may use
  * one struct kcount_counts at the same time, but only one thread at a time a cursor or an asker.
@@ -184,6 +186,10 @@ KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next
 /* Open a .kc file. The caller closes it with kcount_close. KCOUNT_EDAMAGED, _EIO, _ENOMEM. */
 KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
                                           struct kcount_error **error);
+
+/* What the user should know about an opened file, or "": it is damaged in a place that hides
+ * nothing, or what was added to it last may be missing. Valid until kcount_close. */
+KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
 
 /* All cursors and askers of the counts must have been closed before. NULL is fine. */
 KCOUNT_API void kcount_close(struct kcount_counts *counts);

@@ -249,6 +249,11 @@ static enum kc_status keep(struct kcount_asker *a, struct kc_error *err)
 {
         const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
         enum kc_status status = kc_ask_kept_load(&a->kept, &table, a->nthreads, &a->may_keep, err);
+        if (status == KC_ENOMEM) { /* less memory is free than was allowed */
+                a->may_keep = false;
+                *err = (struct kc_error){ 0 };
+                status = KC_OK;
+        }
         a->is_kept = status == KC_OK && a->may_keep;
         return status;
 }

@@ -51,6 +51,7 @@ struct count_call {
         struct kc_count_totals totals;
         struct kc_store *store; /* the result, if the caller wants it */
         bool wants_store;
+        enum kc_status status; /* of the thread that works */
         struct kc_error err;
         /* between the thread that works and the one that watches */
         pthread_mutex_t lock;
@@ -140,12 +141,12 @@ static enum kc_status take_options(struct count_call *c, const struct kcount_cou
         const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
         enum kc_status status;
         c->options = usual;
-        if (given != NULL && given->size != sizeof usual)
+        if (given != NULL && given->size < offsetof(struct kcount_count_options, stranded))
                 return kc_fail(err, KC_EUSAGE,
                                "the options do not begin with their size: initialize them with "
                                "KCOUNT_COUNT_OPTIONS_INIT");
-        if (given != NULL)
-                c->options = *given;
+        if (given != NULL) /* from an older or a newer header: what both know */
+                memcpy(&c->options, given, given->size < sizeof usual ? given->size : sizeof usual);
         if (!c->wants_store && output == NULL)
                 return kc_fail(err, KC_EUSAGE,
                                "there is neither an output nor a place for the "
@@ -227,6 +228,10 @@ static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap,
         const size_t most = sizeof given / sizeof *given;
         if (!c->input.next(c->input.ctx, given, cap < most ? cap : most, n))
                 return kc_fail(err, KC_ECANCELED, "the caller gave no more sequences");
+        if (*n > most || *n > cap)
+                return kc_fail(err, KC_EUSAGE,
+                               "the callback gave %zu sequences, where there was room for %zu", *n,
+                               cap < most ? cap : most);
         for (size_t i = 0; i < *n; i++)
                 sequences[i] = (struct kc_sequence){ given[i].bases, given[i].nbases };
         return KC_OK;
@@ -398,7 +403,7 @@ out:
 static void *run_in_thread(void *arg)
 {
         struct count_call *c = arg;
-        run(c, &c->err);
+        c->status = run(c, &c->err);
         pthread_mutex_lock(&c->lock);
         c->done = true;
         pthread_cond_signal(&c->wake);
@@ -444,7 +449,7 @@ static enum kc_status run_watched(struct count_call *c)
         if (c->options.progress != NULL)
                 watch(c);
         pthread_join(thread, NULL);
-        return c->err.status;
+        return c->status;
 }
 
 static void close_counting(struct count_call *c)

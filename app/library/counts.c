@@ -43,6 +43,12 @@ void kcount_close(struct kcount_counts *counts)
         free(counts);
 }
 
+const char *kcount_warning(const struct kcount_counts *counts)
+{
+        const struct kc_error *warning = kc_store_warning(counts->store);
+        return warning != NULL ? warning->message : "";
+}
+
 void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
 {
         const struct kc_store_info *stored = &counts->info;
@@ -76,8 +82,9 @@ enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
         struct kcount_row *out;
         size_t n;
         enum kc_status status;
-        KC_TRY(kc_store_histogram(counts->store, kc_machine_nthreads((uint64_t)nthreads), &stored,
-                                  &n, &err));
+        KC_TRY(kc_store_histogram(counts->store,
+                                  kc_machine_nthreads(nthreads > 0 ? (uint64_t)nthreads : 0),
+                                  &stored, &n, &err));
         out = malloc((n + 1) * sizeof *out);
         if (out == NULL)
                 KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for a histogram"));
@@ -95,7 +102,10 @@ out:
 enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uint64_t **bounds,
                                 size_t *nbounds, struct kcount_error **error)
 {
+        enum { MAX_PARTS = 1 << 20 };
         struct kc_error err = { 0 };
+        if (nparts > MAX_PARTS)
+                nparts = MAX_PARTS;
         if (kc_store_split(counts->store, NULL, NULL, nparts, bounds, nbounds, &err) != KC_OK)
                 return kcount_failed(&err, error);
         kcount_turn_words(*bounds, counts->nwords, *nbounds, *bounds);

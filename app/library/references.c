@@ -81,16 +81,16 @@ enum kc_status kc_references_check(const char *const *outputs, size_t noutputs,
         enum kc_status status = KC_OK;
         if (!some_exist(outputs, noutputs))
                 return KC_OK;
-        const enum htsLogLevel level = hts_get_log_level();
-        hts_set_log_level(HTS_LOG_OFF);
         for (size_t i = 0; i < ninputs && status == KC_OK; i++) {
                 const int fd =
                         open_cram(strcmp(inputs[i], "-") == 0 ? "/proc/self/fd/0" : inputs[i]);
                 if (fd < 0)
                         continue;
+                const enum htsLogLevel level = hts_get_log_level();
+                hts_set_log_level(HTS_LOG_OFF);
                 status = check_cram(fd, outputs, noutputs, err);
+                hts_set_log_level(level);
                 close(fd);
         }
-        hts_set_log_level(level);
         return status;
 }

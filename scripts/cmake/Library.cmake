@@ -26,7 +26,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/kcount)
 install(EXPORT kcount NAMESPACE kcount:: FILE kcountConfig.cmake DESTINATION ${package_folder})
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake DESTINATION ${package_folder})
 
 # kcount.pc. For static linking, it names the libraries that kcount needs, not their .pc files,

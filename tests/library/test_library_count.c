@@ -162,6 +162,54 @@ static void test_cancel_counting(void **state)
         assert_true(w.total > 0);
 }
 
+static bool give_too_many(void *ctx, struct kcount_sequence *sequences, size_t cap, size_t *n)
+{
+        (void)ctx;
+        (void)sequences;
+        *n = cap + 1;
+        return true;
+}
+
+static void test_too_many_sequences(void **state)
+{
+        (void)state;
+        struct kcount_counts *counts;
+        struct kcount_error *error;
+        assert_int_equal(kcount_count_sequences(give_too_many, NULL, NULL, NULL, &counts, &error),
+                         KCOUNT_EUSAGE);
+        kcount_error_free(error);
+}
+
+/* A program that was compiled with a header that had fewer options, or will have more. */
+static void test_other_sizes(void **state)
+{
+        (void)state;
+        struct {
+                struct kcount_count_options known;
+                uint64_t later[4];
+        } options = { .known = KCOUNT_COUNT_OPTIONS_INIT };
+        const size_t sizes[] = { offsetof(struct kcount_count_options, nthreads), sizeof options };
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                struct endless input = { .nleft = 10 };
+                struct kcount_counts *counts;
+                struct kcount_info info = { .size = sizeof info };
+                options.known.size = sizes[i];
+                options.known.k = 21;
+                options.known.nthreads = i == 0 ? -5 : 2; /* not read with the shorter size */
+                assert_int_equal(kcount_count_sequences(next_endless, &input, &options.known, NULL,
+                                                        &counts, NULL),
+                                 KCOUNT_OK);
+                kcount_get_info(counts, &info);
+                assert_int_equal(info.k, 21);
+                assert_string_equal(kcount_warning(counts), "");
+                kcount_close(counts);
+        }
+        options.known.size = 0;
+        assert_int_equal(
+                kcount_count_sequences(next_endless, NULL, &options.known, "x.kc", NULL, NULL),
+                KCOUNT_EUSAGE);
+}
+
 static void test_give_up(void **state)
 {
         (void)state;
@@ -292,6 +340,9 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_cancel, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_cancel_counting, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_give_up, make_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(test_too_many_sequences, make_folder,
+                                                remove_folder),
+                cmocka_unit_test_setup_teardown(test_other_sizes, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_progress, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_together, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_options, make_folder, remove_folder),

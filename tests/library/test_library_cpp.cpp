@@ -107,6 +107,7 @@ int main(int argc, char **argv)
         kcount_error_free(error);
         error = nullptr;
         done(kcount_open(&counts, argv[1], &error), error);
+        check(std::strlen(kcount_warning(counts)) == 0, "warning");
         check_counts(counts);
         kcount_close(counts);
 }

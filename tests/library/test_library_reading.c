@@ -520,6 +520,28 @@ static void test_refused_files(void **state)
         kcount_free(NULL);
 }
 
+/* One of the two references to the footer is wrong: the file opens, with a warning. */
+static void test_warning(void **state)
+{
+        (void)state;
+        enum { FIRST_REFERENCE = 64 };
+        struct pair_set s = make_set(31, false, 100, 1);
+        size_t nbytes;
+        write_set(&s, "s.kc", 1, 100, 1);
+        struct kcount_counts *counts = open_counts("s.kc");
+        assert_string_equal(kcount_warning(counts), "");
+        kcount_close(counts);
+        uint8_t *data = read_file("s.kc", &nbytes);
+        data[FIRST_REFERENCE] ^= 1;
+        write_file("s.kc", data, nbytes);
+        free(data);
+        counts = open_counts("s.kc");
+        assert_non_null(strstr(kcount_warning(counts), "s.kc"));
+        kcount_close(counts);
+        unlink("s.kc");
+        free_set(&s);
+}
+
 /* One bit of a block is wrong: all that read the block report it, and can be closed. */
 static void test_damage(void **state)
 {
@@ -609,7 +631,7 @@ int main(void)
                 cmocka_unit_test(test_numbers),       cmocka_unit_test(test_files),
                 cmocka_unit_test(test_large),         cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_refused_files), cmocka_unit_test(test_damage),
-                cmocka_unit_test(test_no_kmers),
+                cmocka_unit_test(test_warning),       cmocka_unit_test(test_no_kmers),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
 }
