@@ -345,7 +345,8 @@ def test_end_of_input():
             let_run_last(started, cpu)
             started.send_signal(signal.SIGINT)
             started.stdin.close()
-            expect((started.wait(60), s.names()), (-signal.SIGINT, before), f"{command} and Ctrl-C")
+            expect((started.wait(300), s.names()), (-signal.SIGINT, before),
+                   f"{command} and Ctrl-C")
             expect((s.path / "a.kc").read_bytes() == good, True, f"{command} and Ctrl-C: a.kc")
     finally:
         busy.kill()
