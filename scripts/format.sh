@@ -10,7 +10,7 @@ what=(-i)
 if [ "${1:-}" = --check ]; then
         what=(--dry-run --Werror)
 fi
-find app base bench cpu examples gpu include io kmer ranks tests -type f \
+find app base bench cpu examples gpu include io kmer python ranks tests -type f \
         \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" -o -name "*.js" \) \
         -print0 |
         xargs -0 clang-format-14 "${what[@]}"

@@ -6,6 +6,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev
         libcminpack-dev libssl-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
+PYTHON_PACKAGES=(python3-dev python3-numpy python3-pytest) # for -DKCOUNT_PYTHON=ON
 MPI_PACKAGES=(libopenmpi-dev openmpi-bin) # for -DKCOUNT_MPI=ON
 # tests that need these are skipped if they are missing
 PEER_PACKAGES=(abigail-tools jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools

@@ -1,0 +1,386 @@
+"""Count k-mers of sequencing reads, and ask for their counts.
+
+    >>> import kcount
+    >>> counts = kcount.count_sequences(["GATTACA", "TGTAATC"], k=4)
+    >>> counts
+    <kcount.Counts k=4, 4 distinct k-mers, total 8>
+    >>> counts["TTAC"], counts["gtaa"], counts["AAAA"]
+    (2, 2, 0)
+
+k-mers as numbers. A k-mer is the integer that its bases spell, 2 bits a base, A=0 C=1 G=2 T=3, the
+first base most significant. For k up to 32, n k-mers are an array of shape (n,) and dtype uint64;
+for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
+order of numbers, or of rows, is alphabetical order.
+"""
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy
+from numpy.typing import NDArray
+
+from . import _kcount
+from .errors import DamagedError, Error, FormatError, UsageError
+
+__all__ = ["Counts", "DamagedError", "Error", "FormatError", "UsageError", "canonical", "count",
+           "count_sequences", "decode", "encode", "open", "revcomp"]
+__version__ = _kcount.version()
+
+Path = str | bytes | os.PathLike
+Letters = str | bytes
+Kmers = NDArray[numpy.uint64]
+Found = NDArray[numpy.uint32]
+Progress = Callable[[str, int, int], object]
+
+MAX_K = 255
+MAX_COUNT = 2**32 - 1
+SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+# ---- k-mers as numbers ----
+
+
+def _check_k(k):
+    if not 1 <= k <= MAX_K:
+        raise UsageError(f"k is {k}; it must be 1 to {MAX_K}")
+
+
+def _words(k):
+    return (2 * k + 63) // 64
+
+
+def _new_kmers(k, n):
+    return numpy.empty(n if k <= 32 else (n, _words(k)), numpy.uint64)
+
+
+def _as_kmers(k, kmers):
+    """A contiguous array of k-mers, from anything that NumPy can take without a copy."""
+    if hasattr(kmers, "__dlpack__") and not isinstance(kmers, numpy.ndarray):
+        kmers = numpy.from_dlpack(kmers)
+    kmers = numpy.asarray(kmers)
+    if kmers.dtype != numpy.uint64 or kmers.shape[1:] != _new_kmers(k, 0).shape[1:] \
+            or kmers.ndim == 0:
+        shape = "(n,)" if k <= 32 else f"(n, {_words(k)})"
+        raise UsageError(f"{k}-mers are an array of shape {shape} and dtype uint64, not of shape "
+                         f"{kmers.shape} and dtype {kmers.dtype}")
+    return numpy.ascontiguousarray(kmers)
+
+
+def _letters(sequence):
+    return sequence.encode("utf-8") if isinstance(sequence, str) else bytes(sequence)
+
+
+def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
+    """Text to numbers.
+
+    Args:
+        kmers: a list of str or bytes, all of one length; either case, U as T
+        k: this length; needed only if the list is empty
+
+    Returns:
+        uint64 of shape (n,), or (n, words) if k > 32
+
+    Raises:
+        UsageError: the lengths differ, or a letter is no base
+
+    >>> kcount.encode(["ACGT", "ttaa"])
+    array([ 27, 240], dtype=uint64)
+    """
+    texts = [_letters(kmer) for kmer in kmers]
+    k = len(texts[0]) if k is None and texts else k
+    _check_k(k if k is not None else 0)
+    for text in texts:
+        if len(text) != k:
+            raise UsageError(f"{text.decode(errors='replace')!r} has {len(text)} letters, not {k}")
+    numbers = _new_kmers(k, len(texts))
+    done = _kcount.encode(k, b"".join(texts), numbers)
+    if done < len(texts):
+        raise UsageError(f"{texts[done].decode(errors='replace')!r} has a letter that is no base")
+    return numbers
+
+
+def decode(kmers: Kmers, k: int) -> list[str]:
+    """Numbers to text: a list of str.
+
+    >>> kcount.decode(kcount.encode(["ACGT", "ttaa"]), 4)
+    ['ACGT', 'TTAA']
+    """
+    _check_k(k)
+    numbers = _as_kmers(k, kmers)
+    letters = bytearray(len(numbers) * k)
+    _kcount.decode(k, numbers, letters)
+    text = letters.decode("ascii")
+    return [text[i:i + k] for i in range(0, len(text), k)]
+
+
+def canonical(kmers: Kmers, k: int) -> Kmers:
+    """The smaller of each k-mer and its reverse complement, as a new array.
+
+    >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
+    ['ACGT', 'GTAA']
+    """
+    _check_k(k)
+    numbers = _as_kmers(k, kmers).copy()
+    _kcount.canonical(k, numbers)
+    return numbers
+
+
+def revcomp(kmers: Kmers, k: int) -> Kmers:
+    """The reverse complement of each k-mer, as a new array.
+
+    >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
+    ['ACGT', 'GTAA']
+    """
+    _check_k(k)
+    numbers = _as_kmers(k, kmers).copy()
+    _kcount.reverse_complement(k, numbers)
+    return numbers
+
+
+# ---- counting ----
+
+
+def _nbytes(memory):
+    """Bytes, from a number or a text such as 16G."""
+    if memory is None:
+        return 0
+    if isinstance(memory, str):
+        number, suffix = memory[:-1], memory[-1:].upper()
+        if suffix not in SUFFIXES or not number.isdigit():
+            raise UsageError(f"memory: {memory!r} is not a number of bytes, or one such as 16G")
+        return int(number) << SUFFIXES[suffix]
+    return int(memory)
+
+
+def _count(inputs, k, *, device, threads, memory, min, max, canonical, hpc, min_quality,
+           accept_empty, out, overwrite, tmp, progress):
+    _check_k(k)
+    capsule = _kcount.count(inputs, out, tmp, device, progress, k, not canonical, hpc, overwrite,
+                            accept_empty, min, MAX_COUNT if max is None else max, min_quality,
+                            threads or 0, _nbytes(memory))
+    return Counts(capsule)
+
+
+def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
+          threads: int | None = None, memory: int | str | None = None, min: int = 1,
+          max: int | None = None, canonical: bool = True, hpc: bool = False, min_quality: int = 0,
+          accept_empty: bool = False, out: Path | None = None, overwrite: bool = False,
+          tmp: Path | None = None, progress: Progress | None = None) -> Counts:
+    """Count the k-mers of files of reads.
+
+    Args:
+        paths: a path, or a list of them: FASTQ, FASTA, SAM, BAM or CRAM, plain or compressed
+        device: "auto", "cpu", "cuda", "cuda:1", "cuda:0,1"
+        threads: default: as many as the process may use
+        memory: bound on memory, as a number of bytes or such as "16G"; default: half of what is
+            available
+        min, max: k-mers with counts out of these bounds are dropped
+        canonical: count a k-mer and its reverse complement together
+        hpc: count each run of equal bases as one base
+        min_quality: leave out k-mers with a base of lower Phred quality
+        accept_empty: inputs of 0 bytes are no errors
+        out: the .kc file to write; default: the counts have no name, and are gone with the object
+        overwrite: an existing file may be replaced
+        tmp: a folder for temporary files; default: that of the output, or the current one
+        progress: called as progress(stage, done, total) about ten times a second; an exception that
+            it raises ends the count
+
+    Returns:
+        Counts
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        paths = [paths]
+    return _count(list(paths), k, device=device, threads=threads, memory=memory, min=min, max=max,
+                  canonical=canonical, hpc=hpc, min_quality=min_quality, accept_empty=accept_empty,
+                  out=out, overwrite=overwrite, tmp=tmp, progress=progress)
+
+
+def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = "auto",
+                    threads: int | None = None, memory: int | str | None = None, min: int = 1,
+                    max: int | None = None, canonical: bool = True, out: Path | None = None,
+                    overwrite: bool = False, tmp: Path | None = None,
+                    progress: Progress | None = None) -> Counts:
+    """Count the k-mers of sequences: an iterable of str or bytes, which may be a generator. The
+    other arguments are those of count().
+
+    >>> kcount.count_sequences((read for read in ["ACGTN", "ACG"]), k=3).hist()
+    (array([3], dtype=uint64), array([1], dtype=uint64))
+    """
+    return _count(iter(sequences), k, device=device, threads=threads, memory=memory, min=min,
+                  max=max, canonical=canonical, hpc=False, min_quality=0, accept_empty=True,
+                  out=out, overwrite=overwrite, tmp=tmp, progress=progress)
+
+
+def open(path: Path) -> Counts:
+    """Open a .kc file: Counts. Warns if the file is damaged in a way that does not keep it from being
+    read, such as one in which what was added last may be missing."""
+    capsule = _kcount.open(path)
+    if text := _kcount.warning(capsule):
+        warnings.warn(text, stacklevel=2)
+    return Counts(capsule)
+
+
+class Counts:
+    """k-mers with their counts. Made by count(), count_sequences() and open(). May be used by
+    several threads at once; works as a context manager, too."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+        self._info = _kcount.info(capsule)
+        self._asker = None
+        self._lock = threading.Lock()  # an asker serves one thread at a time
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Counts without a name are gone."""
+        with self._lock:
+            self._asker = self._capsule = None
+
+    def _open_capsule(self):
+        if self._capsule is None:
+            raise UsageError("these counts are closed")
+        return self._capsule
+
+    @property
+    def k(self) -> int:
+        """The length of the k-mers."""
+        return self._info["k"]
+
+    @property
+    def canonical(self) -> bool:
+        """Whether a k-mer and its reverse complement were counted together."""
+        return self._info["canonical"]
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return self._info["total"]
+
+    @property
+    def info(self) -> dict[str, int | bool]:
+        """Everything that is known about the counts, as a new dict."""
+        return dict(self._info)
+
+    def __len__(self) -> int:
+        return self._info["distinct"]
+
+    def __bool__(self):
+        return True
+
+    def __repr__(self):
+        about = "" if self._info["exact"] else "at most "
+        strands = "" if self.canonical else ", stranded"
+        return (f"<kcount.Counts k={self.k}{strands}, {about}{len(self)} distinct k-mers, total "
+                f"{self.total}>")
+
+    # ---- one k-mer ----
+
+    def __getitem__(self, kmer: Letters) -> int:
+        """The count of a k-mer, str or bytes in either case; 0 if it is absent."""
+        return int(self.query_many([kmer])[0])
+
+    def __contains__(self, kmer: Letters) -> bool:
+        return self[kmer] > 0
+
+    def get(self, kmer: Letters, default: int = 0) -> int:
+        """The count of a k-mer, or the default if it is absent."""
+        return self[kmer] or default
+
+    # ---- many k-mers ----
+
+    def _ask(self, function, *arguments):
+        with self._lock:
+            if self._asker is None:
+                self._asker = _kcount.asker_open(self._open_capsule(), 0, 0)
+            function(self._asker, *arguments)
+
+    def query_many(self, kmers: list[Letters] | Kmers) -> Found:
+        """The counts of many k-mers.
+
+        Args:
+            kmers: a list of str or bytes of length k; or numbers: uint64 (n,), or (n, words) if
+                k > 32, as anything that has a buffer or __dlpack__
+
+        Returns:
+            uint32 of shape (n,); 0 if absent
+        """
+        if isinstance(kmers, (list, tuple)):
+            kmers = encode(kmers, self.k)
+        numbers = _as_kmers(self.k, kmers)
+        found = numpy.empty(len(numbers), numpy.uint32)
+        self._ask(_kcount.ask, numbers, found)
+        return found
+
+    def query(self, sequence: Letters,
+              mask: bool = False) -> Found | tuple[Found, NDArray[numpy.bool_]]:
+        """The counts of all k-mers of a sequence, str or bytes.
+
+        Returns:
+            uint32 of shape (max(0, n - k + 1),); 0 if absent, or if one of its letters is no base;
+            with mask, also an array of bool of this shape: whether all letters are bases
+        """
+        letters = _letters(sequence)
+        n = max(0, len(letters) - self.k + 1)
+        found, valid = numpy.empty(n, numpy.uint32), numpy.empty(n, bool) if mask else None
+        if n > 0:
+            self._ask(_kcount.ask_sequence, letters, found, valid)
+        return (found, valid) if mask else found
+
+    # ---- all k-mers ----
+
+    def hist(self, max: int | None = None) -> tuple[Kmers, Kmers]:
+        """The histogram: (counts, numbers), two arrays of uint64. numbers[i] k-mers have counts[i].
+
+        Args:
+            max: k-mers with higher counts are added to this row
+        """
+        rows = numpy.frombuffer(_kcount.histogram(self._open_capsule(), os.cpu_count() or 1),
+                                numpy.uint64).reshape(-1, 2)
+        counts, numbers = rows[:, 0].copy(), rows[:, 1].copy()
+        if max is not None and len(counts) > 0 and counts[-1] > max:
+            high = counts >= max
+            below, sum_above = ~high, numbers[high].sum(dtype=numpy.uint64)
+            counts = numpy.append(counts[below], numpy.uint64(max))
+            numbers = numpy.append(numbers[below], sum_above)
+        return counts, numbers
+
+    def _bound(self, text, filler):
+        """A k-mer, or the first or the last one with a prefix, as a number."""
+        if text is None:
+            return None
+        letters = _letters(text)
+        return encode([letters + filler * (self.k - len(letters))], self.k)
+
+    def batches(self, rows: int = 1 << 20, lo: Letters | None = None,
+                hi: Letters | None = None) -> Iterator[tuple[Kmers, Found]]:
+        """All k-mers in ascending order: yields (kmers, counts), new arrays of uint64 and uint32
+        with up to `rows` rows.
+
+        Args:
+            lo, hi: the first and the last k-mer, or prefixes of these; default: all k-mers
+        """
+        cursor = _kcount.cursor_open(self._open_capsule(), self._bound(lo, b"A"),
+                                     self._bound(hi, b"T"))
+        while True:
+            kmers, counts = _new_kmers(self.k, rows), numpy.empty(rows, numpy.uint32)
+            n = _kcount.cursor_next(cursor, kmers, counts)
+            if n == 0:
+                return
+            yield kmers[:n], counts[:n]
+
+    def range(self, lo: Letters | None = None,
+              hi: Letters | None = None) -> tuple[Kmers, Found]:
+        """The k-mers from lo to hi, both included, as two arrays: (kmers, counts). lo and hi are
+        k-mers, or prefixes of these."""
+        batches = list(self.batches(lo=lo, hi=hi))
+        if not batches:
+            return _new_kmers(self.k, 0), numpy.empty(0, numpy.uint32)
+        return tuple(numpy.concatenate(arrays) for arrays in zip(*batches))

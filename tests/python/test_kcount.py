@@ -1,0 +1,238 @@
+"""
+The Python module against a plain count of strings. ctest runs this with pytest; KCOUNT_PROGRAM
+names the program, for files that both must write alike.
+"""
+import collections
+import doctest
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import numpy
+import pytest
+
+import kcount
+
+PROGRAM = os.environ.get("KCOUNT_PROGRAM")
+COMPLEMENT = str.maketrans("ACGTU", "TGCAA")
+LENGTHS = [1, 5, 21, 31, 32, 33, 64, 65, 128, 129, 255]
+
+
+def reverse_complement(kmer):
+    return kmer.translate(COMPLEMENT)[::-1]
+
+
+def plain_count(sequences, k, canonical=True):
+    counts = collections.Counter()
+    for sequence in sequences:
+        sequence = sequence.upper().replace("U", "T")
+        for i in range(len(sequence) - k + 1):
+            kmer = sequence[i:i + k]
+            if set(kmer) <= set("ACGT"):
+                counts[min(kmer, reverse_complement(kmer)) if canonical else kmer] += 1
+    return counts
+
+
+def random_sequences(seed, n=40, length=400):
+    draw = random.Random(seed)
+    genome = "".join(draw.choices("ACGT", k=1000))
+    sequences = []
+    for _ in range(n):
+        at = draw.randrange(1000 - length)
+        sequence = list(genome[at:at + length])
+        if draw.random() < 0.3:
+            sequence[draw.randrange(length)] = draw.choice("ACGTNacgtu")
+        sequences.append("".join(sequence))
+    return sequences
+
+
+def write_fasta(path, sequences):
+    path.write_text("".join(f">r{i}\n{sequence}\n" for i, sequence in enumerate(sequences)))
+    return path
+
+
+@pytest.mark.parametrize("k", LENGTHS)
+@pytest.mark.parametrize("canonical", [True, False])
+def test_counts_are_right(k, canonical):
+    sequences = random_sequences(k)
+    expected = plain_count(sequences, k, canonical)
+    counts = kcount.count_sequences(sequences, k, canonical=canonical, device="cpu")
+    assert len(counts) == len(expected)
+    assert counts.total == sum(expected.values())
+    assert (counts.k, counts.canonical) == (k, canonical)
+    rows = [(kmer, int(count)) for kmers, found in counts.batches(rows=77)
+            for kmer, count in zip(kcount.decode(kmers, k), found)]
+    assert rows == sorted(expected.items())
+    present = random.Random(1).sample(sorted(expected), min(50, len(expected)))
+    for kmer in present:
+        assert counts[kmer] == expected[kmer]
+        assert kmer.lower() in counts
+    if canonical:
+        asked = [reverse_complement(kmer) for kmer in present]
+        assert counts.query_many(asked).tolist() == [expected[kmer] for kmer in present]
+    histogram = collections.Counter(expected.values())
+    assert list(zip(*(column.tolist() for column in counts.hist()))) == sorted(histogram.items())
+
+
+@pytest.mark.parametrize("k", [5, 31, 33])
+def test_query_of_a_sequence(k):
+    sequences = random_sequences(k)
+    expected = plain_count(sequences, k)
+    counts = kcount.count_sequences(sequences, k)
+    sequence = sequences[0] + "N" + sequences[1].lower() + "ACGT" * 30
+    found, valid = counts.query(sequence, mask=True)
+    upper = sequence.upper()
+    for i in range(len(sequence) - k + 1):
+        kmer = upper[i:i + k]
+        assert valid[i] == (set(kmer) <= set("ACGT"))
+        assert found[i] == (expected[min(kmer, reverse_complement(kmer))] if valid[i] else 0)
+    assert (counts.query(sequence.encode()) == found).all()
+    assert counts.query("A" * (k - 1)).shape == (0,)
+
+
+def test_numbers():
+    for k in LENGTHS:
+        texts = ["".join(random.Random(i).choices("ACGT", k=k)) for i in range(50)]
+        numbers = kcount.encode(texts)
+        assert numbers.shape == ((50,) if k <= 32 else (50, (2 * k + 63) // 64))
+        assert kcount.decode(numbers, k) == texts
+        assert kcount.decode(kcount.revcomp(numbers, k), k) == list(map(reverse_complement, texts))
+        assert kcount.decode(kcount.canonical(numbers, k), k) == \
+            [min(text, reverse_complement(text)) for text in texts]
+        columns = numbers.reshape(50, -1).T[::-1]
+        assert [texts[i] for i in numpy.lexsort(columns)] == sorted(texts)
+
+
+def test_ranges():
+    sequences = random_sequences(3)
+    expected = plain_count(sequences, 31)
+    counts = kcount.count_sequences(sequences, 31)
+    for lo, hi in [("A", "C"), ("ACG", "ACG"), (None, "G"), ("T", None), ("TT", "AA")]:
+        kmers, found = counts.range(lo, hi)
+        rows = dict(zip(kcount.decode(kmers, 31), found.tolist()))
+        assert rows == {kmer: count for kmer, count in expected.items()
+                        if (lo or "A").ljust(31, "A") <= kmer <= (hi or "T").ljust(31, "T")}
+
+
+def test_files(tmp_path):
+    sequences = random_sequences(7)
+    reads = write_fasta(tmp_path / "reads.fa", sequences)
+    path = tmp_path / "reads.kc"
+    with kcount.count(reads, 21, out=path, min=2, device="cpu") as counts:
+        expected = {kmer: count for kmer, count in plain_count(sequences, 21).items() if count > 1}
+        assert len(counts) == len(expected)
+    with pytest.raises(kcount.UsageError):
+        counts["A" * 21]
+    again = kcount.open(path)
+    assert (len(again), again.total) == (len(expected), sum(expected.values()))
+    assert again.info["reads"] == len(sequences)
+    with pytest.raises(FileExistsError):
+        kcount.count([reads], 21, out=path)
+    kcount.count([reads], 21, out=path, overwrite=True)
+    if PROGRAM:
+        other = tmp_path / "program.kc"
+        subprocess.run([PROGRAM, "count", str(reads), "-k", "21", "-o", str(other), "--device",
+                        "cpu", "--quiet"], check=True)
+        assert other.read_bytes() == path.read_bytes()
+
+
+def test_errors(tmp_path):
+    with pytest.raises(kcount.FormatError) as caught:
+        kcount.count(tmp_path / "missing.fq", 31)
+    assert "missing.fq" in str(caught.value)
+    damaged = tmp_path / "damaged.kc"
+    damaged.write_bytes(b"no .kc file" * 100)
+    with pytest.raises(kcount.DamagedError):
+        kcount.open(damaged)
+    untidy = tmp_path / "untidy.kc"
+    kcount.count_sequences(["ACGTACGTTT"], 5, out=untidy)
+    data = bytearray(untidy.read_bytes())
+    data[66] ^= 1  # one of the two references to the footer
+    untidy.write_bytes(data)
+    with pytest.warns(UserWarning, match="untidy.kc"):
+        assert len(kcount.open(untidy)) > 0
+    counts = kcount.count_sequences(["ACGTACGTTT"], 5)
+    for wrong in ["ACGT", "ACGTAC", "ACGTN"]:
+        with pytest.raises(ValueError):
+            counts[wrong]
+    with pytest.raises(kcount.UsageError):
+        counts.query_many(numpy.zeros(3, numpy.int32))
+    with pytest.raises(kcount.UsageError):
+        kcount.count_sequences(["ACGT"], 256)
+    assert counts["AAAAA"] == 0 and counts.get("AAAAA", -1) == -1
+
+
+def test_an_exception_of_the_iterable_is_raised(tmp_path):
+    def reads():
+        yield "ACGT" * 30
+        raise RuntimeError("no more reads")
+
+    with pytest.raises(RuntimeError, match="no more reads"):
+        kcount.count_sequences(reads(), 31, out=tmp_path / "x.kc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exception_of_progress_is_raised():
+    def progress(stage, done, total):
+        raise RuntimeError("enough")
+
+    def reads():
+        while True:
+            time.sleep(0.01)
+            yield "ACGT" * 30
+
+    with pytest.raises(RuntimeError, match="enough"):
+        kcount.count_sequences(reads(), 31, progress=progress)
+
+
+def test_ctrl_c():
+    """Ctrl-C ends a count within a fifth of a second; twice that here: machines are busy."""
+    def reads():
+        while True:
+            time.sleep(0.001)
+            yield "ACGT" * 30
+
+    struck = []
+
+    def strike():
+        struck.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.5, strike).start()
+    with pytest.raises(KeyboardInterrupt):
+        kcount.count_sequences(reads(), 31)
+    assert time.monotonic() - struck[0] < 0.4
+
+
+def test_threads_may_share_counts():
+    sequences = random_sequences(9)
+    expected = plain_count(sequences, 31)
+    counts = kcount.count_sequences(sequences, 31)
+    failures = []
+
+    def ask(seed):
+        kmers = random.Random(seed).choices(sorted(expected), k=200)
+        if counts.query_many(kmers).tolist() != [expected[kmer] for kmer in kmers]:
+            failures.append(seed)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_nothing_is_printed(capfd, tmp_path):
+    reads = write_fasta(tmp_path / "reads.fa", random_sequences(2))
+    counts = kcount.count(reads, 31)
+    counts.query("ACGT" * 20)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_examples():
+    failures, n = doctest.testmod(kcount, extraglobs={"kcount": kcount})
+    assert failures == 0 and n >= 5
