@@ -188,8 +188,8 @@ def test_an_exception_of_progress_is_raised():
         kcount.count_sequences(reads(), 31, progress=progress)
 
 
-def test_ctrl_c():
-    """Ctrl-C ends a count within a fifth of a second; twice that here: machines are busy."""
+def seconds_to_interrupt():
+    """How long a count goes on after Ctrl-C."""
     def reads():
         while True:
             time.sleep(0.001)
@@ -204,7 +204,13 @@ def test_ctrl_c():
     threading.Timer(0.5, strike).start()
     with pytest.raises(KeyboardInterrupt):
         kcount.count_sequences(reads(), 31)
-    assert time.monotonic() - struck[0] < 0.4
+    return time.monotonic() - struck[0]
+
+
+def test_ctrl_c():
+    """Ctrl-C ends a count within a fifth of a second, unless the machine is busy: the best of up to
+    ten."""
+    assert any(seconds_to_interrupt() < 0.2 for _ in range(10))
 
 
 def test_threads_may_share_counts():
