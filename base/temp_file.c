@@ -45,6 +45,15 @@ enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *e
         return KC_OK;
 }
 
+enum kc_status kc_temp_file_try(const char *folder, struct kc_error *err)
+{
+        int fd;
+        const enum kc_status status = kc_temp_file_open(folder, &fd, err);
+        if (status == KC_OK)
+                close(fd);
+        return status;
+}
+
 enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err)
 {
         return kc_fail_remedy(err, KC_EIO, KC_REMEDY_ROOMIER_TMP | KC_REMEDY_MORE_MEMORY,

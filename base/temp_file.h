@@ -21,6 +21,10 @@ extern "C" {
  */
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err);
 
+/* Find out whether that is possible, so that an unusable folder is reported before any work, not
+ * when memory is used up. Fails in the same way. */
+enum kc_status kc_temp_file_try(const char *folder, struct kc_error *err);
+
 /* Write or read all nbytes at offset; KC_EIO if that fails. The file position is not used, so
  * threads may share fd. */
 enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,

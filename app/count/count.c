@@ -115,16 +115,6 @@ out:
         return status;
 }
 
-/* Report an unusable folder now, not when memory is used up. */
-static enum kc_status try_tmp(const char *folder, struct kc_error *err)
-{
-        int fd;
-        enum kc_status status = kc_temp_file_open(folder, &fd, err);
-        if (status == KC_OK)
-                close(fd);
-        return status;
-}
-
 /* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
  * input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
@@ -132,7 +122,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         enum kc_status status;
         KC_TRY(count_open_outputs(count, err));
         count_warn_of_lengths(count);
-        KC_TRY(try_tmp(count->tmp_dir, err));
+        KC_TRY(kc_temp_file_try(count->tmp_dir, err));
         count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
         count->rereadable = kc_reader_is_rereadable(count->reader);

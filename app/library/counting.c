@@ -22,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_QUALITY = 93, MAX_THREADS = 1024, WATCH_MS = 100 };
 
@@ -194,16 +193,6 @@ static enum kc_status create_store(struct count_call *c, struct kc_error *err)
         return kc_store_create(&c->writer, c->path, &storing, err);
 }
 
-/* Report an unusable folder now, not when memory is used up. */
-static enum kc_status try_tmp(const char *folder, struct kc_error *err)
-{
-        int fd;
-        const enum kc_status status = kc_temp_file_open(folder, &fd, err);
-        if (status == KC_OK)
-                close(fd);
-        return status;
-}
-
 static enum kc_status open_reader(struct count_call *c, struct kc_error *err)
 {
         const char *output = c->path;
@@ -225,13 +214,13 @@ static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap,
 {
         struct count_call *c = ctx;
         struct kcount_sequence given[64];
-        const size_t most = sizeof given / sizeof *given;
-        if (!c->input.next(c->input.ctx, given, cap < most ? cap : most, n))
+        const size_t most = sizeof given / sizeof *given, room = cap < most ? cap : most;
+        if (!c->input.next(c->input.ctx, given, room, n))
                 return kc_fail(err, KC_ECANCELED, "the caller gave no more sequences");
-        if (*n > most || *n > cap)
+        if (*n > room)
                 return kc_fail(err, KC_EUSAGE,
                                "the callback gave %zu sequences, where there was room for %zu", *n,
-                               cap < most ? cap : most);
+                               room);
         for (size_t i = 0; i < *n; i++)
                 sequences[i] = (struct kc_sequence){ given[i].bases, given[i].nbases };
         return KC_OK;
@@ -387,7 +376,7 @@ static enum kc_status run(struct count_call *c, struct kc_error *err)
                 KC_TRY(kc_output_check_operands(&output, 1, c->input.paths, c->input.npaths, err));
         if (!c->is_nameless)
                 KC_TRY(create_store(c, err));
-        KC_TRY(try_tmp(c->tmp_folder, err));
+        KC_TRY(kc_temp_file_try(c->tmp_folder, err));
         if (c->is_nameless)
                 KC_TRY(create_store(c, err));
         plan_memory(c);
