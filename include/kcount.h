@@ -205,7 +205,7 @@ struct kcount_info {
         /* What was counted, including the k-mers that were dropped. */
         uint64_t nreads, nbases, nkmers;
         uint64_t ndropped_distinct, ndropped_kmers; /* because of the bounds */
-        uint32_t min_count, max_count_kept;         /* bounds on counts */
+        uint32_t kept_min_count, kept_max_count;    /* the bounds that kept counts are within */
         /* Whether all of this is exact. It is not if k-mers were added to the file or removed from
          * it, and `kcount compact` has not merged them yet. Then ndistinct, nunique and total are
          * upper bounds, and max_count is the largest count before counts are added up. */

@@ -17,7 +17,7 @@ static const uint64_t *copy_bound(const uint64_t *bound, int nwords, uint64_t *c
 {
         if (bound == NULL)
                 return NULL;
-        kcount_turn_words(bound, nwords, 1, copy);
+        kc_library_turn_words(bound, nwords, 1, copy);
         return copy;
 }
 
@@ -38,7 +38,7 @@ enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor, struct kcou
         return KCOUNT_OK;
 out:
         free(c);
-        return kcount_failed(&err, error);
+        return kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
@@ -52,12 +52,12 @@ enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *km
                 if (c->n == 0 &&
                     kc_cursor_next(c->walk, &c->kmers, &c->counts, &c->n, &err) != KC_OK) {
                         c->n = 0;
-                        return kcount_failed(&err, error);
+                        return kc_library_failed(&err, error);
                 }
                 if (c->n == 0)
                         break;
                 const size_t m = c->n < cap - done ? c->n : cap - done;
-                kcount_turn_words(c->kmers, c->nwords, m, kmers + done * (size_t)c->nwords);
+                kc_library_turn_words(c->kmers, c->nwords, m, kmers + done * (size_t)c->nwords);
                 memcpy(counts + done, c->counts, m * sizeof *counts);
                 c->kmers += m * (size_t)c->nwords;
                 c->counts += m;

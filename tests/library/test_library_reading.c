@@ -165,7 +165,7 @@ static void check_info(struct kcount_counts *counts, const struct pair_set *s, b
         assert_int_equal(info.nbases, 22);
         assert_int_equal(info.nkmers, info.total);
         assert_true(info.ndropped_distinct == 0 && info.ndropped_kmers == 0);
-        assert_int_equal(info.max_count_kept, UINT32_MAX);
+        assert_int_equal(info.kept_max_count, UINT32_MAX);
 }
 
 static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
