@@ -105,7 +105,7 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /*
  * Called when a function begins to work, and then about ten times a second until it ends, by the
  * thread that called the function.
- *   stage  "reading", "counting" or "writing"
+ *   stage  "reading", "counting", "writing" or "merging"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
  * Return false to cancel. The callback is then not called again, and the function fails with
@@ -318,6 +318,62 @@ KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, co
                                                   struct kcount_error **error);
 
 KCOUNT_API void kcount_asker_close(struct kcount_asker *asker); /* NULL is fine */
+
+/* ---- set operations ---- */
+
+enum kcount_set {
+        KCOUNT_UNION,     /* k-mers of any input */
+        KCOUNT_INTERSECT, /* k-mers that all inputs have */
+        KCOUNT_SUBTRACT,  /* k-mers of the first input: see the rules */
+};
+
+/* The count of a k-mer in the result, from its counts in the inputs that have it, in their order.
+ * KCOUNT_SUBTRACT has only two rules: LEFT keeps the k-mers that no other input has. */
+enum kcount_rule {
+        KCOUNT_RULE_SUM, /* at most UINT32_MAX */
+        KCOUNT_RULE_MIN,
+        KCOUNT_RULE_MAX,
+        KCOUNT_RULE_DIFFERENCE, /* that in the first input, or 0, minus those in all others; the
+                                   k-mer is left out unless that is above 0 */
+        KCOUNT_RULE_LEFT,       /* that in the first input that has it */
+        KCOUNT_RULE_RIGHT,      /* that in the last input that has it */
+};
+
+struct kcount_set_options {
+        size_t size; /* sizeof(struct kcount_set_options) */
+        enum kcount_set operation;
+        enum kcount_rule rule;
+        bool replace;              /* replace the output if it exists */
+        uint32_t min_count;        /* k-mers with lower counts in the result are dropped */
+        uint32_t max_count;        /* those with higher counts are dropped */
+        int nthreads;              /* 0: as many as the process may use */
+        uint64_t memory_nbytes;    /* bound on memory, >= 256 MiB; 0: half of what is available */
+        const char *tmp_folder;    /* for temporary files; NULL: the output's, or the current one */
+        kcount_progress *progress; /* NULL: none; its units are parts of the inputs */
+        void *progress_ctx;
+};
+
+#define KCOUNT_SET_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL \
+        }
+
+/*
+ * Combine counts. The union of one input is a copy, with what was added to its file merged: this is
+ * how counts without a name are saved under one.
+ *   inputs   [ninputs], at least 1, all with the same k, strands and hpc; one may be given twice.
+ *            They stay open, and other threads may use them meanwhile
+ *   options  NULL: the defaults, the union with sums
+ *   output   as for kcount_count_files. It may be the file of an input if it may be replaced: the
+ *            open input still has the old counts
+ *   counts   out: likewise
+ * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
+                                             const struct kcount_set_options *options,
+                                             const char *output, struct kcount_counts **counts,
+                                             struct kcount_error **error);
 
 #ifdef __cplusplus
 }

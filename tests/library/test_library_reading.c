@@ -2,23 +2,14 @@
  * The reading half of include/kcount.h, compared with plain lists of k-mers and counts
  * (tests/io/store/store_sets.h), and with strings.
  */
-#include "tests/io/store/store_sets.h"
+#include "library_support.h"
 
-#include "include/kcount.h"
 #include "tests/sampling.h"
 
 enum { GENOME = 3000, ASKERS = 4 };
 
 static const int all_ks[] = { 1, 21, 31, 32, 33, 64, 65, 127, 128, 129, 255 };
 enum { NKS = sizeof all_ks / sizeof *all_ks };
-
-/* Call a function of the library without its last argument, the error, and expect no failure. */
-#define assert_done(function, ...) \
-        do { \
-                struct kcount_error *failure = NULL; \
-                if (function(__VA_ARGS__, &failure) != KCOUNT_OK) \
-                        fail_msg("%s", kcount_error_message(failure)); \
-        } while (0)
 
 /* ---- k-mers as text and as numbers ---- */
 
@@ -94,14 +85,6 @@ static void test_numbers(void **state)
 
 /* ---- counts ---- */
 
-/* Copy n k-mers in the other order of words. */
-static void turn(const uint64_t *from, size_t nw, size_t n, uint64_t *to)
-{
-        for (size_t i = 0; i < n; i++)
-                for (size_t w = 0; w < nw; w++)
-                        to[i * nw + w] = from[i * nw + nw - 1 - w];
-}
-
 /* The k-mers of a sequence with their counts, found by sorting all of its k-mers. */
 static struct pair_set count_text(const char *text, size_t n, int k, bool stranded)
 {
@@ -129,13 +112,6 @@ static struct pair_set count_text(const char *text, size_t n, int k, bool strand
         }
         free_set(&windows);
         return set;
-}
-
-static struct kcount_counts *open_counts(const char *path)
-{
-        struct kcount_counts *counts = NULL;
-        assert_done(kcount_open, &counts, path);
-        return counts;
 }
 
 static void check_info(struct kcount_counts *counts, const struct pair_set *s, bool is_exact)
@@ -189,41 +165,6 @@ static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
 }
 
 /* ---- cursors ---- */
-
-/* The range [from, to], read with buffers for cap k-mers. Bounds have the set's order of words. */
-static void check_range(struct kcount_counts *counts, const struct pair_set *s,
-                        const uint64_t *from, const uint64_t *to, size_t cap)
-{
-        uint64_t first[KC_MAX_WORDS], last[KC_MAX_WORDS];
-        uint64_t *kmers = malloc(cap * s->nw * sizeof *kmers), *expected = malloc(cap * s->nw * 8);
-        uint32_t *found = malloc(cap * sizeof *found);
-        size_t at = from != NULL ? lower_bound(s, from, false) : 0, n;
-        size_t end = to != NULL ? lower_bound(s, to, true) : s->n;
-        struct kcount_cursor *cursor = NULL;
-        if (from != NULL)
-                turn(from, s->nw, 1, first);
-        if (to != NULL)
-                turn(to, s->nw, 1, last);
-        assert_done(kcount_cursor_open, &cursor, counts, from != NULL ? first : NULL,
-                    to != NULL ? last : NULL);
-        end = end > at ? end : at;
-        for (;;) {
-                assert_done(kcount_cursor_next, cursor, kmers, found, cap, &n);
-                assert_int_equal(n, end - at < cap ? end - at : cap);
-                turn(s->kmers + at * s->nw, s->nw, n, expected);
-                assert_memory_equal(kmers, expected, n * s->nw * sizeof *kmers);
-                assert_memory_equal(found, s->counts + at, n * sizeof *found);
-                at += n;
-                if (n == 0)
-                        break;
-        }
-        assert_done(kcount_cursor_next, cursor, kmers, found, cap, &n);
-        assert_int_equal(n, 0);
-        kcount_cursor_close(cursor);
-        free(kmers);
-        free(expected);
-        free(found);
-}
 
 static void check_cursors(struct kcount_counts *counts, const struct pair_set *s, uint64_t *rng)
 {
@@ -487,17 +428,6 @@ static void test_threads(void **state)
 }
 
 /* ---- failures ---- */
-
-static void assert_error(struct kcount_error *error, enum kcount_status status, const char *message,
-                         const char *file, const char *advice)
-{
-        assert_non_null(error);
-        assert_int_equal(kcount_error_status(error), status);
-        assert_non_null(strstr(kcount_error_message(error), message));
-        assert_string_equal(kcount_error_file(error), file);
-        assert_string_equal(kcount_error_advice(error), advice);
-        kcount_error_free(error);
-}
 
 static void test_refused_files(void **state)
 {
