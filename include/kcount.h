@@ -375,6 +375,42 @@ KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs
                                              const char *output, struct kcount_counts **counts,
                                              struct kcount_error **error);
 
+/* ---- joint histograms ---- */
+
+struct kcount_cell {
+        uint64_t count_a, count_b; /* 0: the k-mers are not in these counts; never both */
+        uint64_t number;           /* of k-mers with these counts */
+};
+
+struct kcount_joint_options {
+        size_t size;               /* sizeof(struct kcount_joint_options) */
+        uint32_t max_a, max_b;     /* higher counts are in the cells of max + 1; 0: no limit */
+        int nthreads;              /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are parts of the k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_JOINT_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_joint_options), 0, 0, 0, NULL, NULL \
+        }
+
+/*
+ * The joint histogram: how many k-mers have which count in a and which in b, as `kcount compare`
+ * prints it. Without limits, there may be as many cells as k-mers, and a cell takes up to 288 bytes
+ * for each thread.
+ *   a, b     with the same k, strands and hpc; they may be the same
+ *   options  NULL: the defaults
+ *   cells    out [*ncells]: those that are not empty, by ascending count_a, then by count_b; the
+ *            caller frees them with kcount_free
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
+                                                     struct kcount_counts *b,
+                                                     const struct kcount_joint_options *options,
+                                                     struct kcount_cell **cells, size_t *ncells,
+                                                     struct kcount_error **error);
+
 #ifdef __cplusplus
 }
 #endif
