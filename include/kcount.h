@@ -411,6 +411,72 @@ KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
                                                      struct kcount_cell **cells, size_t *ncells,
                                                      struct kcount_error **error);
 
+/* ---- Arrow ---- */
+
+/* The C data and C stream interfaces, as Arrow's specification has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+struct ArrowSchema {
+        const char *format;
+        const char *name;
+        const char *metadata;
+        int64_t flags;
+        int64_t n_children;
+        struct ArrowSchema **children;
+        struct ArrowSchema *dictionary;
+        void (*release)(struct ArrowSchema *);
+        void *private_data;
+};
+
+struct ArrowArray {
+        int64_t length;
+        int64_t null_count;
+        int64_t offset;
+        int64_t n_buffers;
+        int64_t n_children;
+        const void **buffers;
+        struct ArrowArray **children;
+        struct ArrowArray *dictionary;
+        void (*release)(struct ArrowArray *);
+        void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+        int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+        int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+        const char *(*get_last_error)(struct ArrowArrayStream *);
+        void (*release)(struct ArrowArrayStream *);
+        void *private_data;
+};
+
+#endif
+
+/*
+ * Give the k-mers from `from` to `to` (as for kcount_cursor_open) as an Arrow stream: record
+ * batches with the columns kmer (utf8) and count (uint32), without missing values, and with "k" and
+ * "canonical" as metadata, as `kcount export --to arrow` writes them.
+ *   nrows   of each batch but the last; 0: 32768. If the letters of so many k-mers are more than
+ *           INT32_MAX, as many as fit
+ *   stream  out: the consumer calls its release. The counts must not be closed before that; batches
+ *           and schemas that were taken from it are independent of it
+ * The stream's functions return 0, EIO (also for damage) or ENOMEM. One thread at a time may use a
+ * stream. KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ */
+KCOUNT_API enum kcount_status kcount_arrow_stream(struct kcount_counts *counts,
+                                                  const uint64_t *from, const uint64_t *to,
+                                                  size_t nrows, struct ArrowArrayStream *stream,
+                                                  struct kcount_error **error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,6 +48,14 @@ void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t 
 void kc_library_canonical(int k, uint64_t *kmers, size_t n);
 
 /*
+ * Some of a cursor's next k-mers: 1 to cap, or 0 at the end.
+ *   kmers, counts  out [*n]: valid until the next call; in the order of words of all other code
+ */
+enum kc_status kc_library_cursor_some(struct kcount_cursor *cursor, size_t cap,
+                                      const uint64_t **kmers, const uint32_t **counts, size_t *n,
+                                      struct kc_error *err);
+
+/*
  * Report a failure to the caller of a function of kcount.h, which then returns this status.
  *   failure  its status is not KC_OK
  *   error    out: to be freed with kcount_error_free; NULL if the caller does not want it
