@@ -477,6 +477,50 @@ KCOUNT_API enum kcount_status kcount_arrow_stream(struct kcount_counts *counts,
                                                   size_t nrows, struct ArrowArrayStream *stream,
                                                   struct kcount_error **error);
 
+/* ---- exports ---- */
+
+struct kcount_export_options {
+        size_t size;               /* sizeof(struct kcount_export_options) */
+        const char *format;        /* "tsv", "kff", "kmc", "jellyfish", "fastk" or "arrow" */
+        bool replace;              /* replace files that exist */
+        const uint64_t *from, *to; /* as for kcount_cursor_open; NULL: no bound */
+        uint32_t min_count;        /* k-mers with lower counts are left out */
+        uint32_t max_count;        /* those with higher counts are left out */
+        int nthreads;              /* that read; 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_EXPORT_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
+                        NULL, NULL \
+        }
+
+struct kcount_exported {
+        size_t size;          /* sizeof(struct kcount_exported), set by the caller */
+        uint64_t nkmers;      /* written */
+        uint64_t nclipped;    /* of these: with counts above count_limit, written as count_limit */
+        uint64_t nbytes;      /* of all files */
+        uint32_t count_limit; /* the largest count that the format can hold */
+};
+
+/*
+ * Write k-mers with their counts in the format of another program, as `kcount export` does
+ * (docs/other-programs.md). The files get their names when all are complete. No format can record
+ * that homopolymers were compressed.
+ *   path      of the file; for "kmc" and "fastk", which have several, the common beginning of their
+ *             names. It may have an ending that the format adds
+ *   options   NULL: the defaults
+ *   exported  out: what was written; NULL if the caller does not need it
+ * KCOUNT_EUSAGE, also if the format cannot hold such k-mers; _EDAMAGED, _EEXIST, _EIO, _ENOMEM,
+ * _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
+                                            const struct kcount_export_options *options,
+                                            struct kcount_exported *exported,
+                                            struct kcount_error **error);
+
 #ifdef __cplusplus
 }
 #endif
