@@ -1,4 +1,6 @@
 /* Set operations on open counts. */
+#include "app/library/sets.h"
+
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
@@ -9,10 +11,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum kc_status kc_set_run_within(const struct kc_set *set, uint64_t nbytes, int *nthreads,
+                                 struct kc_job *job, const struct kc_run_sink *sink,
+                                 struct kc_store_origin *origin, const char ***names,
+                                 struct kc_error *err)
+{
+        uint64_t nruns = 0;
+        char what[64];
+        enum kc_status status;
+        for (size_t i = 0; i < set->nstores; i++) {
+                struct kc_store_info info;
+                kc_store_get_info(set->stores[i], &info);
+                nruns += info.nruns;
+        }
+        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", nruns);
+        KC_TRY(kc_memory_limit_threads(nbytes, kc_set_thread_nbytes(set), what, nthreads, err));
+        KC_TRY(kc_set_run(set, *nthreads, job, sink, origin, names, err));
+out:
+        return status;
+}
+
+/* ---- for callers of the library ---- */
+
 struct set_call {
         struct kcount_set_options options;
         struct kc_set set;
-        uint64_t nruns; /* of all inputs */
         struct kc_store **stores;
         struct kc_library_output output;
         struct kc_job job;
@@ -56,35 +79,19 @@ static enum kc_status take_inputs(struct set_call *c, struct kcount_counts *cons
         c->stores = malloc(ninputs * sizeof *c->stores);
         if (c->stores == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %zu inputs", ninputs);
-        for (size_t i = 0; i < ninputs; i++) {
+        for (size_t i = 0; i < ninputs; i++)
                 c->stores[i] = inputs[i]->store;
-                c->nruns += inputs[i]->info.nruns;
-        }
         c->set = (struct kc_set){ c->stores, ninputs, operations[c->options.operation],
                                   rules[c->options.rule] };
         return kc_set_check(&c->set, err);
-}
-
-static enum kc_status merge(struct set_call *c, struct kc_store_origin *origin, const char ***names,
-                            struct kc_error *err)
-{
-        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
-        const uint64_t nbytes = c->options.memory_nbytes;
-        int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
-        enum kc_status status;
-        char what[64];
-        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", c->nruns);
-        KC_TRY(kc_memory_limit_threads(nbytes > 0 ? nbytes : kc_memory_guest_nbytes(),
-                                       kc_set_thread_nbytes(&c->set), what, &nthreads, err));
-        KC_TRY(kc_set_run(&c->set, nthreads, &c->job, &sink, origin, names, err));
-out:
-        return status;
 }
 
 /* ctx: a struct set_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
         struct set_call *c = ctx;
+        const uint64_t nbytes = c->options.memory_nbytes;
+        int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
         struct kc_store_options storing =
                 kc_set_options(&c->set, c->options.min_count, c->options.max_count);
         struct kc_store_origin origin;
@@ -92,7 +99,9 @@ static enum kc_status work(void *ctx, struct kc_error *err)
         enum kc_status status;
         storing.replace = c->options.replace;
         KC_TRY(kc_library_output_create(&c->output, &storing, err));
-        KC_TRY(merge(c, &origin, &names, err));
+        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
+        KC_TRY(kc_set_run_within(&c->set, nbytes > 0 ? nbytes : kc_memory_guest_nbytes(), &nthreads,
+                                 &c->job, &sink, &origin, &names, err));
         KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
 out:
         free(names);
