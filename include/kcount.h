@@ -317,6 +317,25 @@ KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, co
                                                   size_t n, uint32_t *found, bool *valid,
                                                   struct kcount_error **error);
 
+struct kcount_summary {
+        size_t size;       /* sizeof(struct kcount_summary), set by the caller */
+        uint64_t nkmers;   /* of the sequence, without those with letters that are not bases */
+        uint64_t nfound;   /* of these: with a count from min_count to max_count */
+        uint64_t total;    /* sum of the counts of all of them */
+        uint32_t min, max; /* their least and their largest count; 0 if there are none, as below */
+        double first_quartile, median, third_quartile; /* as R and NumPy compute them by default */
+};
+
+/*
+ * Look up the counts of all k-mers of a sequence, as kcount_ask_sequence, and summarize them, as
+ * `kcount profile` does. Memory does not grow with the sequence.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ */
+KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, const char *bases,
+                                                 size_t n, uint32_t min_count, uint32_t max_count,
+                                                 struct kcount_summary *summary,
+                                                 struct kcount_error **error);
+
 KCOUNT_API void kcount_asker_close(struct kcount_asker *asker); /* NULL is fine */
 
 /* ---- set operations ---- */

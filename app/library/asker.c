@@ -370,6 +370,11 @@ out:
         return kc_library_failed(&err, error);
 }
 
+int kc_library_asker_k(const struct kcount_asker *asker)
+{
+        return asker->counts->k;
+}
+
 void kcount_asker_close(struct kcount_asker *asker)
 {
         if (asker == NULL)

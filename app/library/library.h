@@ -47,6 +47,9 @@ void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t 
 /* kcount_canonical for k-mers in the order of words of all other code. */
 void kc_library_canonical(int k, uint64_t *kmers, size_t n);
 
+/* The k of the counts that an asker looks up. */
+int kc_library_asker_k(const struct kcount_asker *asker);
+
 /*
  * Some of a cursor's next k-mers: 1 to cap, or 0 at the end.
  *   kmers, counts  out [*n]: valid until the next call; in the order of words of all other code
