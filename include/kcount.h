@@ -105,7 +105,7 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /*
  * Called when a function begins to work, and then about ten times a second until it ends, by the
  * thread that called the function.
- *   stage  "reading", "counting" or "writing"
+ *   stage  "reading", "counting", "writing" or "merging"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
  * Return false to cancel. The callback is then not called again, and the function fails with
@@ -205,7 +205,7 @@ struct kcount_info {
         /* What was counted, including the k-mers that were dropped. */
         uint64_t nreads, nbases, nkmers;
         uint64_t ndropped_distinct, ndropped_kmers; /* because of the bounds */
-        uint32_t min_count, max_count_kept;         /* bounds on counts */
+        uint32_t kept_min_count, kept_max_count;    /* the bounds that kept counts are within */
         /* Whether all of this is exact. It is not if k-mers were added to the file or removed from
          * it, and `kcount compact` has not merged them yet. Then ndistinct, nunique and total are
          * upper bounds, and max_count is the largest count before counts are added up. */
@@ -317,7 +317,228 @@ KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, co
                                                   size_t n, uint32_t *found, bool *valid,
                                                   struct kcount_error **error);
 
+struct kcount_summary {
+        size_t size;       /* sizeof(struct kcount_summary), set by the caller */
+        uint64_t nkmers;   /* of the sequence, without those with letters that are not bases */
+        uint64_t nfound;   /* of these: with a count from min_count to max_count */
+        uint64_t total;    /* sum of the counts of all of them */
+        uint32_t min, max; /* their least and their largest count; 0 if there are none, as below */
+        double first_quartile, median, third_quartile; /* as R and NumPy compute them by default */
+};
+
+/*
+ * Look up the counts of all k-mers of a sequence, as kcount_ask_sequence, and summarize them, as
+ * `kcount profile` does. Memory does not grow with the sequence.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ */
+KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, const char *bases,
+                                                 size_t n, uint32_t min_count, uint32_t max_count,
+                                                 struct kcount_summary *summary,
+                                                 struct kcount_error **error);
+
 KCOUNT_API void kcount_asker_close(struct kcount_asker *asker); /* NULL is fine */
+
+/* ---- set operations ---- */
+
+enum kcount_set {
+        KCOUNT_UNION,     /* k-mers of any input */
+        KCOUNT_INTERSECT, /* k-mers that all inputs have */
+        KCOUNT_SUBTRACT,  /* k-mers of the first input: see the rules */
+};
+
+/* The count of a k-mer in the result, from its counts in the inputs that have it, in their order.
+ * KCOUNT_SUBTRACT has only two rules: LEFT keeps the k-mers that no other input has. */
+enum kcount_rule {
+        KCOUNT_RULE_SUM, /* at most UINT32_MAX */
+        KCOUNT_RULE_MIN,
+        KCOUNT_RULE_MAX,
+        KCOUNT_RULE_DIFFERENCE, /* that in the first input, or 0, minus those in all others; the
+                                   k-mer is left out unless that is above 0 */
+        KCOUNT_RULE_LEFT,       /* that in the first input that has it */
+        KCOUNT_RULE_RIGHT,      /* that in the last input that has it */
+};
+
+struct kcount_set_options {
+        size_t size; /* sizeof(struct kcount_set_options) */
+        enum kcount_set operation;
+        enum kcount_rule rule;
+        bool replace;              /* replace the output if it exists */
+        uint32_t min_count;        /* k-mers with lower counts in the result are dropped */
+        uint32_t max_count;        /* those with higher counts are dropped */
+        int nthreads;              /* 0: as many as the process may use */
+        uint64_t memory_nbytes;    /* bound on memory, >= 256 MiB; 0: half of what is available */
+        const char *tmp_folder;    /* for temporary files; NULL: the output's, or the current one */
+        kcount_progress *progress; /* NULL: none; its units are parts of the inputs */
+        void *progress_ctx;
+};
+
+#define KCOUNT_SET_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL \
+        }
+
+/*
+ * Combine counts. The union of one input is a copy, with what was added to its file merged: this is
+ * how counts without a name are saved under one.
+ *   inputs   [ninputs], at least 1, all with the same k, strands and hpc; one may be given twice.
+ *            They stay open, and other threads may use them meanwhile
+ *   options  NULL: the defaults, the union with sums
+ *   output   as for kcount_count_files. It may be the file of an input if it may be replaced: the
+ *            open input still has the old counts
+ *   counts   out: likewise
+ * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
+                                             const struct kcount_set_options *options,
+                                             const char *output, struct kcount_counts **counts,
+                                             struct kcount_error **error);
+
+/* ---- joint histograms ---- */
+
+struct kcount_cell {
+        uint64_t count_a, count_b; /* 0: the k-mers are not in these counts; never both */
+        uint64_t number;           /* of k-mers with these counts */
+};
+
+struct kcount_joint_options {
+        size_t size;               /* sizeof(struct kcount_joint_options) */
+        uint32_t max_a, max_b;     /* higher counts are in the cells of max + 1; 0: no limit */
+        int nthreads;              /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are parts of the k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_JOINT_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_joint_options), 0, 0, 0, NULL, NULL \
+        }
+
+/*
+ * The joint histogram: how many k-mers have which count in a and which in b, as `kcount compare`
+ * prints it. Without limits, there may be as many cells as k-mers, and a cell takes up to 288 bytes
+ * for each thread.
+ *   a, b     with the same k, strands and hpc; they may be the same
+ *   options  NULL: the defaults
+ *   cells    out [*ncells]: those that are not empty, by ascending count_a, then by count_b; the
+ *            caller frees them with kcount_free
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
+                                                     struct kcount_counts *b,
+                                                     const struct kcount_joint_options *options,
+                                                     struct kcount_cell **cells, size_t *ncells,
+                                                     struct kcount_error **error);
+
+/* ---- Arrow ---- */
+
+/* The C data and C stream interfaces, as Arrow's specification has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+struct ArrowSchema {
+        const char *format;
+        const char *name;
+        const char *metadata;
+        int64_t flags;
+        int64_t n_children;
+        struct ArrowSchema **children;
+        struct ArrowSchema *dictionary;
+        void (*release)(struct ArrowSchema *);
+        void *private_data;
+};
+
+struct ArrowArray {
+        int64_t length;
+        int64_t null_count;
+        int64_t offset;
+        int64_t n_buffers;
+        int64_t n_children;
+        const void **buffers;
+        struct ArrowArray **children;
+        struct ArrowArray *dictionary;
+        void (*release)(struct ArrowArray *);
+        void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+        int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+        int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+        const char *(*get_last_error)(struct ArrowArrayStream *);
+        void (*release)(struct ArrowArrayStream *);
+        void *private_data;
+};
+
+#endif
+
+/*
+ * Give the k-mers from `from` to `to` (as for kcount_cursor_open) as an Arrow stream: record
+ * batches with the columns kmer (utf8) and count (uint32), without missing values, and with "k" and
+ * "canonical" as metadata, as `kcount export --to arrow` writes them.
+ *   nrows   of each batch but the last; 0: 32768. If the letters of so many k-mers are more than
+ *           INT32_MAX, as many as fit
+ *   stream  out: the consumer calls its release. The counts must not be closed before that; batches
+ *           and schemas that were taken from it are independent of it
+ * The stream's functions return 0, EIO (also for damage) or ENOMEM. One thread at a time may use a
+ * stream. KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ */
+KCOUNT_API enum kcount_status kcount_arrow_stream(struct kcount_counts *counts,
+                                                  const uint64_t *from, const uint64_t *to,
+                                                  size_t nrows, struct ArrowArrayStream *stream,
+                                                  struct kcount_error **error);
+
+/* ---- exports ---- */
+
+struct kcount_export_options {
+        size_t size;               /* sizeof(struct kcount_export_options) */
+        const char *format;        /* "tsv", "kff", "kmc", "jellyfish", "fastk" or "arrow" */
+        bool replace;              /* replace files that exist */
+        const uint64_t *from, *to; /* as for kcount_cursor_open; NULL: no bound */
+        uint32_t min_count;        /* k-mers with lower counts are left out */
+        uint32_t max_count;        /* those with higher counts are left out */
+        int nthreads;              /* that read; 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_EXPORT_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
+                        NULL, NULL \
+        }
+
+struct kcount_exported {
+        size_t size;          /* sizeof(struct kcount_exported), set by the caller */
+        uint64_t nkmers;      /* written */
+        uint64_t nclipped;    /* of these: with counts above count_limit, written as count_limit */
+        uint64_t nbytes;      /* of all files */
+        uint32_t count_limit; /* the largest count that the format can hold */
+};
+
+/*
+ * Write k-mers with their counts in the format of another program, as `kcount export` does
+ * (docs/other-programs.md). The files get their names when all are complete. No format can record
+ * that homopolymers were compressed.
+ *   path      of the file; for "kmc" and "fastk", which have several, the common beginning of their
+ *             names. It may have an ending that the format adds
+ *   options   NULL: the defaults
+ *   exported  out: what was written; NULL if the caller does not need it
+ * KCOUNT_EUSAGE, also if the format cannot hold such k-mers; _EDAMAGED, _EEXIST, _EIO, _ENOMEM,
+ * _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
+                                            const struct kcount_export_options *options,
+                                            struct kcount_exported *exported,
+                                            struct kcount_error **error);
 
 #ifdef __cplusplus
 }

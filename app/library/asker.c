@@ -129,9 +129,9 @@ static enum kc_status make(struct kcount_asker *a, struct asking_slice *s, size_
                 goto out;
         }
         KC_TRY(check(a, kmers, n, err));
-        kcount_turn_words(kmers, counts->nwords, n, s->kmers);
+        kc_library_turn_words(kmers, counts->nwords, n, s->kmers);
         if (!counts->info.stranded)
-                kcount_canonical_turned(counts->k, s->kmers, n);
+                kc_library_canonical(counts->k, s->kmers, n);
 out:
         return status;
 }
@@ -287,7 +287,7 @@ enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
         asker->bases = NULL;
         asker->n = n;
         asker->found = found;
-        return answer(asker, &err) == KC_OK ? KCOUNT_OK : kcount_failed(&err, error);
+        return answer(asker, &err) == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
 /* K-mers that contain other letters have count 0. */
@@ -323,7 +323,7 @@ enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *b
         asker->n = n - k + 1;
         asker->found = found;
         if (answer(asker, &err) != KC_OK)
-                return kcount_failed(&err, error);
+                return kc_library_failed(&err, error);
         mark_valid(asker, valid);
         return KCOUNT_OK;
 }
@@ -367,7 +367,12 @@ enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_
         return KCOUNT_OK;
 out:
         kcount_asker_close(a);
-        return kcount_failed(&err, error);
+        return kc_library_failed(&err, error);
+}
+
+int kc_library_asker_k(const struct kcount_asker *asker)
+{
+        return asker->counts->k;
 }
 
 void kcount_asker_close(struct kcount_asker *asker)

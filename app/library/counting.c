@@ -1,29 +1,20 @@
-/*
- * Counting for callers of the library, as app/count does it for the program. All of the work runs
- * in threads that the library starts. Their stacks are large enough, and signals are blocked in
- * them, so that the caller's handlers do not run there. The caller's thread watches.
- */
+/* Counting for callers of the library, as app/count does it for the program. */
 #include "app/library/device.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
-#include "app/library/nameless.h"
+#include "app/library/output.h"
 #include "app/library/references.h"
 #include "app/library/same_file.h"
-#include "base/clock.h"
-#include "base/parallel.h"
-#include "base/temp_file.h"
+#include "app/library/working.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
 #include "io/sequences.h"
 #include "kmer/remedy.h"
 
-#include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_QUALITY = 93, MAX_THREADS = 1024, WATCH_MS = 100 };
+enum { MAX_QUALITY = 93 };
 
 /* What to count: files, or sequences if next is set. */
 struct count_input {
@@ -36,49 +27,30 @@ struct count_input {
 struct count_call {
         struct count_input input;
         struct kcount_count_options options;
-        char *path, *tmp_folder; /* path: the output's, or its name in messages */
-        bool is_nameless;
+        struct kc_library_output output;
         int devices[KC_GPU_MAX_DEVICES], ndevices;
         bool on_device, may_fall_back;
         uint64_t memory_nbytes;
         struct memory_plan plan;
         struct kc_job job;
-        struct kc_store_writer *writer;
         struct kc_reader *reader;
         struct kc_sequences *sequences;
         bool rereadable; /* whether the inputs can be read again from the beginning */
         struct kc_count_totals totals;
-        struct kc_store *store; /* the result, if the caller wants it */
-        bool wants_store;
-        enum kc_status status; /* of the thread that works */
-        struct kc_error err;
-        /* between the thread that works and the one that watches */
-        pthread_mutex_t lock;
-        pthread_cond_t wake;
-        bool done;
 };
 
 /* ---- the options ---- */
 
 static enum kc_status check_numbers(const struct kcount_count_options *o, struct kc_error *err)
 {
+        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
+                                                  o->memory_nbytes };
         if (o->k < 1 || o->k > KCOUNT_MAX_K)
                 return kc_fail(err, KC_EUSAGE, "k is %d; it must be 1 to %d", o->k, KCOUNT_MAX_K);
-        if (o->min_count < 1 || o->min_count > o->max_count)
-                return kc_fail(err, KC_EUSAGE,
-                               "no count can be kept: min_count is %" PRIu32
-                               ", max_count is %" PRIu32,
-                               o->min_count, o->max_count);
         if (o->min_quality < 0 || o->min_quality > MAX_QUALITY)
                 return kc_fail(err, KC_EUSAGE, "min_quality is %d; it must be 0 to %d",
                                o->min_quality, MAX_QUALITY);
-        if (o->nthreads < 0 || o->nthreads > MAX_THREADS)
-                return kc_fail(err, KC_EUSAGE, "nthreads is %d; it must be 0 to %d", o->nthreads,
-                               MAX_THREADS);
-        if (o->memory_nbytes > 0 && o->memory_nbytes < MEMORY_LEAST_MIB * MEMORY_MIB)
-                return kc_fail(err, KC_EUSAGE, "memory_nbytes is %" PRIu64 "; the least is %d MiB",
-                               o->memory_nbytes, MEMORY_LEAST_MIB);
-        return KC_OK;
+        return kc_library_check_limits(&limits, err);
 }
 
 static enum kc_status check_input(const struct count_call *c, struct kc_error *err)
@@ -118,42 +90,19 @@ static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
         return kc_fail_remedy(err, KC_ENODEVICE, KC_REMEDY_CPU, "this library has no CUDA engine");
 }
 
-static enum kc_status name_output(struct count_call *c, const char *output, struct kc_error *err)
-{
-        const char *folder = c->options.tmp_folder;
-        if (output != NULL && strcmp(output, "-") == 0)
-                return kc_fail(err, KC_EUSAGE, "a .kc file cannot be written to standard output");
-        c->is_nameless = output == NULL;
-        c->path = output != NULL ? strdup(output) : kc_nameless_path(folder);
-        if (folder != NULL)
-                c->tmp_folder = strdup(folder);
-        else if (c->path != NULL)
-                c->tmp_folder = kc_path_folder(c->path);
-        return c->tmp_folder != NULL && c->path != NULL ? KC_OK
-                                                        : kc_fail(err, KC_ENOMEM, "out of memory");
-}
-
 /* Copy the options and check them. given: may be NULL. */
 static enum kc_status take_options(struct count_call *c, const struct kcount_count_options *given,
-                                   const char *output, struct kc_error *err)
+                                   struct kc_error *err)
 {
         const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
         enum kc_status status;
         c->options = usual;
-        if (given != NULL && given->size < offsetof(struct kcount_count_options, stranded))
-                return kc_fail(err, KC_EUSAGE,
-                               "the options do not begin with their size: initialize them with "
-                               "KCOUNT_COUNT_OPTIONS_INIT");
-        if (given != NULL) /* from an older or a newer header: what both know */
-                memcpy(&c->options, given, given->size < sizeof usual ? given->size : sizeof usual);
-        if (!c->wants_store && output == NULL)
-                return kc_fail(err, KC_EUSAGE,
-                               "there is neither an output nor a place for the "
-                               "counts");
+        KC_TRY(kc_library_take_options(&c->options, sizeof usual, given,
+                                       offsetof(struct kcount_count_options, stranded),
+                                       "KCOUNT_COUNT_OPTIONS_INIT", err));
         KC_TRY(check_numbers(&c->options, err));
         KC_TRY(check_input(c, err));
         KC_TRY(choose_device(c, err));
-        KC_TRY(name_output(c, output, err));
         c->memory_nbytes =
                 c->options.memory_nbytes > 0 ? c->options.memory_nbytes : kc_memory_guest_nbytes();
 out:
@@ -190,12 +139,12 @@ static enum kc_status create_store(struct count_call *c, struct kc_error *err)
                                                   .replace = c->options.replace,
                                                   .min_count = c->options.min_count,
                                                   .max_count = c->options.max_count };
-        return kc_store_create(&c->writer, c->path, &storing, err);
+        return kc_library_output_create(&c->output, &storing, err);
 }
 
 static enum kc_status open_reader(struct count_call *c, struct kc_error *err)
 {
-        const char *output = c->path;
+        const char *output = c->output.path;
         const char *const *names;
         const struct kc_reader_options reading = reading_of(c);
         enum kc_status status;
@@ -248,7 +197,7 @@ static struct kc_count_params params_of(const struct count_call *c)
                 .stranded = c->options.stranded,
                 .nthreads = c->plan.nthreads,
                 .memory_nbytes = c->plan.engine_nbytes,
-                .tmp_dir = c->tmp_folder,
+                .tmp_dir = c->output.tmp_folder,
                 .expected_nbases = c->reader != NULL ? kc_reader_expected_nbases(c->reader) : 0,
         };
 }
@@ -309,7 +258,7 @@ static enum kc_status begin_again(struct count_call *c, struct kc_error *err)
 
 static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err)
 {
-        const struct kc_run_sink sink = kc_store_sink(c->writer);
+        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
         struct kc_count_task task = { .k = c->options.k, .sink = &sink };
         enum kc_status status;
         if (c->on_device) {
@@ -351,125 +300,45 @@ static struct kc_store_origin origin_of(const struct count_call *c)
         return origin;
 }
 
-static enum kc_status commit(struct count_call *c, struct kc_error *err)
+/* ctx: a struct count_call. */
+static enum kc_status work(void *ctx, struct kc_error *err)
 {
-        const struct kc_store_origin origin = origin_of(c);
-        struct kc_store_writer *writer = c->writer;
-        enum kc_status status;
-        if (kc_job_is_canceled(&c->job))
-                return kc_fail(err, KC_ECANCELED, "canceled");
-        c->writer = NULL; /* committing frees it, even on failure */
-        if (c->is_nameless)
-                return kc_store_commit_nameless(writer, &origin, &c->store, err);
-        KC_TRY(kc_store_commit(writer, &origin, NULL, err));
-        if (c->wants_store)
-                KC_TRY(kc_store_open(&c->store, c->path, err));
-out:
-        return status;
-}
-
-static enum kc_status run(struct count_call *c, struct kc_error *err)
-{
-        const char *output = c->path;
+        struct count_call *c = ctx;
+        const char *output = c->output.path;
         enum kc_status status;
         if (c->input.next == NULL)
                 KC_TRY(kc_output_check_operands(&output, 1, c->input.paths, c->input.npaths, err));
-        if (!c->is_nameless)
-                KC_TRY(create_store(c, err));
-        KC_TRY(kc_temp_file_try(c->tmp_folder, err));
-        if (c->is_nameless)
-                KC_TRY(create_store(c, err));
+        KC_TRY(create_store(c, err));
         plan_memory(c);
         KC_TRY(open_input(c, err));
         KC_TRY(count_on_engine(c, err));
-        KC_TRY(commit(c, err));
+        const struct kc_store_origin origin = origin_of(c);
+        KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
 out:
         return status;
-}
-
-/* ---- watching ---- */
-
-static void *run_in_thread(void *arg)
-{
-        struct count_call *c = arg;
-        c->status = run(c, &c->err);
-        pthread_mutex_lock(&c->lock);
-        c->done = true;
-        pthread_cond_signal(&c->wake);
-        pthread_mutex_unlock(&c->lock);
-        return NULL;
-}
-
-static bool show(const struct count_call *c)
-{
-        static const char *const stages[KC_NSTAGES] = { "reading", "counting", "writing" };
-        const int stage = atomic_load(&c->job.stage);
-        const uint64_t done = atomic_load(&c->job.done), total = atomic_load(&c->job.total);
-        return c->options.progress(c->options.progress_ctx, stages[stage],
-                                   total > 0 && done > total ? total : done, total);
-}
-
-/* Call the progress callback until the work is done. */
-static void watch(struct count_call *c)
-{
-        pthread_mutex_lock(&c->lock);
-        while (!c->done) {
-                pthread_mutex_unlock(&c->lock);
-                if (!atomic_load(&c->job.cancel) && !show(c))
-                        atomic_store(&c->job.cancel, true);
-                pthread_mutex_lock(&c->lock);
-                if (!c->done)
-                        kc_clock_wait(&c->wake, &c->lock, WATCH_MS * 1000000L);
-        }
-        pthread_mutex_unlock(&c->lock);
-}
-
-static enum kc_status run_watched(struct count_call *c)
-{
-        pthread_t thread;
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        const int failed = kc_thread_create(&thread, run_in_thread, c);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (failed)
-                return kc_fail_remedy(&c->err, KC_ENOMEM, KC_REMEDY_FEWER_THREADS,
-                                      "cannot start a thread: %s", kc_strerror(failed));
-        if (c->options.progress != NULL)
-                watch(c);
-        pthread_join(thread, NULL);
-        return c->status;
-}
-
-static void close_counting(struct count_call *c)
-{
-        kc_store_abort(c->writer);
-        kc_reader_close(c->reader);
-        kc_sequences_close(c->sequences);
-        kc_store_close(c->store);
-        free(c->path);
-        free(c->tmp_folder);
-        pthread_mutex_destroy(&c->lock);
-        pthread_cond_destroy(&c->wake);
 }
 
 static enum kcount_status count(const struct count_input *input,
                                 const struct kcount_count_options *options, const char *output,
                                 struct kcount_counts **counts, struct kcount_error **error)
 {
-        struct count_call c = { .input = *input, .wants_store = counts != NULL };
+        static const char *const stages[KC_NSTAGES] = { "reading", "counting", "writing" };
+        struct count_call c = { .input = *input };
+        struct kc_error err = { 0 };
         enum kc_status status;
-        pthread_mutex_init(&c.lock, NULL);
-        pthread_cond_init(&c.wake, NULL);
-        KC_TRY(take_options(&c, options, output, &c.err));
-        KC_TRY(run_watched(&c));
-        if (counts != NULL) {
-                KC_TRY(kcount_counts_new(counts, c.store, &c.err));
-                c.store = NULL; /* the counts own it now */
-        }
+        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
+                                      &err));
+        const struct kc_working working = {
+                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+        };
+        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
 out:
-        close_counting(&c);
-        return status == KC_OK ? KCOUNT_OK : kcount_failed(&c.err, error);
+        kc_library_output_close(&c.output);
+        kc_reader_close(c.reader);
+        kc_sequences_close(c.sequences);
+        return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,

@@ -12,17 +12,17 @@ enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
         struct kc_store *store = NULL;
         enum kc_status status;
         KC_TRY(kc_store_open(&store, path, &err));
-        KC_TRY(kcount_counts_new(counts, store, &err));
+        KC_TRY(kc_library_counts_new(counts, store, &err));
         return KCOUNT_OK;
 out:
         kc_store_close(store);
         if (strlen(path) < sizeof err.file)
                 strcpy(err.file, path);
-        return kcount_failed(&err, error);
+        return kc_library_failed(&err, error);
 }
 
-enum kc_status kcount_counts_new(struct kcount_counts **counts, struct kc_store *store,
-                                 struct kc_error *err)
+enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,
+                                     struct kc_error *err)
 {
         struct kcount_counts *c = calloc(1, sizeof *c);
         if (c == NULL)
@@ -66,8 +66,8 @@ void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *inf
                 .nkmers = stored->nkmers,
                 .ndropped_distinct = stored->ndropped_distinct,
                 .ndropped_kmers = stored->ndropped_kmers,
-                .min_count = stored->min_count,
-                .max_count_kept = stored->max_count_kept,
+                .kept_min_count = stored->min_count,
+                .kept_max_count = stored->max_count_kept,
                 .exact = stored->nruns == 1 && stored->ntombstone_runs == 0,
         };
         memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
@@ -96,7 +96,7 @@ enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
         return KCOUNT_OK;
 out:
         free(stored);
-        return kcount_failed(&err, error);
+        return kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uint64_t **bounds,
@@ -107,8 +107,8 @@ enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uin
         if (nparts > MAX_PARTS)
                 nparts = MAX_PARTS;
         if (kc_store_split(counts->store, NULL, NULL, nparts, bounds, nbounds, &err) != KC_OK)
-                return kcount_failed(&err, error);
-        kcount_turn_words(*bounds, counts->nwords, *nbounds, *bounds);
+                return kc_library_failed(&err, error);
+        kc_library_turn_words(*bounds, counts->nwords, *nbounds, *bounds);
         return KCOUNT_OK;
 }
 

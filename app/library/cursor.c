@@ -17,7 +17,7 @@ static const uint64_t *copy_bound(const uint64_t *bound, int nwords, uint64_t *c
 {
         if (bound == NULL)
                 return NULL;
-        kcount_turn_words(bound, nwords, 1, copy);
+        kc_library_turn_words(bound, nwords, 1, copy);
         return copy;
 }
 
@@ -38,30 +38,43 @@ enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor, struct kcou
         return KCOUNT_OK;
 out:
         free(c);
-        return kcount_failed(&err, error);
+        return kc_library_failed(&err, error);
+}
+
+enum kc_status kc_library_cursor_some(struct kcount_cursor *c, size_t cap, const uint64_t **kmers,
+                                      const uint32_t **counts, size_t *n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (c->n == 0)
+                status = kc_cursor_next(c->walk, &c->kmers, &c->counts, &c->n, err);
+        if (status != KC_OK)
+                c->n = 0;
+        *n = c->n < cap ? c->n : cap;
+        *kmers = c->kmers;
+        *counts = c->counts;
+        c->kmers += *n * (size_t)c->nwords;
+        c->counts += *n;
+        c->n -= *n;
+        return status;
 }
 
 enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
                                       uint32_t *counts, size_t cap, size_t *n,
                                       struct kcount_error **error)
 {
-        struct kcount_cursor *c = cursor;
+        const size_t nwords = (size_t)cursor->nwords;
         struct kc_error err = { 0 };
+        const uint64_t *some;
+        const uint32_t *theirs;
         size_t done = 0;
         while (done < cap) {
-                if (c->n == 0 &&
-                    kc_cursor_next(c->walk, &c->kmers, &c->counts, &c->n, &err) != KC_OK) {
-                        c->n = 0;
-                        return kcount_failed(&err, error);
-                }
-                if (c->n == 0)
+                size_t m;
+                if (kc_library_cursor_some(cursor, cap - done, &some, &theirs, &m, &err) != KC_OK)
+                        return kc_library_failed(&err, error);
+                if (m == 0)
                         break;
-                const size_t m = c->n < cap - done ? c->n : cap - done;
-                kcount_turn_words(c->kmers, c->nwords, m, kmers + done * (size_t)c->nwords);
-                memcpy(counts + done, c->counts, m * sizeof *counts);
-                c->kmers += m * (size_t)c->nwords;
-                c->counts += m;
-                c->n -= m;
+                kc_library_turn_words(some, cursor->nwords, m, kmers + done * nwords);
+                memcpy(counts + done, theirs, m * sizeof *counts);
                 done += m;
         }
         *n = done;

@@ -113,7 +113,7 @@ static enum kcount_status status_of(enum kc_status status)
         return KCOUNT_EIO;
 }
 
-enum kcount_status kcount_failed(const struct kc_error *failure, struct kcount_error **error)
+enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error)
 {
         struct kcount_error *e;
         if (error == NULL)

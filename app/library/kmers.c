@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void kcount_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to)
+void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to)
 {
         if (nwords == 1) {
                 if (from != to)
@@ -25,7 +25,7 @@ size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers)
         for (size_t i = 0; i < n; i++, letters += k, kmers += nwords) {
                 if (kc_kmer_parse(letters, k, kmers) < k)
                         return i;
-                kcount_turn_words(kmers, nwords, 1, kmers);
+                kc_library_turn_words(kmers, nwords, 1, kmers);
         }
         return n;
 }
@@ -35,7 +35,7 @@ void kcount_decode(int k, const uint64_t *kmers, size_t n, char *letters)
         const int nwords = kc_kmer_nwords(k);
         uint64_t kmer[KC_MAX_WORDS];
         for (size_t i = 0; i < n; i++, letters += k, kmers += nwords) {
-                kcount_turn_words(kmers, nwords, 1, kmer);
+                kc_library_turn_words(kmers, nwords, 1, kmer);
                 kc_kmer_format(kmer, k, letters);
         }
 }
@@ -50,7 +50,7 @@ static void make_canonical(uint64_t *kmers, size_t n, int unused)
         }
 }
 
-void kcount_canonical_turned(int k, uint64_t *kmers, size_t n)
+void kc_library_canonical(int k, uint64_t *kmers, size_t n)
 {
         const int nwords = kc_kmer_nwords(k);
         if (nwords == 1) {
@@ -64,9 +64,9 @@ void kcount_canonical_turned(int k, uint64_t *kmers, size_t n)
 void kcount_canonical(int k, uint64_t *kmers, size_t n)
 {
         const int nwords = kc_kmer_nwords(k);
-        kcount_turn_words(kmers, nwords, n, kmers);
-        kcount_canonical_turned(k, kmers, n);
-        kcount_turn_words(kmers, nwords, n, kmers);
+        kc_library_turn_words(kmers, nwords, n, kmers);
+        kc_library_canonical(k, kmers, n);
+        kc_library_turn_words(kmers, nwords, n, kmers);
 }
 
 void kcount_reverse_complement(int k, uint64_t *kmers, size_t n)
@@ -74,8 +74,8 @@ void kcount_reverse_complement(int k, uint64_t *kmers, size_t n)
         const int nwords = kc_kmer_nwords(k);
         uint64_t kmer[KC_MAX_WORDS];
         for (size_t i = 0; i < n; i++, kmers += nwords) {
-                kcount_turn_words(kmers, nwords, 1, kmer);
+                kc_library_turn_words(kmers, nwords, 1, kmer);
                 kc_kmer_reverse_complement(kmer, k, kmers);
-                kcount_turn_words(kmers, nwords, 1, kmers);
+                kc_library_turn_words(kmers, nwords, 1, kmers);
         }
 }

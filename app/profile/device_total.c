@@ -15,17 +15,17 @@ enum { READER_FRACTION = 2 }; /* the reader gets one part in so many of the memo
 struct totaling {
         const struct profile_request *request;
         struct kc_reader *reader;
-        struct tally tally;
+        struct kc_window_tally tally;
 };
 
 static enum kc_status put(void *ctx, uint32_t count, uint64_t n, struct kc_error *err)
 {
-        return tally_add_equal(&((struct totaling *)ctx)->tally, count, n, err);
+        return kc_window_tally_add_equal(&((struct totaling *)ctx)->tally, count, n, err);
 }
 
 static void clear(void *ctx)
 {
-        tally_clear(&((struct totaling *)ctx)->tally);
+        kc_window_tally_clear(&((struct totaling *)ctx)->tally);
 }
 
 static enum kc_status open_reader(struct totaling *t, struct kc_error *err)
@@ -119,10 +119,11 @@ static void get_total(struct totaling *t, struct profile_total *total)
         total->nsequences = read.nreads;
         total->row = (struct profile_row){
                 .length = read.nbases,
-                .summary = tally_summary(&t->tally, t->request->min_count, t->request->max_count),
+                .summary = kc_window_tally_summary(&t->tally, t->request->min_count,
+                                                   t->request->max_count),
         };
         if (t->tally.n > 0)
-                tally_quartiles(&t->tally, total->row.quarters);
+                kc_window_tally_quartiles(&t->tally, total->row.quarters);
 }
 
 /* Whether an asker does it, in turns or without the device, after the device has failed to start. A
@@ -159,6 +160,6 @@ enum kc_status device_total(const struct profile_request *request, struct profil
                 status = kc_fail_as(err, &refusal);
 out:
         kc_reader_close(t.reader);
-        tally_free(&t.tally);
+        kc_window_tally_free(&t.tally);
         return status;
 }

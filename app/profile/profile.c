@@ -16,15 +16,16 @@ enum { WORKER_TEXT_NBYTES = 1 << 20, STREAM_NBYTES = 1 << 16 };
 struct sum {
         uint64_t length;
         struct kc_ask_summary summary;
-        struct tally tally;
+        struct kc_window_tally tally;
 };
 
 struct profile_worker {
         struct profile_text text;
         size_t next; /* the first record of the block whose text is not in `text` */
-        struct tally record;
-        struct tally pieces[2]; /* of the first and of the last record, if they are pieces */
-        struct sum total;       /* of all blocks so far */
+        struct kc_window_tally record;
+        /* of the first and of the last record, if they are pieces */
+        struct kc_window_tally pieces[2];
+        struct sum total; /* of all blocks so far */
         uint64_t nsequences;
 };
 
@@ -36,8 +37,8 @@ struct profiling {
         bool has_begun;
         /* Used by the worker that writes: */
         struct profile_text stream;
-        struct tally tally; /* of a record */
-        struct sum *pieces; /* of a record: those so far */
+        struct kc_window_tally tally; /* of a record */
+        struct sum *pieces;           /* of a record: those so far */
         struct profile_track track;
 };
 
@@ -64,49 +65,49 @@ static void sum_clear(struct sum *sum)
 {
         sum->length = 0;
         sum->summary = KC_ASK_NOTHING;
-        tally_clear(&sum->tally);
+        kc_window_tally_clear(&sum->tally);
 }
 
 /* Add a record, or a piece of one. tally: of its counts. */
 static enum kc_status sum_add(struct sum *sum, const struct kc_seq_record *record,
-                              const struct kc_ask_answer *answer, const struct tally *tally,
-                              struct kc_error *err)
+                              const struct kc_ask_answer *answer,
+                              const struct kc_window_tally *tally, struct kc_error *err)
 {
         sum->length += record->nbases - record->noverlap;
         kc_ask_summary_append(&sum->summary, &answer->summary);
-        return tally_join(&sum->tally, tally, err);
+        return kc_window_tally_join(&sum->tally, tally, err);
 }
 
 static enum kc_status sum_join(struct sum *sum, const struct sum *other, struct kc_error *err)
 {
         sum->length += other->length;
         kc_ask_summary_append(&sum->summary, &other->summary);
-        return tally_join(&sum->tally, &other->tally, err);
+        return kc_window_tally_join(&sum->tally, &other->tally, err);
 }
 
 static struct profile_row row_of(uint64_t length, const struct kc_ask_summary *summary,
-                                 struct tally *tally)
+                                 struct kc_window_tally *tally)
 {
         struct profile_row row = { .length = length, .summary = *summary };
         if (tally->n > 0)
-                tally_quartiles(tally, row.quarters);
+                kc_window_tally_quartiles(tally, row.quarters);
         return row;
 }
 
 /* ---- blocks, by all workers at once ---- */
 
 /* Where the counts of record i are tallied. */
-static struct tally *tally_of(struct profile_worker *w, const struct kc_record_batch *batch,
-                              size_t i)
+static struct kc_window_tally *tally_of(struct profile_worker *w,
+                                        const struct kc_record_batch *batch, size_t i)
 {
         return is_whole(&batch->records[i]) ? &w->record : &w->pieces[i > 0];
 }
 
-static enum kc_status tally_answer(struct tally *tally, const struct kc_ask_answer *answer,
-                                   struct kc_error *err)
+static enum kc_status tally_answer(struct kc_window_tally *tally,
+                                   const struct kc_ask_answer *answer, struct kc_error *err)
 {
-        tally_clear(tally);
-        return tally_add(tally, answer->counts, answer->summary.nvalid, err);
+        kc_window_tally_clear(tally);
+        return kc_window_tally_add(tally, answer->counts, answer->summary.nvalid, err);
 }
 
 static enum kc_status tally_record(const struct profiling *p, struct profile_worker *w,
@@ -114,7 +115,7 @@ static enum kc_status tally_record(const struct profiling *p, struct profile_wor
 {
         const struct kc_seq_record *record = &block->batch->records[i];
         const struct kc_ask_answer *answer = &block->answers[0][i];
-        struct tally *tally = tally_of(w, block->batch, i);
+        struct kc_window_tally *tally = tally_of(w, block->batch, i);
         enum kc_status status;
         KC_TRY(tally_answer(tally, answer, err));
         if (p->request->wants_total)
@@ -126,7 +127,7 @@ out:
 /* Put what is printed of a whole record. tally: of its counts, if rows are printed. */
 static void put_record(const struct profiling *p, struct profile_text *text,
                        const struct profile_name *name, const struct kc_seq_record *record,
-                       const struct kc_ask_answer *answer, struct tally *tally)
+                       const struct kc_ask_answer *answer, struct kc_window_tally *tally)
 {
         if (p->request->form == PROFILE_TABLE) {
                 const struct profile_row row = row_of(record->nbases, &answer->summary, tally);
@@ -243,8 +244,8 @@ static void write_positions(struct profiling *p, const struct profile_name *name
 /* tally: of the piece. */
 static enum kc_status write_piece(struct profiling *p, const struct profile_name *name,
                                   const struct kc_seq_record *record,
-                                  const struct kc_ask_answer *answer, const struct tally *tally,
-                                  struct kc_error *err)
+                                  const struct kc_ask_answer *answer,
+                                  const struct kc_window_tally *tally, struct kc_error *err)
 {
         struct sum *sum = p->pieces;
         enum kc_status status;
@@ -344,15 +345,15 @@ static void close_profiling(struct profiling *p)
 {
         for (int i = 0; p->workers != NULL && i < p->request->nthreads; i++) {
                 struct profile_worker *w = &p->workers[i];
-                tally_free(&w->record);
-                tally_free(&w->pieces[0]);
-                tally_free(&w->pieces[1]);
-                tally_free(&w->total.tally);
+                kc_window_tally_free(&w->record);
+                kc_window_tally_free(&w->pieces[0]);
+                kc_window_tally_free(&w->pieces[1]);
+                kc_window_tally_free(&w->total.tally);
                 free(w->text.bytes);
         }
         if (p->pieces != NULL)
-                tally_free(&p->pieces->tally);
-        tally_free(&p->tally);
+                kc_window_tally_free(&p->pieces->tally);
+        kc_window_tally_free(&p->tally);
         free(p->pieces);
         free(p->workers);
         free(p->stream.bytes);

@@ -38,7 +38,7 @@ void profile_put_row(struct profile_text *text, const struct profile_name *name,
         }
         put_ratio(text, s->nfound, s->nvalid, 6);
         profile_put_number(text, "\t", s->min);
-        for (int i = 0; i < TALLY_NQUARTILES; i++)
+        for (int i = 0; i < KC_WINDOW_TALLY_NQUARTILES; i++)
                 put_quarters(text, row->quarters[i]);
         profile_put_number(text, "\t", s->max);
         put_ratio(text, s->sum, s->nvalid, 3);

@@ -5,14 +5,15 @@
 #define APP_PROFILE_TABLE_H
 
 #include "app/cli/json.h"
-#include "app/profile/tally.h"
+#include "app/library/window_tally.h"
 #include "app/profile/text.h"
 #include "kmer/ask.h"
 
 struct profile_row {
         uint64_t length;
         struct kc_ask_summary summary;
-        uint64_t quarters[TALLY_NQUARTILES]; /* if there are valid windows: tally_quartiles */
+        /* if there are valid windows: of kc_window_tally_quartiles */
+        uint64_t quarters[KC_WINDOW_TALLY_NQUARTILES];
 };
 
 /* Bytes that a row takes at most, beside its name. */

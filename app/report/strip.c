@@ -13,14 +13,14 @@ void strip_begin(struct strip *strip, uint64_t last)
                 strip->step *= 2;
         strip->nbins = 0;
         strip->counts.n = 0;
-        tally_clear(&strip->last);
+        kc_window_tally_clear(&strip->last);
 }
 
 void strip_free(struct strip *strip)
 {
         free(strip->counts.all);
         free(strip->spare.all);
-        tally_free(&strip->last);
+        kc_window_tally_free(&strip->last);
 }
 
 /* ---- counts ---- */
@@ -29,7 +29,7 @@ static enum kc_status reserve(struct strip_counts *c, size_t n, struct kc_error 
 {
         if (n <= c->capacity)
                 return KC_OK;
-        struct tally_entry *all = realloc(c->all, 2 * n * sizeof *all);
+        struct kc_window_tally_entry *all = realloc(c->all, 2 * n * sizeof *all);
         if (all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the parts of a sequence");
         c->all = all;
@@ -48,11 +48,11 @@ static size_t ncounts_of(const struct strip *s, size_t bin)
 }
 
 /* Append both lists, in order, to counts that have room for them. */
-static void merge(struct strip_counts *to, const struct tally_entry *a, size_t na,
-                  const struct tally_entry *b, size_t nb)
+static void merge(struct strip_counts *to, const struct kc_window_tally_entry *a, size_t na,
+                  const struct kc_window_tally_entry *b, size_t nb)
 {
-        const struct tally_entry *const a_end = a + na, *const b_end = b + nb;
-        struct tally_entry *out = to->all + to->n;
+        const struct kc_window_tally_entry *const a_end = a + na, *const b_end = b + nb;
+        struct kc_window_tally_entry *out = to->all + to->n;
         while (a < a_end && b < b_end) {
                 const bool is_a = a->count <= b->count, is_b = b->count <= a->count;
                 out->count = is_a ? a->count : b->count;
@@ -68,7 +68,7 @@ static void merge(struct strip_counts *to, const struct tally_entry *a, size_t n
         to->n = (size_t)(out - to->all);
 }
 
-static uint32_t count_at(const struct tally_entry *counts, uint64_t rank)
+static uint32_t count_at(const struct kc_window_tally_entry *counts, uint64_t rank)
 {
         for (; rank >= counts->n; counts++)
                 rank -= counts->n;
@@ -79,7 +79,7 @@ static uint32_t count_at(const struct tally_entry *counts, uint64_t rank)
 static uint64_t median_of(const struct strip *s, size_t bin)
 {
         const uint64_t n = s->bins[bin].nwindows - s->bins[bin].nabsent;
-        const struct tally_entry *counts = s->counts.all + begin_of(s, bin);
+        const struct kc_window_tally_entry *counts = s->counts.all + begin_of(s, bin);
         return n > 0 ? 2 * ((uint64_t)count_at(counts, (n - 1) / 2) + count_at(counts, n / 2)) : 0;
 }
 
@@ -98,9 +98,9 @@ enum kc_status strip_end(struct strip *s, struct kc_error *err)
         if (s->nbins == 0)
                 return KC_OK;
         KC_TRY(reserve(&s->counts, s->counts.n + s->last.nsmall + s->last.nlarge, err));
-        s->counts.n += tally_list(&s->last, 1, s->counts.all + s->counts.n);
+        s->counts.n += kc_window_tally_list(&s->last, 1, s->counts.all + s->counts.n);
         s->bins[s->nbins - 1].end = s->counts.n;
-        tally_clear(&s->last);
+        kc_window_tally_clear(&s->last);
 out:
         return status;
 }
@@ -125,7 +125,7 @@ static enum kc_status put_in_bin(struct strip *s, const uint32_t *pairs, size_t 
                 }
                 bin->nabsent += nabsent;
                 bin->nextra += nextra;
-                KC_TRY(tally_add(&s->last, counts, m, err));
+                KC_TRY(kc_window_tally_add(&s->last, counts, m, err));
         }
 out:
         return status;

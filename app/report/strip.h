@@ -8,7 +8,7 @@
 #ifndef APP_REPORT_STRIP_H
 #define APP_REPORT_STRIP_H
 
-#include "app/profile/tally.h"
+#include "app/library/window_tally.h"
 
 enum { STRIP_NBINS = 128, STRIP_FIRST_STEP = 100 };
 
@@ -24,10 +24,11 @@ struct strip {
         size_t nbins;                       /* up to the last one with a window */
         struct strip_bin bins[STRIP_NBINS]; /* [nbins] */
         struct strip_counts {
-                struct tally_entry *all; /* [n] of capacity; in each bin, ascending, without 0 */
+                struct kc_window_tally_entry
+                        *all; /* [n] of capacity; in each bin, ascending, without 0 */
                 size_t n, capacity;
         } counts, spare;
-        struct tally last; /* counts in the last bin, until strip_end */
+        struct kc_window_tally last; /* counts in the last bin, until strip_end */
 };
 
 /* A bin, as it is kept, for all sequences of an assembly. */

@@ -6,10 +6,10 @@
 #include "app/library/machine.h"
 #include "app/library/memory.h"
 #include "app/library/same_file.h"
+#include "app/library/sets.h"
 #include "app/store/stores.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,14 +152,8 @@ static enum kc_status run_set_on_cpu(void *ctx, struct kc_error *err)
         struct writing *w = &c->writing;
         const struct kc_run_sink sink = kc_store_sink(w->writer);
         const uint64_t nbytes = c->settings->memory_nbytes;
-        char what[64];
-        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", c->nruns);
-        enum kc_status status =
-                kc_memory_limit_threads(nbytes ? nbytes : kc_memory_default_nbytes(1),
-                                        kc_set_thread_nbytes(&c->set), what, &w->nthreads, err);
-        if (status != KC_OK)
-                return status;
-        return kc_set_run(&c->set, w->nthreads, w->job, &sink, &c->origin, &c->names, err);
+        return kc_set_run_within(&c->set, nbytes ? nbytes : kc_memory_default_nbytes(1),
+                                 &w->nthreads, w->job, &sink, &c->origin, &c->names, err);
 }
 
 static enum kc_status run_set(struct combining *c, struct kc_error *err)

@@ -3,7 +3,7 @@
 #include "app/cli/file_check.h"
 #include "app/cli/size.h"
 #include "app/library/same_file.h"
-#include "app/store/walking.h"
+#include "app/library/walking.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -73,16 +73,16 @@ static enum kc_status deliver(void *ctx, const char *data, size_t nbytes, struct
 static enum kc_status print(void *ctx, struct kc_error *err)
 {
         struct dumping *d = ctx;
-        const struct walking walking = { .store = d->request->store,
-                                         .from = d->request->from,
-                                         .to = d->request->to,
-                                         .nthreads = d->writing.nthreads,
-                                         .job = d->writing.job,
-                                         .pair_nbytes = kc_kmer_text_line_nbytes(d->format.k),
-                                         .ctx = d,
-                                         .convert = convert,
-                                         .deliver = deliver };
-        enum kc_status status = walking_run(&walking, err);
+        const struct kc_walking walking = { .store = d->request->store,
+                                            .from = d->request->from,
+                                            .to = d->request->to,
+                                            .nthreads = d->writing.nthreads,
+                                            .job = d->writing.job,
+                                            .pair_nbytes = kc_kmer_text_line_nbytes(d->format.k),
+                                            .ctx = d,
+                                            .convert = convert,
+                                            .deliver = deliver };
+        enum kc_status status = kc_walking_run(&walking, err);
         if (status == KC_OK && d->request->totals) {
                 char totals[64];
                 const int n = snprintf(totals, sizeof totals, "%" PRIuFAST64 "\t%" PRIuFAST64 "\n",

@@ -5,7 +5,7 @@
 #include "app/cli/signals.h"
 #include "app/cli/suggest.h"
 #include "app/cli/typed_kmer.h"
-#include "app/store/walking.h"
+#include "app/library/export.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -33,11 +33,9 @@ enum kc_status exporting_format(const char *name, enum kc_file_format *format, s
 {
         if (kc_file_format_find(name, format))
                 return KC_OK;
-        char suggestion[SUGGESTION_NBYTES], list[KC_NFILE_FORMATS * 16] = "", *end = list;
-        for (int i = 0; i < KC_NFILE_FORMATS; i++)
-                end += sprintf(end, "%s%s", i > 0 ? ", " : "", kc_file_format_name(i));
-        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are %s%s", name, list,
-                       suggest_format(name, suggestion));
+        char suggestion[SUGGESTION_NBYTES];
+        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are " KC_FILE_FORMATS "%s",
+                       name, suggest_format(name, suggestion));
 }
 
 char *exporting_name(const char *path, enum kc_file_format format)
@@ -98,79 +96,6 @@ enum kc_status exporting_check(const struct exporting *exporting, int k, bool st
         return status;
 }
 
-/* ---- from the threads that read to the one that writes ---- */
-
-/* Pairs on their way: n k-mers, then n counts, then padding. */
-struct batch {
-        uint64_t n;
-        uint64_t kmers[];
-};
-
-enum { BATCH_ALIGNMENT = sizeof(uint64_t) };
-
-static size_t batch_nbytes(size_t nwords, size_t n)
-{
-        const size_t counts = n * sizeof(uint32_t) + BATCH_ALIGNMENT - 1;
-        return sizeof(struct batch) + n * nwords * sizeof(uint64_t) + counts -
-               counts % BATCH_ALIGNMENT;
-}
-
-struct copying {
-        const struct exporting *exporting;
-        struct kc_export *writer;
-        size_t nwords;
-};
-
-/* ctx: a struct copying. Counts are lowered to the cap; a count above max_count stays, so that the
- * writer leaves it out. */
-static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
-{
-        const struct copying *c = ctx;
-        const uint32_t cap = c->exporting->count_cap, max = c->exporting->max_count;
-        struct batch *batch = (struct batch *)to;
-        uint32_t *capped = (uint32_t *)(batch->kmers + n * c->nwords);
-        batch->n = n;
-        memcpy(batch->kmers, kmers, n * c->nwords * sizeof *kmers);
-        for (size_t i = 0; i < n; i++)
-                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
-        return to + batch_nbytes(c->nwords, n);
-}
-
-/* ctx: a struct copying. */
-static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
-{
-        const struct copying *c = ctx;
-        const char *const end = data + nbytes;
-        enum kc_status status = KC_OK;
-        while (data < end && status == KC_OK) {
-                const struct batch *batch = (const struct batch *)data;
-                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
-                status = kc_export_put(c->writer, batch->kmers, counts, batch->n, err);
-                data += batch_nbytes(c->nwords, batch->n);
-        }
-        return status;
-}
-
-/* Pass the k-mers from..to to the writer. */
-static enum kc_status copy(const struct exporting *exporting, struct kc_store *store,
-                           const uint64_t *from, const uint64_t *to, struct kc_export *writer,
-                           size_t nwords, struct kc_error *err)
-{
-        struct copying copying = { exporting, writer, nwords };
-        const bool is_whole = exporting->from == NULL && exporting->to == NULL;
-        const struct walking walking = { .store = store,
-                                         .from = is_whole ? NULL : from,
-                                         .to = is_whole ? NULL : to,
-                                         .nthreads =
-                                                 exporting->nthreads > 0 ? exporting->nthreads : 1,
-                                         .job = exporting->job,
-                                         .pair_nbytes = batch_nbytes(nwords, 1),
-                                         .ctx = &copying,
-                                         .convert = pack,
-                                         .deliver = put };
-        return walking_run(&walking, err);
-}
-
 static void warn(const struct exporting *exporting, const struct kc_export_written *written)
 {
         if (written->nclipped > 0)
@@ -194,7 +119,15 @@ enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store
         KC_TRY(typed_kmer_range(exporting->from ? exporting->from : "",
                                 exporting->to ? exporting->to : "", info.k, from, to, err));
         KC_TRY(kc_export_create(&w, exporting->output, &options, err));
-        KC_TRY(copy(exporting, store, from, to, w, (size_t)kc_kmer_nwords(info.k), err));
+        const bool is_whole = exporting->from == NULL && exporting->to == NULL;
+        const struct kc_export_feed feed = { .store = store,
+                                             .from = is_whole ? NULL : from,
+                                             .to = is_whole ? NULL : to,
+                                             .count_cap = exporting->count_cap,
+                                             .max_count = exporting->max_count,
+                                             .nthreads = exporting->nthreads,
+                                             .job = exporting->job };
+        KC_TRY(kc_export_feed(&feed, w, err));
         KC_TRY(kc_export_finish(w, err));
         if (info.hpc)
                 message_print("kcount: warning: %s cannot record that homopolymers are compressed: "

@@ -21,7 +21,7 @@ struct exporting {
         const char *from, *to; /* bounds on the k-mers, as the user typed them, or NULL */
         bool force;            /* existing files may be replaced */
         int nthreads;       /* that read the k-mers, for one that writes them; 0: one does both */
-        struct kc_job *job; /* see walking.h; may be NULL */
+        struct kc_job *job; /* see app/library/walking.h; may be NULL */
 };
 
 /* Find the format with this name. Fails with KC_EUSAGE. */

@@ -17,7 +17,9 @@ enum kc_file_format {
 
 enum { KC_NFILE_FORMATS = KC_FILE_ARROW + 1 };
 
-/* "tsv", "kff", "kmc", "jellyfish", "fastk" or "arrow". */
+#define KC_FILE_FORMATS "tsv, kff, kmc, jellyfish, fastk, arrow"
+
+/* One of KC_FILE_FORMATS. */
 const char *kc_file_format_name(enum kc_file_format format);
 
 /* Whether there is a format of that name; it is then *format. */

@@ -1,5 +1,5 @@
 /* Quartiles from tallies, against those of sorted counts. */
-#include "app/profile/tally.h"
+#include "app/library/window_tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,12 +30,12 @@ static void fill(uint32_t *counts, size_t n, uint64_t limit, uint64_t *state)
                                       : UINT32_MAX - (uint32_t)random_number(state);
 }
 
-static void check_quartiles(struct tally *tally, uint32_t *counts, size_t n)
+static void check_quartiles(struct kc_window_tally *tally, uint32_t *counts, size_t n)
 {
-        uint64_t quarters[TALLY_NQUARTILES];
+        uint64_t quarters[KC_WINDOW_TALLY_NQUARTILES];
         qsort(counts, n, sizeof *counts, compare);
-        tally_quartiles(tally, quarters);
-        for (size_t q = 1; q <= TALLY_NQUARTILES; q++) {
+        kc_window_tally_quartiles(tally, quarters);
+        for (size_t q = 1; q <= KC_WINDOW_TALLY_NQUARTILES; q++) {
                 const size_t at = (n - 1) * q / 4, beyond = (n - 1) * q % 4;
                 const uint64_t next = beyond ? counts[at + 1] : 0;
                 assert_int_equal(quarters[q - 1], (4 - beyond) * counts[at] + beyond * next);
@@ -43,10 +43,10 @@ static void check_quartiles(struct tally *tally, uint32_t *counts, size_t n)
 }
 
 /* The summary, with some of the counts in range. */
-static void check_summary(const struct tally *tally, const uint32_t *counts, size_t n)
+static void check_summary(const struct kc_window_tally *tally, const uint32_t *counts, size_t n)
 {
         const uint32_t min_count = counts[0] / 2, max_count = counts[n / 2];
-        const struct kc_ask_summary got = tally_summary(tally, min_count, max_count);
+        const struct kc_ask_summary got = kc_window_tally_summary(tally, min_count, max_count);
         struct kc_ask_summary want = { .nvalid = n, .min = UINT32_MAX };
         for (size_t i = 0; i < n; i++) {
                 want.nfound += counts[i] >= min_count && counts[i] <= max_count;
@@ -62,13 +62,14 @@ static void check_summary(const struct tally *tally, const uint32_t *counts, siz
 }
 
 /* The list of the counts, which are sorted, from some least one on. */
-static void check_list(struct tally *tally, const uint32_t *counts, size_t n)
+static void check_list(struct kc_window_tally *tally, const uint32_t *counts, size_t n)
 {
         const uint32_t least = counts[n / 3];
-        struct tally_entry *entries = malloc((tally->nsmall + tally->nlarge + 1) * sizeof *entries);
+        struct kc_window_tally_entry *entries =
+                malloc((tally->nsmall + tally->nlarge + 1) * sizeof *entries);
         size_t nlisted, at = 0;
         assert_non_null(entries);
-        nlisted = tally_list(tally, least, entries);
+        nlisted = kc_window_tally_list(tally, least, entries);
         while (counts[at] < least)
                 at++;
         for (size_t i = 0; i < nlisted; i++) {
@@ -85,20 +86,20 @@ static void check_list(struct tally *tally, const uint32_t *counts, size_t n)
 /* Counts added one by one, first each of them twice. */
 static void check_equal_ones(uint32_t *counts, size_t n)
 {
-        struct tally *tally = calloc(1, sizeof *tally);
+        struct kc_window_tally *tally = calloc(1, sizeof *tally);
         uint32_t *twice = malloc(2 * n * sizeof *twice);
         assert_true(tally && twice);
         for (size_t i = 0; i < 2 * n; i++)
                 twice[i] = counts[i / 2];
         for (size_t i = 0; i < n; i++)
-                assert_int_equal(tally_add_equal(tally, counts[i], 2, NULL), KC_OK);
+                assert_int_equal(kc_window_tally_add_equal(tally, counts[i], 2, NULL), KC_OK);
         check_summary(tally, twice, 2 * n);
         check_quartiles(tally, twice, 2 * n);
-        tally_clear(tally);
+        kc_window_tally_clear(tally);
         for (size_t i = 0; i < n; i++)
-                assert_int_equal(tally_add_equal(tally, counts[i], 1, NULL), KC_OK);
+                assert_int_equal(kc_window_tally_add_equal(tally, counts[i], 1, NULL), KC_OK);
         check_summary(tally, counts, n);
-        tally_free(tally);
+        kc_window_tally_free(tally);
         free(twice);
         free(tally);
 }
@@ -106,24 +107,25 @@ static void check_equal_ones(uint32_t *counts, size_t n)
 /* Added at once, and joined from parts that are used again. */
 static void check_tallies(uint32_t *counts, size_t n)
 {
-        struct tally *whole = calloc(1, sizeof *whole), *joined = calloc(1, sizeof *joined),
-                     *part = calloc(1, sizeof *part);
+        struct kc_window_tally *whole = calloc(1, sizeof *whole),
+                               *joined = calloc(1, sizeof *joined), *part = calloc(1, sizeof *part);
         assert_true(whole && joined && part);
         check_equal_ones(counts, n);
-        assert_int_equal(tally_add(whole, counts, n, NULL), KC_OK);
+        assert_int_equal(kc_window_tally_add(whole, counts, n, NULL), KC_OK);
         for (size_t i = 0; i < NPARTS; i++) {
                 const size_t begin = n * i / NPARTS, end = n * (i + 1) / NPARTS;
-                tally_clear(part);
-                assert_int_equal(tally_add(part, counts + begin, end - begin, NULL), KC_OK);
-                assert_int_equal(tally_join(joined, part, NULL), KC_OK);
+                kc_window_tally_clear(part);
+                assert_int_equal(kc_window_tally_add(part, counts + begin, end - begin, NULL),
+                                 KC_OK);
+                assert_int_equal(kc_window_tally_join(joined, part, NULL), KC_OK);
         }
         assert_int_equal(joined->n, n);
         check_quartiles(whole, counts, n);
         check_quartiles(joined, counts, n);
         check_list(joined, counts, n);
-        tally_free(part);
-        tally_free(joined);
-        tally_free(whole);
+        kc_window_tally_free(part);
+        kc_window_tally_free(joined);
+        kc_window_tally_free(whole);
         free(part);
         free(joined);
         free(whole);
@@ -132,7 +134,9 @@ static void check_tallies(uint32_t *counts, size_t n)
 static void test_quartiles(void **state)
 {
         (void)state;
-        static const uint64_t limits[] = { 1, 2, 40, TALLY_NSMALL, TALLY_NSMALL + 30, 100000, 0 };
+        static const uint64_t limits[] = {
+                1, 2, 40, KC_WINDOW_TALLY_NSMALL, KC_WINDOW_TALLY_NSMALL + 30, 100000, 0
+        };
         static uint32_t counts[MOST];
         uint64_t seed = 1;
         for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -146,13 +150,13 @@ static void test_quartiles(void **state)
 static void test_memory(void **state)
 {
         (void)state;
-        static const uint32_t counts[] = { 5000, UINT32_MAX, TALLY_NSMALL };
-        struct tally *tally = calloc(1, sizeof *tally);
+        static const uint32_t counts[] = { 5000, UINT32_MAX, KC_WINDOW_TALLY_NSMALL };
+        struct kc_window_tally *tally = calloc(1, sizeof *tally);
         assert_non_null(tally);
         for (int i = 0; i < 100000; i++)
-                assert_int_equal(tally_add(tally, counts, 3, NULL), KC_OK);
+                assert_int_equal(kc_window_tally_add(tally, counts, 3, NULL), KC_OK);
         assert_true(tally->capacity <= 1024);
-        tally_free(tally);
+        kc_window_tally_free(tally);
         free(tally);
 }
 

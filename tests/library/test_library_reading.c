@@ -2,23 +2,14 @@
  * The reading half of include/kcount.h, compared with plain lists of k-mers and counts
  * (tests/io/store/store_sets.h), and with strings.
  */
-#include "tests/io/store/store_sets.h"
+#include "library_support.h"
 
-#include "include/kcount.h"
 #include "tests/sampling.h"
 
 enum { GENOME = 3000, ASKERS = 4 };
 
 static const int all_ks[] = { 1, 21, 31, 32, 33, 64, 65, 127, 128, 129, 255 };
 enum { NKS = sizeof all_ks / sizeof *all_ks };
-
-/* Call a function of the library without its last argument, the error, and expect no failure. */
-#define assert_done(function, ...) \
-        do { \
-                struct kcount_error *failure = NULL; \
-                if (function(__VA_ARGS__, &failure) != KCOUNT_OK) \
-                        fail_msg("%s", kcount_error_message(failure)); \
-        } while (0)
 
 /* ---- k-mers as text and as numbers ---- */
 
@@ -94,14 +85,6 @@ static void test_numbers(void **state)
 
 /* ---- counts ---- */
 
-/* Copy n k-mers in the other order of words. */
-static void turn(const uint64_t *from, size_t nw, size_t n, uint64_t *to)
-{
-        for (size_t i = 0; i < n; i++)
-                for (size_t w = 0; w < nw; w++)
-                        to[i * nw + w] = from[i * nw + nw - 1 - w];
-}
-
 /* The k-mers of a sequence with their counts, found by sorting all of its k-mers. */
 static struct pair_set count_text(const char *text, size_t n, int k, bool stranded)
 {
@@ -131,13 +114,6 @@ static struct pair_set count_text(const char *text, size_t n, int k, bool strand
         return set;
 }
 
-static struct kcount_counts *open_counts(const char *path)
-{
-        struct kcount_counts *counts = NULL;
-        assert_done(kcount_open, &counts, path);
-        return counts;
-}
-
 static void check_info(struct kcount_counts *counts, const struct pair_set *s, bool is_exact)
 {
         struct kcount_info info = { .size = sizeof info }, part = { .size = 16, .hpc = true };
@@ -165,7 +141,7 @@ static void check_info(struct kcount_counts *counts, const struct pair_set *s, b
         assert_int_equal(info.nbases, 22);
         assert_int_equal(info.nkmers, info.total);
         assert_true(info.ndropped_distinct == 0 && info.ndropped_kmers == 0);
-        assert_int_equal(info.max_count_kept, UINT32_MAX);
+        assert_int_equal(info.kept_max_count, UINT32_MAX);
 }
 
 static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
@@ -189,41 +165,6 @@ static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
 }
 
 /* ---- cursors ---- */
-
-/* The range [from, to], read with buffers for cap k-mers. Bounds have the set's order of words. */
-static void check_range(struct kcount_counts *counts, const struct pair_set *s,
-                        const uint64_t *from, const uint64_t *to, size_t cap)
-{
-        uint64_t first[KC_MAX_WORDS], last[KC_MAX_WORDS];
-        uint64_t *kmers = malloc(cap * s->nw * sizeof *kmers), *expected = malloc(cap * s->nw * 8);
-        uint32_t *found = malloc(cap * sizeof *found);
-        size_t at = from != NULL ? lower_bound(s, from, false) : 0, n;
-        size_t end = to != NULL ? lower_bound(s, to, true) : s->n;
-        struct kcount_cursor *cursor = NULL;
-        if (from != NULL)
-                turn(from, s->nw, 1, first);
-        if (to != NULL)
-                turn(to, s->nw, 1, last);
-        assert_done(kcount_cursor_open, &cursor, counts, from != NULL ? first : NULL,
-                    to != NULL ? last : NULL);
-        end = end > at ? end : at;
-        for (;;) {
-                assert_done(kcount_cursor_next, cursor, kmers, found, cap, &n);
-                assert_int_equal(n, end - at < cap ? end - at : cap);
-                turn(s->kmers + at * s->nw, s->nw, n, expected);
-                assert_memory_equal(kmers, expected, n * s->nw * sizeof *kmers);
-                assert_memory_equal(found, s->counts + at, n * sizeof *found);
-                at += n;
-                if (n == 0)
-                        break;
-        }
-        assert_done(kcount_cursor_next, cursor, kmers, found, cap, &n);
-        assert_int_equal(n, 0);
-        kcount_cursor_close(cursor);
-        free(kmers);
-        free(expected);
-        free(found);
-}
 
 static void check_cursors(struct kcount_counts *counts, const struct pair_set *s, uint64_t *rng)
 {
@@ -309,6 +250,49 @@ static void check_asked(struct kcount_asker *asker, const struct pair_set *s, si
         free(found);
 }
 
+static int compare_counts(const void *a, const void *b)
+{
+        const uint32_t *x = a, *y = b;
+        return (*x > *y) - (*x < *y);
+}
+
+/* Quartile q of n sorted counts. */
+static double quartile(const uint32_t *sorted, size_t n, size_t q)
+{
+        const double place = (double)(n - 1) * (double)q / 4;
+        const size_t at = (size_t)place;
+        return sorted[at] + (place - (double)at) * (at + 1 < n ? sorted[at + 1] - sorted[at] : 0.0);
+}
+
+/* found, valid: of the n k-mers of a sequence of nbases. */
+static void check_summary(struct kcount_asker *asker, const char *bases, size_t nbases,
+                          const uint32_t *found, const bool *valid, size_t n)
+{
+        struct {
+                struct kcount_summary known;
+                uint64_t later;
+        } summary = { .known.size = sizeof summary, .later = 77 };
+        uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
+        uint64_t nkmers = 0, nfound = 0, total = 0;
+        for (size_t i = 0; i < n; i++)
+                if (valid[i]) {
+                        sorted[nkmers++] = found[i];
+                        nfound += found[i] >= 2 && found[i] <= 300;
+                        total += found[i];
+                }
+        qsort(sorted, nkmers, sizeof *sorted, compare_counts);
+        assert_done(kcount_ask_summary, asker, bases, nbases, 2, 300, &summary.known);
+        const struct kcount_summary *s = &summary.known;
+        assert_true(s->nkmers == nkmers && s->nfound == nfound && s->total == total);
+        assert_int_equal(summary.later, 77);
+        assert_int_equal(s->min, nkmers > 0 ? sorted[0] : 0);
+        assert_int_equal(s->max, nkmers > 0 ? sorted[nkmers - 1] : 0);
+        assert_true(s->first_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 1) : 0));
+        assert_true(s->median == (nkmers > 0 ? quartile(sorted, nkmers, 2) : 0));
+        assert_true(s->third_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 3) : 0));
+        free(sorted);
+}
+
 static void check_sequence(struct kcount_asker *asker, const struct pair_set *s, const char *bases,
                            size_t n)
 {
@@ -328,6 +312,7 @@ static void check_sequence(struct kcount_asker *asker, const struct pair_set *s,
                 assert_int_equal(again[i], found[i]);
         }
         assert_int_equal(found[i], 0x55555555);
+        check_summary(asker, bases, n, found, valid, i);
         free(found);
         free(again);
         free(valid);
@@ -489,17 +474,6 @@ static void test_threads(void **state)
 }
 
 /* ---- failures ---- */
-
-static void assert_error(struct kcount_error *error, enum kcount_status status, const char *message,
-                         const char *file, const char *advice)
-{
-        assert_non_null(error);
-        assert_int_equal(kcount_error_status(error), status);
-        assert_non_null(strstr(kcount_error_message(error), message));
-        assert_string_equal(kcount_error_file(error), file);
-        assert_string_equal(kcount_error_advice(error), advice);
-        kcount_error_free(error);
-}
 
 static void test_refused_files(void **state)
 {

@@ -96,6 +96,60 @@ static inline void model_append(struct pair_set *older, const struct pair_set *n
         *older = out;
 }
 
+/* ---- operations ---- */
+
+/* The count of a k-mer in the result; 0 if it is absent. */
+static inline uint64_t expected_count(enum kc_set_operation operation, enum kc_count_rule rule,
+                                      const uint32_t *counts, size_t n)
+{
+        uint64_t sum = 0, least = UINT64_MAX, most = 0, left = 0, right = 0, nhave = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (counts[i] == 0)
+                        continue;
+                nhave++;
+                sum += counts[i];
+                least = counts[i] < least ? counts[i] : least;
+                most = counts[i] > most ? counts[i] : most;
+                left = left ? left : counts[i];
+                right = counts[i];
+        }
+        uint64_t rest = sum - counts[0], difference = counts[0] > rest ? counts[0] - rest : 0;
+        if (nhave == 0 || (operation == KC_SET_INTERSECT && nhave < n))
+                return 0;
+        if (operation == KC_SET_SUBTRACT && rule == KC_RULE_LEFT)
+                return rest == 0 ? counts[0] : 0;
+        switch (rule) {
+        case KC_RULE_SUM:
+                return sum;
+        case KC_RULE_MIN:
+                return least;
+        case KC_RULE_MAX:
+                return most;
+        case KC_RULE_DIFFERENCE:
+                return difference;
+        case KC_RULE_LEFT:
+                return left;
+        default:
+                return right;
+        }
+}
+
+static inline struct pair_set model_set(const struct kc_set *set, const struct pair_set *models)
+{
+        struct pair_set all = all_kmers(models, set->nstores);
+        struct pair_set out = empty_set(&all, all.n);
+        for (size_t i = 0; i < all.n; i++) {
+                uint32_t counts[MAX_FILES] = { 0 };
+                for (size_t f = 0; f < set->nstores; f++)
+                        counts[f] = count_in(&models[f], all.kmers + i * all.nw);
+                uint64_t count = expected_count(set->operation, set->rule, counts, set->nstores);
+                if (count > 0)
+                        add_pair(&out, all.kmers + i * all.nw, count);
+        }
+        free_set(&all);
+        return out;
+}
+
 /* ---- files ---- */
 
 static inline void append_set(const char *path, const struct pair_set *s, bool tombstones,

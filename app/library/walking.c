@@ -1,4 +1,4 @@
-#include "app/store/walking.h"
+#include "app/library/walking.h"
 
 #include "base/parallel.h"
 #include "base/turn.h"
@@ -11,7 +11,7 @@
 enum { BUFFER_NBYTES = 2 << 20, MAX_PARTS = 1 << 20 };
 
 struct walk {
-        const struct walking *walking;
+        const struct kc_walking *walking;
         size_t nwords;
         uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
         size_t nbounds;
@@ -45,7 +45,7 @@ static enum kc_status deliver(struct walk *walk, struct walk_part *part, struct 
 static enum kc_status convert(struct walk *walk, struct walk_part *part, const uint64_t *kmers,
                               const uint32_t *counts, size_t n, struct kc_error *err)
 {
-        const struct walking *w = walk->walking;
+        const struct kc_walking *w = walk->walking;
         enum kc_status status = KC_OK;
         while (n > 0) {
                 const size_t fits = (BUFFER_NBYTES - part->used) / w->pair_nbytes;
@@ -67,7 +67,7 @@ out:
 static enum kc_status open_part(const struct walk *walk, size_t number, struct kc_cursor **cursor,
                                 struct kc_error *err)
 {
-        const struct walking *w = walk->walking;
+        const struct kc_walking *w = walk->walking;
         const uint64_t *bound = walk->bounds + number * walk->nwords;
         uint64_t last[KC_MAX_WORDS];
         const uint64_t *from = number == 0 ? w->from : bound - walk->nwords;
@@ -121,7 +121,7 @@ out:
         return status;
 }
 
-enum kc_status walking_run(const struct walking *walking, struct kc_error *err)
+enum kc_status kc_walking_run(const struct kc_walking *walking, struct kc_error *err)
 {
         struct kc_store_info info;
         kc_store_get_info(walking->store, &info);

@@ -4,13 +4,13 @@
  * The key space is cut into parts. Threads take parts in order, each converts its part to what is
  * to be written, in a buffer of its own, and delivers that after all earlier parts.
  */
-#ifndef APP_STORE_WALKING_H
-#define APP_STORE_WALKING_H
+#ifndef APP_LIBRARY_WALKING_H
+#define APP_LIBRARY_WALKING_H
 
 #include "base/job.h"
 #include "io/store.h"
 
-struct walking {
+struct kc_walking {
         struct kc_store *store;
         const uint64_t *from, *to; /* bounds, both included; NULL: none */
         int nthreads;
@@ -29,6 +29,6 @@ struct walking {
 };
 
 /* KC_ECANCELED, KC_ENOMEM, and errors of the store and of deliver. */
-enum kc_status walking_run(const struct walking *walking, struct kc_error *err);
+enum kc_status kc_walking_run(const struct kc_walking *walking, struct kc_error *err);
 
 #endif

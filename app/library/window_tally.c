@@ -1,4 +1,4 @@
-#include "app/profile/tally.h"
+#include "app/library/window_tally.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@ enum { MIN_CAPACITY = 256 };
 
 static int compare_counts(const void *a, const void *b)
 {
-        const struct tally_entry *x = a, *y = b;
+        const struct kc_window_tally_entry *x = a, *y = b;
         return (x->count > y->count) - (x->count < y->count);
 }
 
 /* Sort the large counts, and leave one entry for each. */
-static void sort_large(struct tally *t)
+static void sort_large(struct kc_window_tally *t)
 {
         size_t n = 0;
         if (t->nlarge == 0)
@@ -28,13 +28,13 @@ static void sort_large(struct tally *t)
 }
 
 /* Sorting pays only if it leaves room for many more entries. */
-static enum kc_status make_room(struct tally *t, struct kc_error *err)
+static enum kc_status make_room(struct kc_window_tally *t, struct kc_error *err)
 {
         sort_large(t);
         if (t->nlarge < t->capacity / 2)
                 return KC_OK;
         const size_t capacity = t->capacity > 0 ? 2 * t->capacity : MIN_CAPACITY;
-        struct tally_entry *larger = realloc(t->large, capacity * sizeof *larger);
+        struct kc_window_tally_entry *larger = realloc(t->large, capacity * sizeof *larger);
         if (larger == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %zu different counts", t->nlarge);
         t->large = larger;
@@ -43,7 +43,8 @@ static enum kc_status make_room(struct tally *t, struct kc_error *err)
 }
 
 /* Neighbours often have the same count. */
-static enum kc_status add_large(struct tally *t, uint32_t count, uint64_t n, struct kc_error *err)
+static enum kc_status add_large(struct kc_window_tally *t, uint32_t count, uint64_t n,
+                                struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (t->nlarge > 0 && t->large[t->nlarge - 1].count == count) {
@@ -52,30 +53,30 @@ static enum kc_status add_large(struct tally *t, uint32_t count, uint64_t n, str
         }
         if (t->nlarge == t->capacity)
                 KC_TRY(make_room(t, err));
-        t->large[t->nlarge++] = (struct tally_entry){ count, n };
+        t->large[t->nlarge++] = (struct kc_window_tally_entry){ count, n };
 out:
         return status;
 }
 
-enum kc_status tally_add_equal(struct tally *tally, uint32_t count, uint64_t n,
-                               struct kc_error *err)
+enum kc_status kc_window_tally_add_equal(struct kc_window_tally *tally, uint32_t count, uint64_t n,
+                                         struct kc_error *err)
 {
         tally->n += n;
-        if (count >= TALLY_NSMALL)
+        if (count >= KC_WINDOW_TALLY_NSMALL)
                 return add_large(tally, count, n, err);
         tally->small[count] += n;
         tally->nsmall = count < tally->nsmall ? tally->nsmall : count + 1;
         return KC_OK;
 }
 
-enum kc_status tally_add(struct tally *tally, const uint32_t *counts, size_t n,
-                         struct kc_error *err)
+enum kc_status kc_window_tally_add(struct kc_window_tally *tally, const uint32_t *counts, size_t n,
+                                   struct kc_error *err)
 {
         uint32_t nsmall = tally->nsmall;
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < n; i++) {
                 const uint32_t count = counts[i];
-                if (count < TALLY_NSMALL) {
+                if (count < KC_WINDOW_TALLY_NSMALL) {
                         tally->small[count]++;
                         nsmall = count < nsmall ? nsmall : count + 1;
                 } else {
@@ -88,7 +89,8 @@ out:
         return status;
 }
 
-enum kc_status tally_join(struct tally *tally, const struct tally *other, struct kc_error *err)
+enum kc_status kc_window_tally_join(struct kc_window_tally *tally,
+                                    const struct kc_window_tally *other, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint32_t count = 0; count < other->nsmall; count++)
@@ -103,7 +105,7 @@ out:
 }
 
 /* Two neighbours among the sorted counts: that of this rank, and the next, if there is one. */
-static void find_neighbours(const struct tally *t, uint64_t rank, uint32_t found[2])
+static void find_neighbours(const struct kc_window_tally *t, uint64_t rank, uint32_t found[2])
 {
         uint64_t nbefore = 0;
         int nfound = 0;
@@ -119,10 +121,11 @@ static void find_neighbours(const struct tally *t, uint64_t rank, uint32_t found
         }
 }
 
-void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES])
+void kc_window_tally_quartiles(struct kc_window_tally *tally,
+                               uint64_t quarters[KC_WINDOW_TALLY_NQUARTILES])
 {
         sort_large(tally);
-        for (uint64_t q = 1; q <= TALLY_NQUARTILES; q++) {
+        for (uint64_t q = 1; q <= KC_WINDOW_TALLY_NQUARTILES; q++) {
                 const uint64_t place = (tally->n - 1) * q, beyond = place % 4;
                 uint32_t x[2] = { 0 };
                 find_neighbours(tally, place / 4, x);
@@ -130,12 +133,13 @@ void tally_quartiles(struct tally *tally, uint64_t quarters[TALLY_NQUARTILES])
         }
 }
 
-size_t tally_list(struct tally *tally, uint32_t least, struct tally_entry *entries)
+size_t kc_window_tally_list(struct kc_window_tally *tally, uint32_t least,
+                            struct kc_window_tally_entry *entries)
 {
         size_t n = 0;
         sort_large(tally);
         for (uint32_t count = least; count < tally->nsmall; count++) {
-                entries[n] = (struct tally_entry){ count, tally->small[count] };
+                entries[n] = (struct kc_window_tally_entry){ count, tally->small[count] };
                 n += tally->small[count] > 0;
         }
         for (size_t i = 0; i < tally->nlarge; i++)
@@ -156,8 +160,8 @@ static void add_to_summary(struct kc_ask_summary *s, uint32_t count, uint64_t n,
         s->max = count > s->max ? count : s->max;
 }
 
-struct kc_ask_summary tally_summary(const struct tally *tally, uint32_t min_count,
-                                    uint32_t max_count)
+struct kc_ask_summary kc_window_tally_summary(const struct kc_window_tally *tally,
+                                              uint32_t min_count, uint32_t max_count)
 {
         struct kc_ask_summary s = KC_ASK_NOTHING;
         for (uint32_t count = 0; count < tally->nsmall; count++)
@@ -167,7 +171,7 @@ struct kc_ask_summary tally_summary(const struct tally *tally, uint32_t min_coun
         return s;
 }
 
-void tally_clear(struct tally *tally)
+void kc_window_tally_clear(struct kc_window_tally *tally)
 {
         memset(tally->small, 0, tally->nsmall * sizeof *tally->small);
         tally->nsmall = 0;
@@ -175,7 +179,7 @@ void tally_clear(struct tally *tally)
         tally->n = 0;
 }
 
-void tally_free(struct tally *tally)
+void kc_window_tally_free(struct kc_window_tally *tally)
 {
         free(tally->large);
 }

@@ -1,0 +1,181 @@
+/* Exports of open counts. */
+#include "app/library/export.h"
+
+#include "app/library/library.h"
+#include "app/library/machine.h"
+#include "app/library/walking.h"
+#include "app/library/working.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- from the threads that read to the one that writes ---- */
+
+/* Pairs on their way: n k-mers, then n counts, then padding. */
+struct batch {
+        uint64_t n;
+        uint64_t kmers[];
+};
+
+enum { BATCH_ALIGNMENT = sizeof(uint64_t) };
+
+static size_t batch_nbytes(size_t nwords, size_t n)
+{
+        const size_t counts = n * sizeof(uint32_t) + BATCH_ALIGNMENT - 1;
+        return sizeof(struct batch) + n * nwords * sizeof(uint64_t) + counts -
+               counts % BATCH_ALIGNMENT;
+}
+
+struct copying {
+        const struct kc_export_feed *feed;
+        struct kc_export *writer;
+        size_t nwords;
+};
+
+/* ctx: a struct copying. Counts are lowered to the cap; a count above max_count stays, so that the
+ * writer leaves it out. */
+static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
+{
+        const struct copying *c = ctx;
+        const uint32_t cap = c->feed->count_cap, max = c->feed->max_count;
+        struct batch *batch = (struct batch *)to;
+        uint32_t *capped = (uint32_t *)(batch->kmers + n * c->nwords);
+        batch->n = n;
+        memcpy(batch->kmers, kmers, n * c->nwords * sizeof *kmers);
+        for (size_t i = 0; i < n; i++)
+                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
+        return to + batch_nbytes(c->nwords, n);
+}
+
+/* ctx: a struct copying. */
+static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+{
+        const struct copying *c = ctx;
+        const char *const end = data + nbytes;
+        enum kc_status status = KC_OK;
+        while (data < end && status == KC_OK) {
+                const struct batch *batch = (const struct batch *)data;
+                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
+                status = kc_export_put(c->writer, batch->kmers, counts, batch->n, err);
+                data += batch_nbytes(c->nwords, batch->n);
+        }
+        return status;
+}
+
+enum kc_status kc_export_feed(const struct kc_export_feed *feed, struct kc_export *writer,
+                              struct kc_error *err)
+{
+        struct kc_store_info info;
+        kc_store_get_info(feed->store, &info);
+        const size_t nwords = (size_t)kc_kmer_nwords(info.k);
+        struct copying copying = { feed, writer, nwords };
+        const struct kc_walking walking = { .store = feed->store,
+                                            .from = feed->from,
+                                            .to = feed->to,
+                                            .nthreads = feed->nthreads > 0 ? feed->nthreads : 1,
+                                            .job = feed->job,
+                                            .pair_nbytes = batch_nbytes(nwords, 1),
+                                            .ctx = &copying,
+                                            .convert = pack,
+                                            .deliver = put };
+        return kc_walking_run(&walking, err);
+}
+
+/* ---- for callers of the library ---- */
+
+struct export_call {
+        struct kcount_counts *counts;
+        struct kcount_export_options options;
+        enum kc_file_format format;
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS]; /* in the order of words of all other code */
+        char *path;                                    /* without an ending that the format adds */
+        struct kc_export_written written;
+        struct kc_job job;
+};
+
+static enum kc_status take_options(struct export_call *c, const char *path,
+                                   const struct kcount_export_options *given, struct kc_error *err)
+{
+        const struct kcount_export_options usual = KCOUNT_EXPORT_OPTIONS_INIT;
+        struct kcount_export_options *o = &c->options;
+        *o = usual;
+        enum kc_status status = kc_library_take_options(
+                o, sizeof usual, given, offsetof(struct kcount_export_options, replace),
+                "KCOUNT_EXPORT_OPTIONS_INIT", err);
+        if (status != KC_OK)
+                return status;
+        if (!kc_file_format_find(o->format, &c->format))
+                return kc_fail(err, KC_EUSAGE, "'%s' is not a format; formats are " KC_FILE_FORMATS,
+                               o->format);
+        c->path = strndup(path, kc_export_stem_length(c->format, path));
+        if (c->path == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (o->from != NULL)
+                kc_library_turn_words(o->from, c->counts->nwords, 1, c->from);
+        if (o->to != NULL)
+                kc_library_turn_words(o->to, c->counts->nwords, 1, c->to);
+        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads, 0 };
+        return kc_library_check_limits(&limits, err);
+}
+
+/* ctx: a struct export_call. */
+static enum kc_status work(void *ctx, struct kc_error *err)
+{
+        struct export_call *c = ctx;
+        const struct kcount_export_options *o = &c->options;
+        const struct kc_export_options writing = { .format = c->format,
+                                                   .k = c->counts->k,
+                                                   .stranded = c->counts->info.stranded,
+                                                   .min_count = o->min_count,
+                                                   .max_count = o->max_count,
+                                                   .nkmers = c->counts->info.ndistinct,
+                                                   .replace = o->replace };
+        const struct kc_export_feed feed = { .store = c->counts->store,
+                                             .from = o->from != NULL ? c->from : NULL,
+                                             .to = o->to != NULL ? c->to : NULL,
+                                             .count_cap = UINT32_MAX,
+                                             .max_count = o->max_count,
+                                             .nthreads = kc_machine_nthreads((uint64_t)o->nthreads),
+                                             .job = &c->job };
+        struct kc_export *writer = NULL;
+        enum kc_status status;
+        KC_TRY(kc_export_create(&writer, c->path, &writing, err));
+        KC_TRY(kc_export_feed(&feed, writer, err));
+        KC_TRY(kc_export_finish(writer, err));
+        if (kc_job_is_canceled(&c->job))
+                KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
+        KC_TRY(kc_export_commit(writer, NULL, &c->written, err));
+out:
+        kc_export_close(writer);
+        return status;
+}
+
+static void tell(const struct kc_export_written *written, struct kcount_exported *exported)
+{
+        const struct kcount_exported all = { .size = exported->size,
+                                             .nkmers = written->nkmers,
+                                             .nclipped = written->nclipped,
+                                             .nbytes = written->nbytes,
+                                             .count_limit = written->count_limit };
+        memcpy(exported, &all, exported->size < sizeof all ? exported->size : sizeof all);
+}
+
+enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
+                                 const struct kcount_export_options *options,
+                                 struct kcount_exported *exported, struct kcount_error **error)
+{
+        static const char *const stages[KC_NSTAGES] = { "writing", "writing", "writing" };
+        struct export_call c = { .counts = counts };
+        struct kc_error err = { 0 };
+        enum kc_status status;
+        KC_TRY(take_options(&c, path, options, &err));
+        const struct kc_working working = {
+                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+        };
+        KC_TRY(kc_working_run(&working, &err));
+        if (exported != NULL)
+                tell(&c.written, exported);
+out:
+        free(c.path);
+        return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
+}

@@ -1,0 +1,80 @@
+#include "app/library/output.h"
+
+#include "app/library/library.h"
+#include "app/library/nameless.h"
+#include "base/temp_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kc_status kc_library_output_name(struct kc_library_output *o, const char *path,
+                                      const char *tmp_folder, bool is_wanted, struct kc_error *err)
+{
+        o->is_wanted = is_wanted;
+        o->is_nameless = path == NULL;
+        if (path == NULL && !is_wanted)
+                return kc_fail(err, KC_EUSAGE,
+                               "there is neither an output nor a place for the counts");
+        if (path != NULL && strcmp(path, "-") == 0)
+                return kc_fail(err, KC_EUSAGE, "a .kc file cannot be written to standard output");
+        o->path = path != NULL ? strdup(path) : kc_nameless_path(tmp_folder);
+        if (tmp_folder != NULL)
+                o->tmp_folder = strdup(tmp_folder);
+        else if (o->path != NULL)
+                o->tmp_folder = kc_path_folder(o->path);
+        return o->tmp_folder != NULL && o->path != NULL ? KC_OK
+                                                        : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
+/* A file without a name is itself in the folder of temporary files, so that a folder which takes
+ * none is reported as such. */
+enum kc_status kc_library_output_create(struct kc_library_output *o,
+                                        const struct kc_store_options *options,
+                                        struct kc_error *err)
+{
+        enum kc_status status;
+        if (!o->is_nameless)
+                KC_TRY(kc_store_create(&o->writer, o->path, options, err));
+        KC_TRY(kc_temp_file_try(o->tmp_folder, err));
+        if (o->is_nameless)
+                KC_TRY(kc_store_create(&o->writer, o->path, options, err));
+out:
+        return status;
+}
+
+enum kc_status kc_library_output_commit(struct kc_library_output *o,
+                                        const struct kc_store_origin *origin,
+                                        const struct kc_job *job, struct kc_error *err)
+{
+        struct kc_store_writer *writer = o->writer;
+        enum kc_status status;
+        if (kc_job_is_canceled(job))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        o->writer = NULL; /* committing frees it, even on failure */
+        if (o->is_nameless)
+                return kc_store_commit_nameless(writer, origin, &o->store, err);
+        KC_TRY(kc_store_commit(writer, origin, NULL, err));
+        if (o->is_wanted)
+                KC_TRY(kc_store_open(&o->store, o->path, err));
+out:
+        return status;
+}
+
+enum kc_status kc_library_output_hand_over(struct kc_library_output *o,
+                                           struct kcount_counts **counts, struct kc_error *err)
+{
+        if (!o->is_wanted)
+                return KC_OK;
+        const enum kc_status status = kc_library_counts_new(counts, o->store, err);
+        if (status == KC_OK)
+                o->store = NULL; /* the counts own it now */
+        return status;
+}
+
+void kc_library_output_close(struct kc_library_output *o)
+{
+        kc_store_abort(o->writer);
+        kc_store_close(o->store);
+        free(o->path);
+        free(o->tmp_folder);
+}

@@ -1,0 +1,132 @@
+/* Set operations on open counts. */
+#include "app/library/sets.h"
+
+#include "app/library/library.h"
+#include "app/library/machine.h"
+#include "app/library/memory.h"
+#include "app/library/output.h"
+#include "app/library/working.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum kc_status kc_set_run_within(const struct kc_set *set, uint64_t nbytes, int *nthreads,
+                                 struct kc_job *job, const struct kc_run_sink *sink,
+                                 struct kc_store_origin *origin, const char ***names,
+                                 struct kc_error *err)
+{
+        uint64_t nruns = 0;
+        char what[64];
+        enum kc_status status;
+        for (size_t i = 0; i < set->nstores; i++) {
+                struct kc_store_info info;
+                kc_store_get_info(set->stores[i], &info);
+                nruns += info.nruns;
+        }
+        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", nruns);
+        KC_TRY(kc_memory_limit_threads(nbytes, kc_set_thread_nbytes(set), what, nthreads, err));
+        KC_TRY(kc_set_run(set, *nthreads, job, sink, origin, names, err));
+out:
+        return status;
+}
+
+/* ---- for callers of the library ---- */
+
+struct set_call {
+        struct kcount_set_options options;
+        struct kc_set set;
+        struct kc_store **stores;
+        struct kc_library_output output;
+        struct kc_job job;
+};
+
+static const enum kc_set_operation operations[] = {
+        [KCOUNT_UNION] = KC_SET_UNION,
+        [KCOUNT_INTERSECT] = KC_SET_INTERSECT,
+        [KCOUNT_SUBTRACT] = KC_SET_SUBTRACT,
+};
+static const enum kc_count_rule rules[] = {
+        [KCOUNT_RULE_SUM] = KC_RULE_SUM,   [KCOUNT_RULE_MIN] = KC_RULE_MIN,
+        [KCOUNT_RULE_MAX] = KC_RULE_MAX,   [KCOUNT_RULE_DIFFERENCE] = KC_RULE_DIFFERENCE,
+        [KCOUNT_RULE_LEFT] = KC_RULE_LEFT, [KCOUNT_RULE_RIGHT] = KC_RULE_RIGHT,
+};
+
+static enum kc_status take_options(struct set_call *c, const struct kcount_set_options *given,
+                                   struct kc_error *err)
+{
+        const struct kcount_set_options usual = KCOUNT_SET_OPTIONS_INIT;
+        struct kcount_set_options *o = &c->options;
+        *o = usual;
+        enum kc_status status = kc_library_take_options(o, sizeof usual, given,
+                                                        offsetof(struct kcount_set_options, rule),
+                                                        "KCOUNT_SET_OPTIONS_INIT", err);
+        if (status != KC_OK)
+                return status;
+        if ((unsigned)o->operation > KCOUNT_SUBTRACT || (unsigned)o->rule > KCOUNT_RULE_RIGHT)
+                return kc_fail(err, KC_EUSAGE, "there is no operation %d or no rule %d",
+                               (int)o->operation, (int)o->rule);
+        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
+                                                  o->memory_nbytes };
+        return kc_library_check_limits(&limits, err);
+}
+
+static enum kc_status take_inputs(struct set_call *c, struct kcount_counts *const *inputs,
+                                  size_t ninputs, struct kc_error *err)
+{
+        if (ninputs == 0)
+                return kc_fail(err, KC_EUSAGE, "there is no input");
+        c->stores = malloc(ninputs * sizeof *c->stores);
+        if (c->stores == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for %zu inputs", ninputs);
+        for (size_t i = 0; i < ninputs; i++)
+                c->stores[i] = inputs[i]->store;
+        c->set = (struct kc_set){ c->stores, ninputs, operations[c->options.operation],
+                                  rules[c->options.rule] };
+        return kc_set_check(&c->set, err);
+}
+
+/* ctx: a struct set_call. */
+static enum kc_status work(void *ctx, struct kc_error *err)
+{
+        struct set_call *c = ctx;
+        const uint64_t nbytes = c->options.memory_nbytes;
+        int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
+        struct kc_store_options storing =
+                kc_set_options(&c->set, c->options.min_count, c->options.max_count);
+        struct kc_store_origin origin;
+        const char **names = NULL;
+        enum kc_status status;
+        storing.replace = c->options.replace;
+        KC_TRY(kc_library_output_create(&c->output, &storing, err));
+        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
+        KC_TRY(kc_set_run_within(&c->set, nbytes > 0 ? nbytes : kc_memory_guest_nbytes(), &nthreads,
+                                 &c->job, &sink, &origin, &names, err));
+        KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
+out:
+        free(names);
+        return status;
+}
+
+enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
+                                  const struct kcount_set_options *options, const char *output,
+                                  struct kcount_counts **counts, struct kcount_error **error)
+{
+        static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
+        struct set_call c = { 0 };
+        struct kc_error err = { 0 };
+        enum kc_status status;
+        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(take_inputs(&c, inputs, ninputs, &err));
+        KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
+                                      &err));
+        const struct kc_working working = {
+                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+        };
+        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
+out:
+        kc_library_output_close(&c.output);
+        free(c.stores);
+        return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
+}

@@ -1,0 +1,25 @@
+/*
+ * Work that takes long. It runs in a thread that the library starts. The stack of this thread is
+ * large enough, and signals are blocked in it and in those that it starts, so that the caller's
+ * handlers do not run there. Meanwhile, the caller's thread watches.
+ */
+#ifndef APP_LIBRARY_WORKING_H
+#define APP_LIBRARY_WORKING_H
+
+#include "base/job.h"
+#include "base/status.h"
+#include "include/kcount.h"
+
+struct kc_working {
+        void *ctx;
+        enum kc_status (*work)(void *ctx, struct kc_error *err);
+        struct kc_job *job;        /* of the work; canceled when the caller wants that */
+        const char *const *stages; /* their names for the caller */
+        kcount_progress *progress; /* the caller's; NULL: none */
+        void *progress_ctx;
+};
+
+/* KC_ENOMEM if no thread can be started, and errors of the work. */
+enum kc_status kc_working_run(const struct kc_working *working, struct kc_error *err);
+
+#endif

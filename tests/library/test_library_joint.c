@@ -1,0 +1,142 @@
+/* Joint histograms of include/kcount.h, compared with plain lists of k-mers and counts. */
+#include "library_support.h"
+
+#include "tests/sampling.h"
+
+static int compare_cells(const void *a, const void *b)
+{
+        const struct kcount_cell *x = a, *y = b;
+        if (x->count_a != y->count_a)
+                return x->count_a < y->count_a ? -1 : 1;
+        return (x->count_b > y->count_b) - (x->count_b < y->count_b);
+}
+
+static uint64_t limited(uint64_t count, uint32_t max)
+{
+        return max > 0 && count > max ? (uint64_t)max + 1 : count;
+}
+
+/* Sort a cell for each k-mer, and add up those with the same counts. */
+static size_t model_cells(const struct pair_set *a, const struct pair_set *b,
+                          const struct kcount_joint_options *o, struct kcount_cell **cells)
+{
+        struct pair_set all = all_kmers((struct pair_set[]){ *a, *b }, 2);
+        struct kcount_cell *c = malloc((all.n + 1) * sizeof *c);
+        size_t n = 0, ncells = 0;
+        for (size_t i = 0; i < all.n; i++) {
+                const uint64_t *kmer = all.kmers + i * all.nw;
+                c[n++] = (struct kcount_cell){ limited(count_in(a, kmer), o->max_a),
+                                               limited(count_in(b, kmer), o->max_b), 1 };
+        }
+        qsort(c, n, sizeof *c, compare_cells);
+        for (size_t i = 0; i < n; i++)
+                if (ncells > 0 && compare_cells(&c[ncells - 1], &c[i]) == 0)
+                        c[ncells - 1].number++;
+                else
+                        c[ncells++] = c[i];
+        free_set(&all);
+        *cells = c;
+        return ncells;
+}
+
+static void check_joint(struct kcount_counts *a, struct kcount_counts *b, const struct pair_set *s,
+                        const struct pair_set *t)
+{
+        static const uint32_t limits[][2] = { { 0, 0 }, { 1, 1 }, { 5, 0 }, { 300, 1000 } };
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+                struct kcount_joint_options options = KCOUNT_JOINT_OPTIONS_INIT;
+                struct kcount_cell *cells, *expected;
+                size_t ncells;
+                options.max_a = limits[i][0];
+                options.max_b = limits[i][1];
+                options.nthreads = 1 + (int)i;
+                assert_done(kcount_joint_histogram, a, b, &options, &cells, &ncells);
+                assert_int_equal(ncells, model_cells(s, t, &options, &expected));
+                assert_memory_equal(cells, expected, ncells * sizeof *cells);
+                kcount_free(cells);
+                free(expected);
+        }
+}
+
+static void check_files(int k, size_t n, uint64_t seed)
+{
+        struct pair_set models[MAX_FILES];
+        struct kc_store *stores[MAX_FILES];
+        struct kcount_counts *counts[MAX_FILES];
+        write_files(models, stores, k, n, seed);
+        for (size_t i = 0; i < MAX_FILES; i++)
+                counts[i] = open_counts(file_paths[i]);
+        for (size_t i = 0; i < MAX_FILES; i++)
+                for (size_t j = 0; j < MAX_FILES; j++)
+                        check_joint(counts[i], counts[j], &models[i], &models[j]);
+        for (size_t i = 0; i < MAX_FILES; i++)
+                kcount_close(counts[i]);
+        close_files(models, stores);
+}
+
+static void test_joint(void **state)
+{
+        (void)state;
+        static const size_t sizes[] = { 0, 1, 3000 };
+        static const int some_ks[] = { 4, 31, 33, 127 };
+        for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik++)
+                for (size_t in = 0; in < sizeof sizes / sizeof *sizes; in++)
+                        if (is_sampled())
+                                check_files(some_ks[ik], sizes[in], 100 * ik + in);
+}
+
+/* ---- failures ---- */
+
+static void expect_refusal(struct kcount_counts *a, struct kcount_counts *b,
+                           const struct kcount_joint_options *options, enum kcount_status status,
+                           const char *message)
+{
+        struct kcount_cell *cells = (void *)&status;
+        size_t ncells = 77;
+        struct kcount_error *error = NULL;
+        assert_int_equal(kcount_joint_histogram(a, b, options, &cells, &ncells, &error), status);
+        assert_ptr_equal(cells, &status);
+        assert_int_equal(ncells, 77);
+        assert_error(error, status, message, "", "");
+}
+
+static bool refuse(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+        (void)ctx;
+        assert_string_equal(stage, "merging");
+        assert_true(total == 0 || done <= total);
+        return false;
+}
+
+static void test_refusals(void **state)
+{
+        (void)state;
+        struct pair_set a = make_set(31, false, 300000, 1), b = make_set(33, false, 100, 1);
+        struct kcount_joint_options o = KCOUNT_JOINT_OPTIONS_INIT;
+        write_set(&a, "a.kc", 2, 50000, 3);
+        write_set(&b, "b.kc", 2, 700, 3);
+        struct kcount_counts *first = open_counts("a.kc"), *other = open_counts("b.kc");
+        expect_refusal(first, other, NULL, KCOUNT_EUSAGE, "b.kc has k = 33");
+        o.nthreads = -1;
+        expect_refusal(first, first, &o, KCOUNT_EUSAGE, "nthreads");
+        o.nthreads = 0;
+        o.progress = refuse;
+        expect_refusal(first, first, &o, KCOUNT_ECANCELED, "");
+        o.size = 0;
+        expect_refusal(first, first, &o, KCOUNT_EUSAGE, "KCOUNT_JOINT_OPTIONS_INIT");
+        kcount_close(first);
+        kcount_close(other);
+        unlink("a.kc");
+        unlink("b.kc");
+        free_set(&a);
+        free_set(&b);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_joint),
+                cmocka_unit_test(test_refusals),
+        };
+        return cmocka_run_group_tests(tests, enter_memory, leave_folder);
+}
