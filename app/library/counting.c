@@ -1,7 +1,8 @@
 /*
  * Counting for callers of the library, as app/count does it for the program. All of the work runs
  * in threads that the library starts. Their stacks are large enough, and signals are blocked in
- * them, so that the caller's handlers do not run there. The caller's thread watches.
+ * them, so that the caller's handlers do not run there, unless a thread itself has failed. The
+ * caller's thread watches.
  */
 #include "app/library/device.h"
 #include "app/library/library.h"
@@ -426,10 +427,15 @@ static void watch(struct count_call *c)
 
 static enum kc_status run_watched(struct count_call *c)
 {
+        static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
         pthread_t thread;
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        sigset_t blocked, before;
+        sigfillset(&blocked);
+        /* The kernel sends these to the thread that fails. Were they blocked, it would end the
+         * process without calling the handlers that report crashes. */
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+                sigdelset(&blocked, faults[i]);
+        pthread_sigmask(SIG_SETMASK, &blocked, &before);
         const int failed = kc_thread_create(&thread, run_in_thread, c);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (failed)
