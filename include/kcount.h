@@ -55,7 +55,7 @@ enum kcount_status {
         KCOUNT_EIO,      /* the system refused to read, write, rename, ... */
         KCOUNT_ENOMEM,
         KCOUNT_EDEVICE,   /* a device failed or cannot be used */
-        KCOUNT_ENODEVICE, /* there is no device, no driver, or no CUDA in this build */
+        KCOUNT_ENODEVICE, /* there is no device, no driver, or no CUDA engine */
         KCOUNT_ECANCELED, /* a callback of the caller stopped the work */
 };
 
@@ -151,7 +151,9 @@ struct kcount_count_options {
  *   counts   out: the open counts, which the caller closes with kcount_close; may be NULL if output
  *            is not NULL
  * KCOUNT_EUSAGE, _EINPUT, _EEXIST, _EIO, _ENOMEM, _EDEVICE, _ENODEVICE, _ECANCELED. With device
- * "auto", the CPU counts if no device can be used.
+ * "auto", the CPU counts if no device can be used; unless there is none, kcount_warning of *counts
+ * says why. The CUDA engine is in a plug-in, libkcount-cuda.so.0, beside the library or in the file
+ * that the environment variable KCOUNT_CUDA_PLUGIN names.
  */
 KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,
                                                  const struct kcount_count_options *options,
@@ -187,8 +189,9 @@ KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next
 KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
                                           struct kcount_error **error);
 
-/* What the user should know about an opened file, or "": it is damaged in a place that hides
- * nothing, or what was added to it last may be missing. Valid until kcount_close. */
+/* What the user should know about the counts, or "": the file is damaged in a place that hides
+ * nothing; what was added to it last may be missing; or the CPU has counted because a device or the
+ * CUDA engine cannot be used. Valid until kcount_close. */
 KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
 
 /* All cursors and askers of the counts must have been closed before. NULL is fine. */

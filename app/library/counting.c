@@ -21,6 +21,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct count_call {
         bool is_nameless;
         int devices[KC_GPU_MAX_DEVICES], ndevices;
         bool on_device, may_fall_back;
+        char notice[KCOUNT_NOTICE_NBYTES]; /* why no device has counted, if that is a surprise */
         uint64_t memory_nbytes;
         struct memory_plan plan;
         struct kc_job job;
@@ -97,6 +99,7 @@ static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
         const char *device = c->options.device != NULL ? c->options.device : "auto";
         const char *cuda = kc_device_cuda(device);
         const bool is_auto = strcmp(device, "auto") == 0;
+        int n;
         if (strcmp(device, "cpu") == 0)
                 return KC_OK;
         if (cuda == NULL && !is_auto)
@@ -112,11 +115,11 @@ static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
                                c->ndevices, KC_GPU_MAX_DEVICES);
         if (is_auto || c->on_device)
                 return KC_OK;
-        if (kc_gpu_in_build())
-                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
-                                      "the CUDA engine supports k up to %d, but k is %d",
-                                      KC_GPU_ENGINE_MAX_K, c->options.k);
-        return kc_fail_remedy(err, KC_ENODEVICE, KC_REMEDY_CPU, "this library has no CUDA engine");
+        if (!kc_gpu_in_build())
+                return kc_gpu_devices(NULL, 0, &n, err);
+        return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                              "the CUDA engine supports k up to %d, but k is %d",
+                              KC_GPU_ENGINE_MAX_K, c->options.k);
 }
 
 static enum kc_status name_output(struct count_call *c, const char *output, struct kc_error *err)
@@ -299,9 +302,13 @@ static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *t
         return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
 }
 
-/* A device could not start: plan for the CPU, and read the inputs from the beginning. */
-static enum kc_status begin_again(struct count_call *c, struct kc_error *err)
+/* A device could not start: plan for the CPU, and read the inputs from the beginning. That the
+ * machine has no device is not worth a notice. */
+static enum kc_status begin_again(struct count_call *c, const struct kc_error *reason,
+                                  struct kc_error *err)
 {
+        if (reason->status != KC_ENODEVICE)
+                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
         c->on_device = false;
         plan_memory(c);
         const struct kc_reader_options reading = reading_of(c);
@@ -320,7 +327,7 @@ static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err
                 if (status != KC_OK && (began || !c->may_fall_back || !kc_device_is_unusable(&own)))
                         return kc_fail_as(err, &own);
                 if (status != KC_OK)
-                        KC_TRY(begin_again(c, err));
+                        KC_TRY(begin_again(c, &own, err));
         }
         if (!c->on_device)
                 KC_TRY(count_on_cpu(c, &task, err));
@@ -472,6 +479,7 @@ static enum kcount_status count(const struct count_input *input,
         if (counts != NULL) {
                 KC_TRY(kcount_counts_new(counts, c.store, &c.err));
                 c.store = NULL; /* the counts own it now */
+                strcpy((*counts)->notice, c.notice);
         }
 out:
         close_counting(&c);
