@@ -278,11 +278,12 @@ struct kcount_ask_options {
         size_t size;            /* sizeof(struct kcount_ask_options) */
         int nthreads;           /* 0: as many as the process may use */
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
+        const char *device;     /* "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL or "auto": cpu */
 };
 
 #define KCOUNT_ASK_OPTIONS_INIT \
         { \
-                sizeof(struct kcount_ask_options), 0, 0 \
+                sizeof(struct kcount_ask_options), 0, 0, NULL \
         }
 
 struct kcount_asker;
@@ -291,9 +292,11 @@ struct kcount_asker;
  * Open an asker, which answers any number of queries. It looks up the first k-mers in the .kc file.
  * Once it has been asked for so many that reading the whole file would have been faster, it loads
  * all counts into memory and answers from there. If they do not fit, it reads the file again for
- * each large query. The caller closes it with kcount_asker_close.
+ * each large query. With CUDA devices, for k up to 64, it loads all counts into their memory when
+ * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
+ * kcount_asker_close.
  *   options  NULL: the defaults
- * KCOUNT_ENOMEM.
+ * KCOUNT_ENOMEM; with devices also KCOUNT_EUSAGE, _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_counts *counts,
@@ -304,7 +307,7 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
  *   found  out [n]: the counts; 0 for k-mers that are absent
- * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM.
+ * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
@@ -314,7 +317,7 @@ KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint6
  * The letters are taken as they are: if info.hpc is true, compress homopolymers first.
  *   found  out [n - k + 1]: the counts; 0 for k-mers that are absent or contain other letters
  *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
  */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,

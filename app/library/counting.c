@@ -97,29 +97,21 @@ static enum kc_status check_input(const struct count_call *c, struct kc_error *e
 static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
 {
         const char *device = c->options.device != NULL ? c->options.device : "auto";
-        const char *cuda = kc_device_cuda(device);
-        const bool is_auto = strcmp(device, "auto") == 0;
+        const int k = c->options.k;
+        enum kc_status status;
         int n;
-        if (strcmp(device, "cpu") == 0)
-                return KC_OK;
-        if (cuda == NULL && !is_auto)
-                return kc_fail(err, KC_EUSAGE,
-                               "'%s' is no device: it must be auto, cpu, cuda, cuda:N or "
-                               "cuda:N,M,...",
-                               device);
-        c->ndevices = kc_device_indices(cuda != NULL ? cuda : "", c->devices);
-        c->may_fall_back = is_auto;
-        c->on_device = kc_gpu_in_build() && c->options.k <= KC_GPU_ENGINE_MAX_K;
-        if (c->ndevices > KC_GPU_MAX_DEVICES)
-                return kc_fail(err, KC_EUSAGE, "%d devices are listed; at most %d can be used",
-                               c->ndevices, KC_GPU_MAX_DEVICES);
-        if (is_auto || c->on_device)
+        KC_TRY(kc_device_parse(device, c->devices, &c->ndevices, err));
+        c->may_fall_back = strcmp(device, "auto") == 0;
+        c->on_device = c->ndevices > 0 && kc_gpu_in_build() && k <= KC_GPU_ENGINE_MAX_K;
+        if (c->ndevices == 0 || c->may_fall_back || c->on_device)
                 return KC_OK;
         if (!kc_gpu_in_build())
-                return kc_gpu_devices(NULL, 0, &n, err);
-        return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
-                              "the CUDA engine supports k up to %d, but k is %d",
-                              KC_GPU_ENGINE_MAX_K, c->options.k);
+                return kc_gpu_devices(NULL, 0, &n, err); /* it fails, and says why */
+        status = kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                                "the CUDA engine supports k up to %d, but k is %d",
+                                KC_GPU_ENGINE_MAX_K, k);
+out:
+        return status;
 }
 
 static enum kc_status name_output(struct count_call *c, const char *output, struct kc_error *err)

@@ -4,7 +4,7 @@ set_target_properties(kc kcmaps kcask PROPERTIES POSITION_INDEPENDENT_CODE ON
   C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
 set(symbols ${CMAKE_SOURCE_DIR}/scripts/cmake/libkcount-cuda.map)
 add_library(kcount_cuda SHARED gpu/plugin_door.c)
-target_link_libraries(kcount_cuda PRIVATE kcask kc)
+target_link_libraries(kcount_cuda PRIVATE kc)
 target_link_options(kcount_cuda PRIVATE LINKER:--version-script=${symbols} LINKER:--gc-sections
   LINKER:--as-needed LINKER:--no-undefined)
 set_target_properties(kcount_cuda PROPERTIES OUTPUT_NAME kcount-cuda VERSION ${PROJECT_VERSION}
