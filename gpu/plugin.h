@@ -10,8 +10,8 @@
 #include "gpu/ask.h"
 #include "gpu/gpu.h"
 
-/* What passes through the door: the sum of the sizes tells builds of one version apart, which
- * development makes. */
+/* What passes through the door. Its size tells builds of one version apart if a struct has changed
+ * between them, as happens during development. */
 struct kc_gpu_layout {
         struct kc_error err;
         struct kc_job job;

@@ -3,10 +3,10 @@ The CUDA engine as a plug-in, which the emulator (tests/gpu/emulator) stands for
 program without the engine find it, write with it the files that the CPU writes, and say what is
 wrong with one that cannot be used.
 
-    library_plugin.py KCOUNT SOURCE COUNTER LIBRARY PLUGIN OTHER ENGINE BINDIR LIBDIR
+    library_plugin.py KCOUNT SOURCE COUNTER LIBRARY PLUGIN OLD PACKED ENGINE BINDIR LIBDIR
 
 COUNTER: tests/library/counter.c, linked with LIBRARY, a shared library
-OTHER: a plug-in of another version
+OLD, PACKED: plug-ins of another version, and of this one with other structs
 ENGINE: 1 if KCOUNT contains the CUDA engine, so that it needs no plug-in, else 0
 BINDIR, LIBDIR: where an installation has programs and libraries
 """
@@ -20,8 +20,8 @@ from lib.library import COUNTER, Counts, random_reads
 from lib.session import KCOUNT, expect
 from lib.tools import Failure, bgzf, fasta, fastq, main, run
 
-LIBRARY, PLUGIN, OTHER = (pathlib.Path(path).resolve() for path in sys.argv[4:7])
-HAS_ENGINE, BINDIR, LIBDIR = sys.argv[7] == "1", sys.argv[8], sys.argv[9]
+LIBRARY, PLUGIN, OLD, PACKED = (pathlib.Path(path).resolve() for path in sys.argv[4:8])
+HAS_ENGINE, BINDIR, LIBDIR = sys.argv[8] == "1", sys.argv[9], sys.argv[10]
 NAME = "libkcount-cuda.so.0"
 VARIABLE = "KCOUNT_CUDA_PLUGIN"
 ABSENT = f"this build has no CUDA engine, and {NAME} was not found"
@@ -92,9 +92,9 @@ def check_unusable(s, *reasons):
 
 
 def other_version():
-    s = Plugged(OTHER)
     version = run(KCOUNT, "--version").decode().split()[1]
-    check_unusable(s, f"of kcount 0.0.1 does not fit kcount {version}", str(OTHER))
+    check_unusable(Plugged(OLD), f"of kcount 0.0.1 does not fit kcount {version}", str(OLD))
+    check_unusable(Plugged(PACKED), f"of another build of kcount {version}", str(PACKED))
 
 
 def damaged():
@@ -164,10 +164,10 @@ def places():
 
     os.environ["LD_LIBRARY_PATH"] = str(libraries)
     check("", 1)
-    shutil.copy(OTHER, libraries / NAME)
+    shutil.copy(OLD, libraries / NAME)
     check(PLUGIN, 0)
     shutil.copy(PLUGIN, libraries / NAME)
-    for named in "", OTHER, "missing.so":
+    for named in "", OLD, "missing.so":
         check(named, 0)
     del os.environ["LD_LIBRARY_PATH"]
 
