@@ -1,11 +1,12 @@
 """
-The CUDA engine as a plug-in, which the emulator (tests/gpu/emulator) stands for: libkcount and a
-program without the engine find it, write with it the files that the CPU writes, and say what is
-wrong with one that cannot be used.
+The CUDA engine as a plug-in: libkcount and a program without the engine find it, write with it the
+files that the CPU writes, and say what is wrong with one that cannot be used.
 
-    library_plugin.py KCOUNT SOURCE COUNTER LIBRARY PLUGIN OLD PACKED ENGINE BINDIR LIBDIR
+    library_plugin.py KCOUNT SOURCE COUNTER LIBRARY PLUGIN [OLD PACKED ENGINE BINDIR LIBDIR]
 
 COUNTER: tests/library/counter.c, linked with LIBRARY, a shared library
+PLUGIN: for the devices of the machine, which are tried alone, or, with all arguments, for emulated
+ones (tests/gpu/emulator)
 OLD, PACKED: plug-ins of another version, and of this one with other structs
 ENGINE: 1 if KCOUNT contains the CUDA engine, so that it needs no plug-in, else 0
 BINDIR, LIBDIR: where an installation has programs and libraries
@@ -15,16 +16,27 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
+from lib.devices import devices
 from lib.library import COUNTER, Counts, random_reads
 from lib.session import KCOUNT, expect
 from lib.tools import Failure, bgzf, fasta, fastq, main, run
 
-LIBRARY, PLUGIN, OLD, PACKED = (pathlib.Path(path).resolve() for path in sys.argv[4:8])
-HAS_ENGINE, BINDIR, LIBDIR = sys.argv[8] == "1", sys.argv[9], sys.argv[10]
+LIBRARY, PLUGIN = (pathlib.Path(path).resolve() for path in sys.argv[4:6])
+IS_EMULATED = len(sys.argv) > 6
+if IS_EMULATED:
+    OLD, PACKED = (pathlib.Path(path).resolve() for path in sys.argv[6:8])
+    HAS_ENGINE, BINDIR, LIBDIR = sys.argv[8] == "1", sys.argv[9], sys.argv[10]
 NAME = "libkcount-cuda.so.0"
 VARIABLE = "KCOUNT_CUDA_PLUGIN"
 ABSENT = f"this build has no CUDA engine, and {NAME} was not found"
+
+
+def install(library):
+    """Make the counter load a copy of the library: beside LIBRARY, there may be a plug-in."""
+    shutil.copy(LIBRARY, library / "libkcount.so.0")
+    os.environ["LD_LIBRARY_PATH"] = str(library)
 
 
 class Plugged(Counts):
@@ -53,15 +65,16 @@ class Plugged(Counts):
 def counting():
     """A device writes the CPU's bytes."""
     s = Plugged(PLUGIN)
+    several = "cuda:1,0" if IS_EMULATED else devices(2)
     for k in 1, 21, 33, 128:
         options = {"k": k, "stranded": k == 33, "min_count": 1 + (k == 1)}
         wanted = s.file("cpu", **options)
-        for device in "cuda", "cuda:1,0", "auto":
+        for device in "cuda", several, "auto":
             expect(s.file(device, **options) == wanted, True, f"k = {k}, {device}: the same file")
     wanted = s.file("cpu", "lines", ["lines"], k=21)
-    expect(s.file("cuda:1", "lines", ["lines"], k=21) == wanted, True, "sequences: the same file")
+    expect(s.file("cuda", "lines", ["lines"], k=21) == wanted, True, "sequences: the same file")
     expect(s.warnings("auto"), [], "warnings")
-    s.fails("EDEVICE", "no device cuda:7", "files", "new.kc", "reads.fq", k=21, device="cuda:7")
+    s.fails("EDEVICE", "no device cuda:99", "files", "new.kc", "reads.fq", k=21, device="cuda:99")
     s.fails("EUSAGE", "k up to 128", "files", "new.kc", "reads.fq", k=129, device="cuda")
     s.count("files", "", "reads.fq", k=129, device="auto")
 
@@ -149,7 +162,7 @@ def places():
     for folder in programs, libraries:
         folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(KCOUNT, programs)
-    shutil.copy(LIBRARY, libraries / "libkcount.so.0")
+    install(libraries)
 
     def check(named, code):
         s.plug(named)
@@ -162,14 +175,13 @@ def places():
                                   capture_output=True)
             expect(done.returncode, code, f"the program, {named}: {done.stderr}")
 
-    os.environ["LD_LIBRARY_PATH"] = str(libraries)
     check("", 1)
     shutil.copy(OLD, libraries / NAME)
     check(PLUGIN, 0)
     shutil.copy(PLUGIN, libraries / NAME)
     for named in "", OLD, "missing.so":
         check(named, 0)
-    del os.environ["LD_LIBRARY_PATH"]
+    install(FOLDER)
 
 
 def symbols():
@@ -177,4 +189,8 @@ def symbols():
     expect(shown, ["kcount_cuda_door"], "what the plug-in exports")
 
 
-main([counting, no_device, other_version, damaged, absent, program, places, symbols])
+with tempfile.TemporaryDirectory() as folder:
+    FOLDER = pathlib.Path(folder)
+    install(FOLDER)
+    main([counting, symbols, *([no_device, other_version, damaged, absent, program, places]
+                               if IS_EMULATED else [])])
