@@ -21,7 +21,7 @@ enum kc_status {
         KC_EIO,       /* the system refused to read, write, rename, ... */
         KC_ENOMEM,    /* out of memory, or a thread could not be started */
         KC_EDEVICE,   /* a device failed or cannot be used */
-        KC_ENODEVICE, /* there is no device, or no driver */
+        KC_ENODEVICE, /* there is no device, no driver, or no CUDA engine */
         KC_ECANCELED, /* kc_job.cancel was set */
 };
 

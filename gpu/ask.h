@@ -1,7 +1,7 @@
 /*
  * The asker that answers on a CUDA device: the counts are loaded into a map in its memory, and
  * k-mers of sequences are looked up there. Like gpu/gpu.h, it exposes no CUDA types and no C++, and
- * builds without CUDA use it too (gpu/no_cuda.c).
+ * the engine may be a plug-in (gpu/plugin.c).
  */
 #ifndef KC_GPU_ASK_H
 #define KC_GPU_ASK_H

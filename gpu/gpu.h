@@ -1,6 +1,6 @@
 /*
- * The only interface to CUDA. It exposes no CUDA types and no C++. Builds without CUDA use the same
- * header (gpu/no_cuda.c).
+ * The only interface to CUDA. It exposes no CUDA types and no C++. Where the engine is not linked
+ * in, it is a plug-in behind the same header (gpu/plugin.c).
  */
 #ifndef KC_GPU_H
 #define KC_GPU_H
@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-/* False in a build without CUDA. */
+/* False if there is no CUDA engine, neither linked in nor as a plug-in. A plug-in may still turn
+ * out to be damaged or of another version: the functions below then fail with KC_EDEVICE. */
 bool kc_gpu_in_build(void);
 
 struct kc_gpu_device {
@@ -40,7 +41,8 @@ struct kc_gpu_device {
  *   n        out, number of devices, which may exceed cap. With cap = 0 no device is initialized,
  *            which takes some tenths of a second each
  * Returns KC_OK with *n >= 1, even if some device cannot be used; KC_ENODEVICE if the machine has
- * no device or no driver; or KC_EDEVICE if the driver is too old, or this build has no CUDA engine.
+ * no device or no driver, or if there is no CUDA engine; or KC_EDEVICE if the driver is too old, or
+ * the plug-in cannot be used.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 

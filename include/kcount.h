@@ -55,7 +55,7 @@ enum kcount_status {
         KCOUNT_EIO,      /* the system refused to read, write, rename, ... */
         KCOUNT_ENOMEM,
         KCOUNT_EDEVICE,   /* a device failed or cannot be used */
-        KCOUNT_ENODEVICE, /* there is no device, no driver, or no CUDA in this build */
+        KCOUNT_ENODEVICE, /* there is no device, no driver, or no CUDA engine */
         KCOUNT_ECANCELED, /* a callback of the caller stopped the work */
 };
 
@@ -151,7 +151,9 @@ struct kcount_count_options {
  *   counts   out: the open counts, which the caller closes with kcount_close; may be NULL if output
  *            is not NULL
  * KCOUNT_EUSAGE, _EINPUT, _EEXIST, _EIO, _ENOMEM, _EDEVICE, _ENODEVICE, _ECANCELED. With device
- * "auto", the CPU counts if no device can be used.
+ * "auto", the CPU counts if no device can be used; unless there is none, kcount_warning of *counts
+ * says why. The CUDA engine is in a plug-in, libkcount-cuda.so.0, beside the library or in the file
+ * that the environment variable KCOUNT_CUDA_PLUGIN names.
  */
 KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,
                                                  const struct kcount_count_options *options,
@@ -187,8 +189,9 @@ KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next
 KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
                                           struct kcount_error **error);
 
-/* What the user should know about an opened file, or "": it is damaged in a place that hides
- * nothing, or what was added to it last may be missing. Valid until kcount_close. */
+/* What the user should know about the counts, or "": the file is damaged in a place that hides
+ * nothing; what was added to it last may be missing; or the CPU has counted because a device or the
+ * CUDA engine cannot be used. Valid until kcount_close. */
 KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
 
 /* All cursors and askers of the counts must have been closed before. NULL is fine. */
@@ -275,11 +278,12 @@ struct kcount_ask_options {
         size_t size;            /* sizeof(struct kcount_ask_options) */
         int nthreads;           /* 0: as many as the process may use */
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
+        const char *device;     /* "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL or "auto": cpu */
 };
 
 #define KCOUNT_ASK_OPTIONS_INIT \
         { \
-                sizeof(struct kcount_ask_options), 0, 0 \
+                sizeof(struct kcount_ask_options), 0, 0, NULL \
         }
 
 struct kcount_asker;
@@ -288,9 +292,11 @@ struct kcount_asker;
  * Open an asker, which answers any number of queries. It looks up the first k-mers in the .kc file.
  * Once it has been asked for so many that reading the whole file would have been faster, it loads
  * all counts into memory and answers from there. If they do not fit, it reads the file again for
- * each large query. The caller closes it with kcount_asker_close.
+ * each large query. With CUDA devices, for k up to 64, it loads all counts into their memory when
+ * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
+ * kcount_asker_close.
  *   options  NULL: the defaults
- * KCOUNT_ENOMEM.
+ * KCOUNT_ENOMEM; with devices also KCOUNT_EUSAGE, _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_counts *counts,
@@ -301,7 +307,7 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
  *   found  out [n]: the counts; 0 for k-mers that are absent
- * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM.
+ * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
@@ -311,7 +317,7 @@ KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint6
  * The letters are taken as they are: if info.hpc is true, compress homopolymers first.
  *   found  out [n - k + 1]: the counts; 0 for k-mers that are absent or contain other letters
  *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
  */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,

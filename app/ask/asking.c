@@ -18,12 +18,12 @@
 
 #include "app/ask/blocks.h"
 #include "app/ask/choice.h"
-#include "app/ask/device_asker.h"
 #include "app/ask/early.h"
 #include "app/ask/lookup_asker.h"
 #include "app/ask/order.h"
 #include "app/ask/sequences.h"
 #include "app/cli/fall_back.h"
+#include "app/library/device_asker.h"
 #include "base/job.h"
 #include "base/parallel.h"
 #include "cpu/ask/ask.h"
@@ -434,8 +434,8 @@ static enum kc_status open_engine(const struct asking *a, struct kc_asker *asker
         const struct kc_ask_table table = kc_store_ask_table(store);
         if (prefers_device(a, store)) {
                 struct kc_error reason = { 0 };
-                const enum kc_status status = device_asker_open(asker, store, &device->options,
-                                                                setup, &device->way, &reason);
+                const enum kc_status status = kc_device_asker_open(asker, store, &device->options,
+                                                                   setup, &device->way, &reason);
                 device->used |= status == KC_OK;
                 if (status == KC_OK)
                         return KC_OK;

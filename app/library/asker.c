@@ -9,7 +9,12 @@
  *                 for any question of at least MANY k-mers more than half of what the store has.
  *                 Each part of the store is decoded once, and stays in the cache while all the
  *                 k-mers that belong to it are answered
+ *
+ * If the caller names devices, they answer all questions but small ones. They are given letters: an
+ * N between any two k-mers makes these the only windows that are valid.
  */
+#include "app/library/device.h"
+#include "app/library/device_asker.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
@@ -17,20 +22,23 @@
 #include "cpu/ask/ask.h"
 #include "cpu/ask/kept.h"
 #include "kmer/letters.h"
+#include "kmer/remedy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-        SLICE = 1 << 18, /* k-mers */
-        MANY = 1 << 20,  /* k-mers; no fewer are asked in rounds if the counts are kept */
+        SLICE = 1 << 18,        /* k-mers */
+        MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
+        DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time to look up than to start threads */
 };
 
 /* What a thread needs for a slice. */
 struct asking_slice {
         uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] */
         uint8_t *codes;  /* [cap + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE] */
+        char *letters;   /* [SLICE] if devices answer, otherwise NULL */
         size_t cap;
         struct kc_ask_finder finder;
         size_t next, first; /* the thread's slices: to be added next, and to be taken next */
@@ -45,13 +53,14 @@ struct kcount_asker {
         struct kc_lookup *lookup;
         struct kc_ask_kept kept;
         bool is_kept, may_keep;
-        struct kc_asker rounds;      /* if close is NULL, it is not open */
-        struct asking_slice *slices; /* [nthreads] */
+        struct kc_asker rounds;           /* if close is NULL, it is not open */
+        struct kc_gpu_ask_options device; /* ndevices 0: the CPU answers */
+        struct asking_slice *slices;      /* [nthreads] */
 
         /* The question: k-mers, or else windows of bases. */
         const uint64_t *kmers;
         const char *bases;
-        size_t n;
+        size_t n, slice_nkmers;
         uint32_t *found;
         atomic_bool has_others; /* some of the letters are not bases */
         atomic_bool is_full;    /* the round has no room for more */
@@ -103,16 +112,21 @@ static void make_from_bases(struct kcount_asker *a, struct asking_slice *s, cons
         kc_roll(&roller, n, s->kmers);
 }
 
+static size_t slice_begin(const struct kcount_asker *a, size_t slice)
+{
+        return slice * a->slice_nkmers;
+}
+
 /* How many k-mers a slice of the question has. */
 static size_t slice_nkmers(const struct kcount_asker *a, size_t slice)
 {
-        const size_t left = a->n - slice * SLICE;
-        return left < SLICE ? left : SLICE;
+        const size_t left = a->n - slice_begin(a, slice);
+        return left < a->slice_nkmers ? left : a->slice_nkmers;
 }
 
 static bool has_slice(const struct kcount_asker *a, size_t slice)
 {
-        return a->n > 0 && slice <= (a->n - 1) / SLICE;
+        return a->n > 0 && slice <= (a->n - 1) / a->slice_nkmers;
 }
 
 /* Make the k-mers of a slice. */
@@ -120,7 +134,7 @@ static enum kc_status make(struct kcount_asker *a, struct asking_slice *s, size_
                            struct kc_error *err)
 {
         const struct kcount_counts *counts = a->counts;
-        const size_t from = slice * SLICE, n = slice_nkmers(a, slice);
+        const size_t from = slice_begin(a, slice), n = slice_nkmers(a, slice);
         const uint64_t *kmers = a->kmers + from * (size_t)counts->nwords;
         enum kc_status status;
         KC_TRY(reserve(s, counts->nwords, n, err));
@@ -145,74 +159,181 @@ static enum kc_status look_up(struct kcount_asker *a, struct kc_error *err)
         for (size_t slice = 0; has_slice(a, slice); slice++) {
                 KC_TRY(make(a, s, slice, err));
                 KC_TRY(kc_lookup_counts(a->lookup, s->kmers, slice_nkmers(a, slice),
-                                        a->found + slice * SLICE, err));
+                                        a->found + slice_begin(a, slice), err));
         }
 out:
         return status;
 }
 
-static enum kc_status find_slices(void *ctx, int worker, struct kc_error *err)
+/* ---- threads ---- */
+
+typedef enum kc_status slice_work(struct kcount_asker *a, int worker, struct kc_error *err);
+
+struct calling {
+        struct kcount_asker *asker;
+        slice_work *work;
+};
+
+/* The caller's thread leaves devices alone, because they would change its current device. */
+static enum kc_status call(void *ctx, int thread, struct kc_error *err)
 {
-        struct kcount_asker *a = ctx;
+        const struct calling *c = ctx;
+        if (c->asker->device.ndevices == 0)
+                return c->work(c->asker, thread, err);
+        return thread > 0 ? c->work(c->asker, thread - 1, err) : KC_OK;
+}
+
+static enum kc_status in_threads(struct kcount_asker *a, int nthreads, slice_work *work,
+                                 struct kc_error *err)
+{
+        struct calling calling = { a, work };
+        return kc_parallel(nthreads + (a->device.ndevices > 0), call, NULL, &calling, err);
+}
+
+static enum kc_status find_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+{
         struct asking_slice *s = &a->slices[worker];
         enum kc_status status = KC_OK;
         for (size_t i = (size_t)worker; has_slice(a, i); i += (size_t)a->nthreads) {
                 KC_TRY(make(a, s, i, err));
                 KC_TRY(kc_ask_kept_find(&a->kept, &s->finder, s->kmers, slice_nkmers(a, i),
-                                        a->found + i * SLICE, err));
+                                        a->found + slice_begin(a, i), err));
         }
 out:
         return status;
 }
 
-/* ---- in rounds ---- */
+/* ---- in rounds, or on devices ---- */
 
-static enum kc_status open_rounds(struct kcount_asker *a, struct kc_error *err)
+static enum kc_status open_rounds(struct kcount_asker *a, int worker, struct kc_error *err)
 {
         const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
         const struct kc_ask_setup setup = { .nthreads = a->nthreads,
                                             .memory_nbytes = a->memory_nbytes,
                                             .max_count = UINT32_MAX,
                                             .wants_counts = true };
-        return a->rounds.close != NULL ? KC_OK
-                                       : kc_cpu_ask_open(&a->rounds, &table, &setup, NULL, err);
+        enum kc_gpu_ask_way way;
+        (void)worker;
+        if (a->rounds.close != NULL)
+                return KC_OK;
+        if (a->device.ndevices > 0)
+                return kc_device_asker_open(&a->rounds, a->counts->store, &a->device, &setup, &way,
+                                            err);
+        return kc_cpu_ask_open(&a->rounds, &table, &setup, NULL, err);
 }
 
-static void close_rounds(struct kcount_asker *a)
+static enum kc_status close_rounds(struct kcount_asker *a, int worker, struct kc_error *err)
 {
+        (void)worker, (void)err;
         if (a->rounds.close != NULL)
                 a->rounds.close(a->rounds.ctx);
         a->rounds.close = NULL;
+        return KC_OK;
 }
 
-static enum kc_status add_slices(void *ctx, int worker, struct kc_error *err)
+static enum kc_status answer_round(struct kcount_asker *a, int worker, struct kc_error *err)
 {
-        struct kcount_asker *a = ctx;
-        struct asking_slice *s = &a->slices[worker];
-        enum kc_status status = KC_OK;
-        for (; has_slice(a, s->next) && !atomic_load(&a->is_full); s->next += (size_t)a->nthreads) {
-                bool full = false;
-                KC_TRY(make(a, s, s->next, err));
-                KC_TRY(kc_cpu_ask_add_kmers(&a->rounds, worker, s->kmers,
-                                            (uint32_t)slice_nkmers(a, s->next), &full, err));
-                if (full)
-                        atomic_store(&a->is_full, true);
+        (void)worker;
+        return a->rounds.answer(a->rounds.ctx, err);
+}
+
+/* Add a slice to what devices answer. */
+static enum kc_status add_letters(struct kcount_asker *a, int worker, size_t slice, bool *full,
+                                  struct kc_error *err)
+{
+        const size_t from = slice_begin(a, slice), n = slice_nkmers(a, slice);
+        const size_t k = (size_t)a->counts->k, nwords = (size_t)a->counts->nwords;
+        char *letters = a->slices[worker].letters;
+        struct kc_ask_sequence sequence = { letters, (uint32_t)(n * (k + 1)) };
+        enum kc_status status;
+        if (a->bases != NULL) {
+                sequence = (struct kc_ask_sequence){ a->bases + from, (uint32_t)(n + k - 1) };
+        } else {
+                KC_TRY(check(a, a->kmers + from * nwords, n, err));
+                for (size_t i = 0; i < n; i++, letters += k + 1) {
+                        kcount_decode((int)k, a->kmers + (from + i) * nwords, 1, letters);
+                        letters[k] = 'N';
+                }
         }
+        status = a->rounds.add(a->rounds.ctx, worker, &sequence, 1, full, err);
 out:
         return status;
 }
 
-static enum kc_status take_slices(void *ctx, int worker, struct kc_error *err)
+static enum kc_status add_slice(struct kcount_asker *a, int worker, struct kc_error *err)
 {
-        struct kcount_asker *a = ctx;
         struct asking_slice *s = &a->slices[worker];
-        struct kc_ask_answer answer;
-        enum kc_status status = KC_OK;
-        for (; s->first < s->next; s->first += (size_t)a->nthreads) {
-                KC_TRY(a->rounds.take(a->rounds.ctx, worker, &answer, 1, err));
-                memcpy(a->found + s->first * SLICE, answer.counts,
-                       slice_nkmers(a, s->first) * sizeof *a->found);
+        bool full = false;
+        enum kc_status status;
+        if (a->device.ndevices > 0) {
+                KC_TRY(add_letters(a, worker, s->next, &full, err));
+        } else {
+                KC_TRY(make(a, s, s->next, err));
+                KC_TRY(kc_cpu_ask_add_kmers(&a->rounds, worker, s->kmers,
+                                            (uint32_t)slice_nkmers(a, s->next), &full, err));
         }
+        if (full)
+                atomic_store(&a->is_full, true);
+        s->next += (size_t)a->nthreads;
+out:
+        return status;
+}
+
+static enum kc_status take_slice(struct kcount_asker *a, int worker, struct kc_error *err)
+{
+        struct asking_slice *s = &a->slices[worker];
+        const size_t n = slice_nkmers(a, s->first);
+        uint32_t *found = a->found + slice_begin(a, s->first);
+        struct kc_ask_answer answer;
+        const enum kc_status status = a->rounds.take(a->rounds.ctx, worker, &answer, 1, err);
+        if (status != KC_OK)
+                return status;
+        s->first += (size_t)a->nthreads;
+        if (a->device.ndevices == 0 || a->bases == NULL) {
+                memcpy(found, answer.counts, n * sizeof *found);
+                return KC_OK;
+        }
+        if (answer.summary.nvalid < n)
+                atomic_store(&a->has_others, true);
+        for (size_t i = 0; i < answer.nstretches; i++) {
+                const struct kc_ask_stretch stretch = answer.stretches[i];
+                memcpy(found + stretch.begin, answer.counts, stretch.n * sizeof *found);
+                answer.counts += stretch.n;
+        }
+        return KC_OK;
+}
+
+static enum kc_status add_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+{
+        const struct asking_slice *s = &a->slices[worker];
+        enum kc_status status = KC_OK;
+        while (has_slice(a, s->next) && !atomic_load(&a->is_full))
+                KC_TRY(add_slice(a, worker, err));
+out:
+        return status;
+}
+
+static enum kc_status take_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+{
+        const struct asking_slice *s = &a->slices[worker];
+        enum kc_status status = KC_OK;
+        while (s->first < s->next)
+                KC_TRY(take_slice(a, worker, err));
+out:
+        return status;
+}
+
+/* Of a prompt asker: a few slices are added before the first of them is taken. */
+static enum kc_status stream_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+{
+        const struct asking_slice *s = &a->slices[worker];
+        const size_t ahead = a->rounds.depth * (size_t)a->nthreads;
+        enum kc_status status = KC_OK;
+        while (has_slice(a, s->first))
+                if (has_slice(a, s->next) && s->next - s->first < ahead)
+                        KC_TRY(add_slice(a, worker, err));
+                else
+                        KC_TRY(take_slice(a, worker, err));
 out:
         return status;
 }
@@ -228,18 +349,20 @@ static bool is_answered(const struct kcount_asker *a)
 static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(open_rounds(a, err));
+        KC_TRY(in_threads(a, 1, open_rounds, err));
         for (int i = 0; i < a->nthreads; i++)
                 a->slices[i].next = a->slices[i].first = (size_t)i;
+        if (a->rounds.answer == NULL)
+                KC_TRY(in_threads(a, a->nthreads, stream_slices, err));
         while (!is_answered(a)) {
                 atomic_store(&a->is_full, false);
-                KC_TRY(kc_parallel(a->nthreads, add_slices, NULL, a, err));
-                KC_TRY(a->rounds.answer(a->rounds.ctx, err));
-                KC_TRY(kc_parallel(a->nthreads, take_slices, NULL, a, err));
+                KC_TRY(in_threads(a, a->nthreads, add_slices, err));
+                KC_TRY(in_threads(a, 1, answer_round, err));
+                KC_TRY(in_threads(a, a->nthreads, take_slices, err));
         }
 out:
         if (status != KC_OK)
-                close_rounds(a);
+                (void)in_threads(a, 1, close_rounds, NULL);
         return status;
 }
 
@@ -262,6 +385,12 @@ static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         atomic_store(&a->has_others, false);
+        a->slice_nkmers = SLICE;
+        if (a->device.ndevices > 0 && a->n >= DEVICE_LEAST) {
+                if (a->bases == NULL)
+                        a->slice_nkmers = SLICE / ((size_t)a->counts->k + 1);
+                return ask_in_rounds(a, err);
+        }
         if (a->n >= a->many)
                 return ask_in_rounds(a, err);
         a->nasked += a->n;
@@ -270,7 +399,7 @@ static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
         if (a->is_kept && a->n <= SLICE) /* starting threads would take longer */
                 KC_TRY(find_slices(a, 0, err));
         else if (a->is_kept)
-                KC_TRY(kc_parallel(a->nthreads, find_slices, NULL, a, err));
+                KC_TRY(in_threads(a, a->nthreads, find_slices, err));
         else if (a->n <= a->few)
                 KC_TRY(look_up(a, err));
         else
@@ -340,6 +469,31 @@ static struct kcount_ask_options options_of(const struct kcount_ask_options *giv
         return options;
 }
 
+/* Without a device that is named, the CPU answers. */
+static enum kc_status choose_device(struct kcount_asker *a, const char *device,
+                                    struct kc_error *err)
+{
+        const int k = a->counts->k, most = kc_gpu_map_max_k(KC_GPU_MAP_WARPDRIVE);
+        enum kc_status status;
+        if (device == NULL || strcmp(device, "auto") == 0)
+                return KC_OK;
+        KC_TRY(kc_device_parse(device, a->device.devices, &a->device.ndevices, err));
+        if (a->device.ndevices == 0)
+                return KC_OK;
+        if (k > most)
+                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                                      "CUDA devices answer for k up to %d, but k is %d", most, k);
+        a->device.map = KC_GPU_MAP_WARPDRIVE;
+        a->device.stranded = a->counts->info.stranded;
+        a->may_keep = false;
+        for (int i = 0; i < a->nthreads; i++)
+                if ((a->slices[i].letters = malloc(SLICE)) == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", a->nthreads);
+        status = in_threads(a, 1, open_rounds, err);
+out:
+        return status;
+}
+
 enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_counts *counts,
                                      const struct kcount_ask_options *options,
                                      struct kcount_error **error)
@@ -363,6 +517,7 @@ enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_
         if (a->slices == NULL)
                 KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for %d threads", a->nthreads));
         KC_TRY(kc_lookup_open(&a->lookup, counts->store, &err));
+        KC_TRY(choose_device(a, wanted.device, &err));
         *asker = a;
         return KCOUNT_OK;
 out:
@@ -382,10 +537,12 @@ void kcount_asker_close(struct kcount_asker *asker)
         for (int i = 0; asker->slices != NULL && i < asker->nthreads; i++) {
                 free(asker->slices[i].kmers);
                 free(asker->slices[i].codes);
+                free(asker->slices[i].letters);
                 kc_ask_finder_free(&asker->slices[i].finder);
         }
         free(asker->slices);
-        close_rounds(asker);
+        if (in_threads(asker, 1, close_rounds, NULL) != KC_OK) /* no thread could be started */
+                close_rounds(asker, 0, NULL);
         kc_ask_kept_free(&asker->kept);
         kc_lookup_close(asker->lookup);
         free(asker);

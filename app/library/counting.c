@@ -12,6 +12,7 @@
 #include "io/sequences.h"
 #include "kmer/remedy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_QUALITY = 93 };
@@ -30,6 +31,7 @@ struct count_call {
         struct kc_library_output output;
         int devices[KC_GPU_MAX_DEVICES], ndevices;
         bool on_device, may_fall_back;
+        char notice[KCOUNT_NOTICE_NBYTES]; /* why no device has counted, if that is a surprise */
         uint64_t memory_nbytes;
         struct memory_plan plan;
         struct kc_job job;
@@ -66,28 +68,21 @@ static enum kc_status check_input(const struct count_call *c, struct kc_error *e
 static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
 {
         const char *device = c->options.device != NULL ? c->options.device : "auto";
-        const char *cuda = kc_device_cuda(device);
-        const bool is_auto = strcmp(device, "auto") == 0;
-        if (strcmp(device, "cpu") == 0)
+        const int k = c->options.k;
+        enum kc_status status;
+        int n;
+        KC_TRY(kc_device_parse(device, c->devices, &c->ndevices, err));
+        c->may_fall_back = strcmp(device, "auto") == 0;
+        c->on_device = c->ndevices > 0 && kc_gpu_in_build() && k <= KC_GPU_ENGINE_MAX_K;
+        if (c->ndevices == 0 || c->may_fall_back || c->on_device)
                 return KC_OK;
-        if (cuda == NULL && !is_auto)
-                return kc_fail(err, KC_EUSAGE,
-                               "'%s' is no device: it must be auto, cpu, cuda, cuda:N or "
-                               "cuda:N,M,...",
-                               device);
-        c->ndevices = kc_device_indices(cuda != NULL ? cuda : "", c->devices);
-        c->may_fall_back = is_auto;
-        c->on_device = kc_gpu_in_build() && c->options.k <= KC_GPU_ENGINE_MAX_K;
-        if (c->ndevices > KC_GPU_MAX_DEVICES)
-                return kc_fail(err, KC_EUSAGE, "%d devices are listed; at most %d can be used",
-                               c->ndevices, KC_GPU_MAX_DEVICES);
-        if (is_auto || c->on_device)
-                return KC_OK;
-        if (kc_gpu_in_build())
-                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
-                                      "the CUDA engine supports k up to %d, but k is %d",
-                                      KC_GPU_ENGINE_MAX_K, c->options.k);
-        return kc_fail_remedy(err, KC_ENODEVICE, KC_REMEDY_CPU, "this library has no CUDA engine");
+        if (!kc_gpu_in_build())
+                return kc_gpu_devices(NULL, 0, &n, err); /* it fails, and says why */
+        status = kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                                "the CUDA engine supports k up to %d, but k is %d",
+                                KC_GPU_ENGINE_MAX_K, k);
+out:
+        return status;
 }
 
 /* Copy the options and check them. given: may be NULL. */
@@ -247,9 +242,13 @@ static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *t
         return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
 }
 
-/* A device could not start: plan for the CPU, and read the inputs from the beginning. */
-static enum kc_status begin_again(struct count_call *c, struct kc_error *err)
+/* A device could not start: plan for the CPU, and read the inputs from the beginning. That the
+ * machine has no device is not worth a notice. */
+static enum kc_status begin_again(struct count_call *c, const struct kc_error *reason,
+                                  struct kc_error *err)
 {
+        if (reason->status != KC_ENODEVICE)
+                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
         c->on_device = false;
         plan_memory(c);
         const struct kc_reader_options reading = reading_of(c);
@@ -268,7 +267,7 @@ static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err
                 if (status != KC_OK && (began || !c->may_fall_back || !kc_device_is_unusable(&own)))
                         return kc_fail_as(err, &own);
                 if (status != KC_OK)
-                        KC_TRY(begin_again(c, err));
+                        KC_TRY(begin_again(c, &own, err));
         }
         if (!c->on_device)
                 KC_TRY(count_on_cpu(c, &task, err));
@@ -334,6 +333,8 @@ static enum kcount_status count(const struct count_input *input,
         };
         KC_TRY(kc_working_run(&working, &err));
         KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
+        if (counts != NULL)
+                strcpy((*counts)->notice, c.notice);
 out:
         kc_library_output_close(&c.output);
         kc_reader_close(c.reader);

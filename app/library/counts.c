@@ -46,7 +46,7 @@ void kcount_close(struct kcount_counts *counts)
 const char *kcount_warning(const struct kcount_counts *counts)
 {
         const struct kc_error *warning = kc_store_warning(counts->store);
-        return warning != NULL ? warning->message : "";
+        return warning != NULL ? warning->message : counts->notice;
 }
 
 void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)

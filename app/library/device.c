@@ -38,6 +38,22 @@ int kc_device_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
         return n == 0 ? 1 : n;
 }
 
+enum kc_status kc_device_parse(const char *device, int indices[KC_GPU_MAX_DEVICES], int *ndevices,
+                               struct kc_error *err)
+{
+        const char *cuda = strcmp(device, "auto") == 0 ? "" : kc_device_cuda(device);
+        *ndevices = cuda != NULL ? kc_device_indices(cuda, indices) : 0;
+        if (cuda == NULL && strcmp(device, "cpu") != 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "'%s' is no device: it must be auto, cpu, cuda, cuda:N or "
+                               "cuda:N,M,...",
+                               device);
+        if (*ndevices > KC_GPU_MAX_DEVICES)
+                return kc_fail(err, KC_EUSAGE, "%d devices are listed; at most %d can be used",
+                               *ndevices, KC_GPU_MAX_DEVICES);
+        return KC_OK;
+}
+
 int kc_devices_worth(int ndevices, uint64_t nbases)
 {
         const uint64_t nworth = 1 + nbases / (KC_FURTHER_GBASES * UINT64_C(1000000000));

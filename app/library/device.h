@@ -23,6 +23,11 @@ int kc_device_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES]);
  * with 99 (docs/dev/notes/gpu.md). */
 enum { KC_FURTHER_GBASES = 25 };
 
+/* Read the name of a device as the callers of the library give it: cpu, auto, cuda or a list. For
+ * the CPU, *ndevices is 0; auto stands for device 0. KC_EUSAGE. */
+enum kc_status kc_device_parse(const char *device, int indices[KC_GPU_MAX_DEVICES], int *ndevices,
+                               struct kc_error *err);
+
 /* How many of ndevices are worth opening for so many bases; 0: unknown, then all are. */
 int kc_devices_worth(int ndevices, uint64_t nbases);
 

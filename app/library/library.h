@@ -7,8 +7,11 @@
 #include "include/kcount.h"
 #include "io/store.h"
 
+enum { KCOUNT_NOTICE_NBYTES = sizeof((struct kc_error *)NULL)->message + 32 };
+
 struct kcount_counts {
         struct kc_store *store;
+        char notice[KCOUNT_NOTICE_NBYTES]; /* what the user should know about how it was counted */
         struct kc_store_info info;
         int k, nwords;
 };

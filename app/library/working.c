@@ -54,17 +54,28 @@ static void watch(struct watched_work *w)
         pthread_mutex_unlock(&w->lock);
 }
 
+/* Start the thread with signals blocked, except those that the kernel sends to a thread that fails.
+ * Were these blocked, it would end the process without calling the handlers that report crashes. */
+static int start_thread(pthread_t *thread, struct watched_work *w)
+{
+        static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+        sigset_t blocked, before;
+        sigfillset(&blocked);
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+                sigdelset(&blocked, faults[i]);
+        pthread_sigmask(SIG_SETMASK, &blocked, &before);
+        const int failed = kc_thread_create(thread, work_in_thread, w);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return failed;
+}
+
 enum kc_status kc_working_run(const struct kc_working *working, struct kc_error *err)
 {
         struct watched_work w = { .working = working, .err = err };
         pthread_t thread;
-        sigset_t all, before;
         pthread_mutex_init(&w.lock, NULL);
         pthread_cond_init(&w.wake, NULL);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        const int failed = kc_thread_create(&thread, work_in_thread, &w);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        const int failed = start_thread(&thread, &w);
         if (failed) {
                 w.status = kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_FEWER_THREADS,
                                           "cannot start a thread: %s", kc_strerror(failed));

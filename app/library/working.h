@@ -1,7 +1,8 @@
 /*
  * Work that takes long. It runs in a thread that the library starts. The stack of this thread is
  * large enough, and signals are blocked in it and in those that it starts, so that the caller's
- * handlers do not run there. Meanwhile, the caller's thread watches.
+ * handlers do not run there, unless a thread itself has failed. Meanwhile, the caller's thread
+ * watches.
  */
 #ifndef APP_LIBRARY_WORKING_H
 #define APP_LIBRARY_WORKING_H

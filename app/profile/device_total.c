@@ -1,10 +1,10 @@
 #include "app/profile/device_total.h"
 
 #include "app/ask/choice.h"
-#include "app/ask/device_asker.h"
 #include "app/cli/device.h"
 #include "app/cli/fall_back.h"
 #include "app/library/device.h"
+#include "app/library/device_asker.h"
 #include "app/library/memory.h"
 #include "io/reader.h"
 
@@ -83,7 +83,7 @@ static bool is_rereadable(const struct totaling *t)
 static enum kc_status look_up(struct totaling *t, bool *began, struct kc_error *err)
 {
         const struct profile_request *request = t->request;
-        const struct kc_gpu_ask_table table = device_table_of(request->store);
+        const struct kc_gpu_ask_table table = kc_device_table(request->store);
         const struct kc_batch_source batches = kc_reader_source(t->reader);
         struct kc_stored_source stored;
         const struct kc_gpu_ask_reads reads = {

@@ -1,6 +1,7 @@
 # libkcount as a shared library, which exports only what include/kcount.h declares, and as a static
-# library. Both contain only the CPU engine, and no MPI, even if the programs are built with more.
-set(KCOUNT_LIBRARY_SOURCES $<TARGET_OBJECTS:kc_common> ranks/no_mpi.c gpu/no_cuda.c)
+# library. Both contain only the CPU engine, and no MPI, even if the programs are built with more;
+# the CUDA engine is a plug-in (Plugin.cmake).
+set(KCOUNT_LIBRARY_SOURCES $<TARGET_OBJECTS:kc_common> ranks/no_mpi.c gpu/plugin.c)
 set(symbols ${CMAKE_SOURCE_DIR}/scripts/cmake/libkcount.map)
 add_library(kcount_shared SHARED ${KCOUNT_LIBRARY_SOURCES})
 add_library(kcount_static STATIC ${KCOUNT_LIBRARY_SOURCES})
@@ -13,7 +14,7 @@ foreach(library kcount_shared kcount_static)
   target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR}
     INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES} Threads::Threads m)
+  target_link_libraries(${library} PRIVATE ${KCOUNT_COMMON_LIBRARIES} Threads::Threads m ${CMAKE_DL_LIBS})
 endforeach()
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library) # tests install only this component

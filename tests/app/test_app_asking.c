@@ -3,8 +3,8 @@
 #include "app/ask/asking.h"
 #include "app/ask/blocks.h"
 #include "app/ask/choice.h"
-#include "app/ask/device_asker.h"
 #include "app/ask/lookup_asker.h"
+#include "app/library/device_asker.h"
 #include "base/job.h"
 #include "kmer/kmer.h"
 #include "tests/random.h"
@@ -188,17 +188,17 @@ static enum kc_status start_slowly(struct kc_error *err)
         return start.fails ? kc_fail(err, KC_EIO, "the table cannot be read") : KC_OK;
 }
 
-/* The linker puts this in the place of device_asker_open. It opens the asker that looks k-mers up
- * one by one, which can also be used as a prompt one. */
-enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
-                                        const struct kc_gpu_ask_options *options,
-                                        const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
-                                        struct kc_error *err);
+/* The linker puts this in the place of kc_device_asker_open. It opens the asker that looks k-mers
+ * up one by one, which can also be used as a prompt one. */
+enum kc_status __wrap_kc_device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                           const struct kc_gpu_ask_options *options,
+                                           const struct kc_ask_setup *setup,
+                                           enum kc_gpu_ask_way *way, struct kc_error *err);
 
-enum kc_status __wrap_device_asker_open(struct kc_asker *asker, struct kc_store *store,
-                                        const struct kc_gpu_ask_options *options,
-                                        const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
-                                        struct kc_error *err)
+enum kc_status __wrap_kc_device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                           const struct kc_gpu_ask_options *options,
+                                           const struct kc_ask_setup *setup,
+                                           enum kc_gpu_ask_way *way, struct kc_error *err)
 {
         enum kc_status status = start.is_slow ? start_slowly(err) : KC_OK;
         assert_true(start.cancels == NULL || setup->job == start.cancels);

@@ -121,6 +121,8 @@ static enum kcount_status print(struct kcount_counts *counts, struct kcount_erro
                (unsigned long long)info.nreads, (unsigned long long)info.nbases,
                (unsigned long long)info.nkmers, (unsigned long long)info.ndropped_distinct,
                (unsigned long long)info.ndropped_kmers);
+        if (kcount_warning(counts)[0] != '\0')
+                printf("# warning: %s\n", kcount_warning(counts));
         return status;
 }
 

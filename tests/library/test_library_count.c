@@ -334,6 +334,41 @@ static void test_signals(void **state)
         unlink("s.kc");
 }
 
+static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+static bool fail_and_end(void *ctx, struct kcount_sequence *sequences, size_t cap, size_t *n)
+{
+        (void)ctx;
+        (void)sequences;
+        (void)cap;
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+                raise(faults[i]);
+        *n = 0;
+        return true;
+}
+
+/* But a handler that reports crashes also runs in a thread of the library that has crashed. */
+static void test_faults(void **state)
+{
+        (void)state;
+        struct kcount_count_options options = options_of(NULL);
+        const size_t n = sizeof faults / sizeof *faults;
+        const struct sigaction action = { .sa_handler = on_signal };
+        struct sigaction before[sizeof faults / sizeof *faults];
+        struct kcount_counts *counts;
+        catcher = pthread_self();
+        ncaught = caught_elsewhere = 0;
+        for (size_t i = 0; i < n; i++)
+                sigaction(faults[i], &action, &before[i]);
+        assert_int_equal(kcount_count_sequences(fail_and_end, NULL, &options, NULL, &counts, NULL),
+                         KCOUNT_OK);
+        for (size_t i = 0; i < n; i++)
+                sigaction(faults[i], &before[i], NULL);
+        assert_int_equal(ncaught, n);
+        assert_true(caught_elsewhere);
+        kcount_close(counts);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -347,6 +382,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_together, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_options, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_signals, make_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(test_faults, make_folder, remove_folder),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

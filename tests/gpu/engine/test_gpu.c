@@ -323,7 +323,7 @@ static void too_many_engines(void **state)
         (void)state;
         prepare(&work, 31, 1);
         work.gpu.nengines = KC_GPU_MAX_ENGINES + 1;
-        assert_int_equal(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_EDEVICE);
+        assert_int_equal(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_ENODEVICE);
 }
 
 /* Short ranges, so that there are some for each device. */
@@ -510,7 +510,7 @@ static void wrong_k(void **state)
         for (int k = 0; k <= KC_GPU_ENGINE_MAX_K + 1; k += KC_GPU_ENGINE_MAX_K + 1) {
                 prepare(&work, 31, 10);
                 work.params.k = k;
-                expect(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_EDEVICE, &work);
+                expect(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_ENODEVICE, &work);
         }
 }
 

@@ -1,4 +1,4 @@
-#include "app/ask/device_asker.h"
+#include "app/library/device_asker.h"
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static enum kc_status read_table(void *ctx, const struct kc_gpu_ask_reader *read
         return status;
 }
 
-struct kc_gpu_ask_table device_table_of(struct kc_store *store)
+struct kc_gpu_ask_table kc_device_table(struct kc_store *store)
 {
         const struct kc_set set = { &store, 1, KC_SET_UNION, KC_RULE_SUM };
         struct kc_store_info info;
@@ -37,11 +37,11 @@ struct kc_gpu_ask_table device_table_of(struct kc_store *store)
         };
 }
 
-enum kc_status device_asker_open(struct kc_asker *asker, struct kc_store *store,
-                                 const struct kc_gpu_ask_options *options,
-                                 const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
-                                 struct kc_error *err)
+enum kc_status kc_device_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                    const struct kc_gpu_ask_options *options,
+                                    const struct kc_ask_setup *setup, enum kc_gpu_ask_way *way,
+                                    struct kc_error *err)
 {
-        const struct kc_gpu_ask_table table = device_table_of(store);
+        const struct kc_gpu_ask_table table = kc_device_table(store);
         return kc_gpu_ask_open(asker, &table, options, setup, way, err);
 }
