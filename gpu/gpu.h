@@ -23,6 +23,10 @@ extern "C" {
 /* False in a build without CUDA. */
 bool kc_gpu_in_build(void);
 
+/* The architectures for which this build has machine code or PTX, as CMake names them, with commas
+ * between them; "" in a build without CUDA. */
+const char *kc_gpu_archs(void);
+
 struct kc_gpu_device {
         char name[256];
         int index;

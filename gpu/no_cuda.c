@@ -10,6 +10,11 @@ bool kc_gpu_in_build(void)
         return false;
 }
 
+const char *kc_gpu_archs(void)
+{
+        return "";
+}
+
 static enum kc_status no_cuda(struct kc_error *err)
 {
         return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_BUILD_CUDA | KC_REMEDY_CPU,
