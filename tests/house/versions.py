@@ -11,6 +11,7 @@ SOURCE = pathlib.Path(sys.argv[1])
 PLACES = {"CITATION.cff": r"^version: (\S+)$",
           "CHANGELOG.md": r"^## (\S+)",
           "debian/changelog": r"^kcount \((\S+)-\d+\)",
+          "packaging/debian-cuda/changelog": r"^kcount-cuda \((\S+)-\d+\)",
           "packaging/bioconda/meta.yaml": r'set version = "(.*)"'}
 
 
