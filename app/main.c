@@ -13,6 +13,7 @@
 #include "app/count/references.h"
 #include "app/kmc/kmc.h"
 #include "app/library/machine.h"
+#include "app/version.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 
@@ -73,6 +74,7 @@ static void occupy_standard_descriptors(void)
 
 static void print_help(const struct invocation *call)
 {
+        const bool *json = invocation_field(call, "json");
         if (!ranks_is_first(call->ranks))
                 return;
         if (call->wants_help)
@@ -80,7 +82,7 @@ static void print_help(const struct invocation *call)
         else if (call->wants_usage)
                 help_usage(call->out, call->command);
         else
-                help_version(call->out);
+                version_print(call->out, json != NULL && *json);
 }
 
 /* The number is obeyed. */

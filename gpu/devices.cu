@@ -7,6 +7,16 @@
 
 #include <cstdio>
 
+bool kc_gpu_in_build(void)
+{
+        return true;
+}
+
+const char *kc_gpu_archs(void)
+{
+        return KC_CUDA_ARCHS; /* defined by CMakeLists.txt */
+}
+
 static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err)
 {
         enum kc_status status;
@@ -19,8 +29,7 @@ static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err
         device->minor = properties.minor;
         device->memory_nbytes = properties.totalGlobalMem;
         device->nmultiprocessors = properties.multiProcessorCount;
-        /* KC_CUDA_ARCHS is CMake's list of architectures */
-        device->compiled = kc_archs_cover(KC_CUDA_ARCHS, properties.major, properties.minor);
+        device->compiled = kc_archs_cover(kc_gpu_archs(), properties.major, properties.minor);
         KC_TRY(KC_CUDA(cudaSetDevice(device->index)));
         KC_TRY(KC_CUDA(cudaMemGetInfo(&device->free_nbytes, &total)));
 out:
@@ -36,11 +45,6 @@ static void describe(int index, struct kc_gpu_device *device)
         device->index = index;
         if (look_at(device, &err) != KC_OK)
                 snprintf(device->trouble, sizeof device->trouble, "%s", err.message);
-}
-
-bool kc_gpu_in_build(void)
-{
-        return true;
 }
 
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)

@@ -24,6 +24,10 @@ extern "C" {
  * out to be damaged or of another version: the functions below then fail with KC_EDEVICE. */
 bool kc_gpu_in_build(void);
 
+/* The architectures for which the engine has machine code or PTX, as CMake names them, with commas
+ * between them; "" without an engine that can be used. */
+const char *kc_gpu_archs(void);
+
 struct kc_gpu_device {
         char name[256];
         int index;

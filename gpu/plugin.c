@@ -112,6 +112,13 @@ bool kc_gpu_in_build(void)
         return find_files(paths) > 0;
 }
 
+const char *kc_gpu_archs(void)
+{
+        const struct kc_gpu_door *door;
+        struct kc_error err = { 0 };
+        return load(&door, &err) == KC_OK ? door->archs() : "";
+}
+
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)
 {
         const struct kc_gpu_door *door;

@@ -40,6 +40,7 @@ struct kc_gpu_door {
         /* These two are the first in every version. */
         const char *version;    /* of kcount */
         uint64_t layout_nbytes; /* of struct kc_gpu_layout */
+        __typeof__(kc_gpu_archs) *archs;
         __typeof__(kc_gpu_devices) *devices;
         __typeof__(kc_gpu_count) *count;
         __typeof__(kc_gpu_count_all) *count_all;

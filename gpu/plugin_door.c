@@ -5,6 +5,7 @@ const struct kc_gpu_door *kcount_cuda_door(void)
         static const struct kc_gpu_door door = {
                 .version = KCOUNT_VERSION,
                 .layout_nbytes = sizeof(struct kc_gpu_layout),
+                .archs = kc_gpu_archs,
                 .devices = kc_gpu_devices,
                 .count = kc_gpu_count,
                 .count_all = kc_gpu_count_all,

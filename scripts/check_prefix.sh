@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Build and install kcount with libraries in a folder of their own, as in a conda environment, and
-# count with the installed program. Copies the libraries from the system. ctest does not run this.
+# Build and install the last commit with libraries in a folder of their own, as conda does with
+# packaging/bioconda, and test the installed program and library. Copies the libraries from the
+# system. ctest does not run this.
 #
 #       scripts/check_prefix.sh
 set -euo pipefail
@@ -22,12 +23,14 @@ for package in zlib1g-dev libhts-dev libdeflate-dev libisal-dev libzstd-dev libb
         done
 done
 
+mkdir "$work/source"
+git archive HEAD | tar x -C "$work/source"
+cd "$work/source"
 # A folder without package descriptions, because those that pkg-config finds are the system's.
-PKG_CONFIG_LIBDIR=$work cmake -S . -B "$work/build" -G Ninja -DBUILD_TESTING=OFF \
-        -DKCOUNT_BENCH=OFF -DKCOUNT_CUDA=OFF -DCMAKE_PREFIX_PATH="$prefix" \
-        -DCMAKE_INSTALL_PREFIX="$prefix" > "$work/log"
-cmake --build "$work/build" > "$work/log"
-cmake --install "$work/build" > "$work/log"
+PREFIX=$prefix CPU_COUNT=$(nproc) PKG_CONFIG_LIBDIR=$work packaging/bioconda/build.sh > "$work/log"
+for component in library Unspecified; do
+        cmake --install build --component "$component" > "$work/log"
+done
 
 ldd "$prefix/bin/kcount" |
         grep -E 'libhts\.|libdeflate|libisal|libzstd|libbz2|liblzma|libxxhash|libz' |
@@ -36,4 +39,8 @@ if grep -v "=> $prefix/lib/" "$work/found" > /dev/null; then
         echo "some libraries come from elsewhere" >&2
         exit 1
 fi
-"$prefix/bin/kcount" data/phage.fq.gz -k 31 -o "$work/phage.kc"
+
+export AUTOPKGTEST_TMP=$work
+PATH=$prefix/bin:$PATH debian/tests/count
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib debian/tests/library
+echo "the program and the library work"

@@ -196,8 +196,3 @@ void help_overview(struct text_out *out)
         text_out_puts(out, "'kcount COMMAND -h' gives short help, '--help' full help; see also "
                            "'man kcount'.\n");
 }
-
-void help_version(struct text_out *out)
-{
-        text_out_puts(out, "kcount " KCOUNT_VERSION "\n");
-}

@@ -32,6 +32,4 @@ enum help_shell { HELP_BASH = 1, HELP_ZSH, HELP_FISH };
 /* A script that completes command lines of kcount in this shell. */
 void help_completion(struct text_out *out, enum help_shell shell);
 
-void help_version(struct text_out *out);
-
 #endif

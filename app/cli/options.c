@@ -15,7 +15,9 @@ const struct option_spec general_options[] = {
                "Print the usual options on one screen.", .letter = 'h', .group = OPTION_COMMON),
         OPTION(FLAG, "help", offsetof(struct invocation, wants_help),
                "Explain the command and all of its options.", .group = OPTION_COMMON),
-        OPTION(FLAG, "version", offsetof(struct invocation, wants_version), "Print the version.",
+        OPTION(FLAG, "version", offsetof(struct invocation, wants_version),
+               "Print the version; with --json, also "
+               "what this program was built with, and its limits.",
                .letter = 'V', .group = OPTION_COMMON),
         OPTION(FLAG, "no-mpi", offsetof(struct invocation, without_mpi),
                "Run alone, even if mpirun or srun started the process. kcount then does not look "

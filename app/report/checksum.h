@@ -8,9 +8,13 @@
 #include "base/job.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { CHECKSUM_NBYTES = 64 + 1 };
+
+/* Whether this program was built with libcrypto. */
+bool checksums_exist(void);
 
 struct checksum {
         const char *path;

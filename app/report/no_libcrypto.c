@@ -3,6 +3,11 @@
  */
 #include "app/report/checksum.h"
 
+bool checksums_exist(void)
+{
+        return false;
+}
+
 enum kc_status checksums_find(struct checksum *files, size_t n, const struct kc_job *job,
                               struct kc_error *err)
 {

@@ -38,7 +38,7 @@ def sections():
 SECTIONS = sections()
 COMMON = SECTIONS.pop("Fields that most commands have")
 for heading in set(SECTIONS) - {"check", "check --repair", "info", "info --devices",
-                                "model", "model --genomescope"}:
+                                "model", "model --genomescope", "--version"}:
     SECTIONS[heading].update(COMMON)
 
 
@@ -140,13 +140,6 @@ def test_histograms():
     check_printed("hist --gc", printed(s, "hist", "--gc", "a.kc"))
 
 
-def test_histograms():
-    s = counted()
-    check_printed("compare", printed(s, "compare", "a.kc", "a.kc"), ["no `-o`"])
-    check_printed("compare", printed(s, "compare", "a.kc", "a.kc", "-o", "a.tsv"), ["`-o`"])
-    check_printed("hist --gc", printed(s, "hist", "--gc", "a.kc"))
-
-
 def test_check():
     s = counted()
     sound, untidy = "`ok` is true", "exit code other than 3"
@@ -171,6 +164,17 @@ def test_devices():
         check_printed("info --devices", device)
 
 
+def test_version():
+    s = Session()
+    version = printed(s, "--version")
+    check_printed("--version", version)
+    expect(f"{version['program']} {version['version']}\n", s.kcount("--version"), "--version")
+    expect((version["max_k"], version["max_count"]), (255, 2**32 - 1), "limits")
+    expect("cuda" in version["engines"], version["cuda_archs"] != [], "CUDA is built in")
+    for library, number in version["libraries"].items():
+        expect(re.match(r"\d+\.\d+", number) is not None, True, f"{library} {number}")
+
+
 def test_source():
     """Includes the fields that are printed only with a device, but not those of files for
     KMC and MultiQC."""
@@ -187,4 +191,4 @@ def test_source():
 
 
 main([test_counting, test_files, test_profile, test_histograms, test_check, test_devices,
-      test_source])
+      test_version, test_source])

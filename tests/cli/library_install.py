@@ -1,8 +1,9 @@
 """
 examples/ can be built with an installed libkcount that was moved to another folder: with pkg-config
 and the shared library, with pkg-config and the archive, and with CMake's find_package. They print
-what the program prints. The shared library exports only what kcount.h declares, and has the ABI of
-tests/library/libkcount.abi (skipped without abidiff).
+what the program prints. The shared library exports only what kcount.h declares, which is what
+debian/libkcount0.symbols lists, and has the ABI of tests/library/libkcount.abi (skipped without
+abidiff). With --update, these two files get what is new.
 
     library_install.py KCOUNT SOURCE BUILD CMAKE CC CXX [abi [--update]]
 """
@@ -21,6 +22,7 @@ CMAKE, CC, CXX = sys.argv[4:7]
 HEADER = SOURCE / "include/kcount.h"
 MAP = SOURCE / "scripts/cmake/libkcount.map"
 BASELINE = SOURCE / "tests/library/libkcount.abi"
+PACKAGED = SOURCE / "debian/libkcount0.symbols"
 PHAGE = SOURCE / "data/phage.fq.gz"
 PREFIX = "ACGTA"
 PROJECT = """\
@@ -92,14 +94,32 @@ def find_package(s):
     s.prints(s.path / "build", "find_package")
 
 
+def declared():
+    """The functions of the header."""
+    found = re.findall(r"^KCOUNT_API[^;(]*?(\w+)\(", HEADER.read_text(), re.MULTILINE)
+    expect(len(found) > 20, True, f"{len(found)} functions: the header was understood")
+    return sorted(found)
+
+
+def packaged():
+    """The functions that the Debian package lists, each with the first version that has it."""
+    return sorted(re.findall(r"^ (kcount_\w+)@", PACKAGED.read_text(), re.MULTILINE))
+
+
 def symbols():
     """The functions of the header, and no others."""
-    declared = re.findall(r"^KCOUNT_API[^;(]*?(\w+)\(", HEADER.read_text(), re.MULTILINE)
     shown = run("nm", "-D", "--defined-only", BUILD / "libkcount.so").decode().split("\n")
     # "A": the name of the version
     shown = [line.split()[2].split("@")[0] for line in shown if line and " A " not in line]
-    expect(sorted(shown), sorted(declared), "visible symbols")
-    expect(len(declared) > 20, True, f"{len(declared)} functions: the header was understood")
+    expect(sorted(shown), declared(), "visible symbols")
+    expect(packaged(), declared(), f"functions in {PACKAGED}")
+
+
+def update_packaged():
+    version = run(KCOUNT, "--version").decode().split()[1]
+    with open(PACKAGED, "a") as file:
+        file.writelines(f" {name}@KCOUNT_0 {version}\n" for name in declared()
+                        if name not in packaged())
 
 
 def abi():
@@ -114,6 +134,8 @@ def abi():
         *sorted((SOURCE / "app/library").glob("*.c")), f"-Wl,--version-script={MAP}",
         "-Wl,-soname,libkcount.so.0", "-o", library)
     shown = BASELINE if "--update" in sys.argv else s.path / "libkcount.abi"
+    if "--update" in sys.argv:
+        update_packaged()
     run("abidw", "--headers-dir", SOURCE / "include", "--drop-private-types", "--no-show-locs",
         "--no-comp-dir-path", "--no-corpus-path", "--exported-interfaces-only", "--out-file", shown,
         library)
