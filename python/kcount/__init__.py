@@ -11,13 +11,17 @@ k-mers as numbers. A k-mer is the integer that its bases spell, 2 bits a base, A
 first base most significant. For k up to 32, n k-mers are an array of shape (n,) and dtype uint64;
 for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
 order of numbers, or of rows, is alphabetical order.
+
+Notices, such as that a file is damaged in a place that hides nothing, are warnings of the logger
+"kcount" of the package logging.
 """
 from __future__ import annotations
 
+import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -28,6 +32,8 @@ from .errors import DamagedError, Error, FormatError, UsageError
 __all__ = ["Counts", "DamagedError", "Error", "FormatError", "UsageError", "canonical", "count",
            "count_sequences", "decode", "encode", "open", "revcomp"]
 __version__ = _kcount.version()
+
+_log = logging.getLogger("kcount")
 
 Path = str | bytes | os.PathLike
 Letters = str | bytes
@@ -70,7 +76,8 @@ def _as_kmers(k, kmers):
 
 
 def _letters(sequence):
-    return sequence.encode("utf-8") if isinstance(sequence, str) else bytes(sequence)
+    """A byte for each letter. Those that are not ASCII become such as are no bases."""
+    return sequence.encode("ascii", "replace") if isinstance(sequence, str) else bytes(sequence)
 
 
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
@@ -89,21 +96,33 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     >>> kcount.encode(["ACGT", "ttaa"])
     array([ 27, 240], dtype=uint64)
     """
-    texts = [_letters(kmer) for kmer in kmers]
-    k = len(texts[0]) if k is None and texts else k
-    _check_k(k if k is not None else 0)
-    for text in texts:
-        if len(text) != k:
-            raise UsageError(f"{text.decode(errors='replace')!r} has {len(text)} letters, not {k}")
+    texts = list(kmers)
+    if k is None:
+        k = len(texts[0]) if texts else 0
+    _check_k(k)
+    for text in (text for text in texts if len(text) != k):
+        raise UsageError(f"{text!r} has {len(text)} letters, not {k}")
+    try:
+        # The fast way, if all are str.
+        letters = "".join(texts).encode("ascii", "replace")  # type: ignore[arg-type]
+    except TypeError:
+        letters = b"".join(map(_letters, texts))
     numbers = _new_kmers(k, len(texts))
-    done = _kcount.encode(k, b"".join(texts), numbers)
+    done = _kcount.encode(k, letters, numbers)
     if done < len(texts):
-        raise UsageError(f"{texts[done].decode(errors='replace')!r} has a letter that is no base")
+        raise UsageError(f"{texts[done]!r} has a letter that is no base")
     return numbers
 
 
 def decode(kmers: Kmers, k: int) -> list[str]:
-    """Numbers to text: a list of str.
+    """Numbers to text.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a list of n str, in upper case
 
     >>> kcount.decode(kcount.encode(["ACGT", "ttaa"]), 4)
     ['ACGT', 'TTAA']
@@ -117,7 +136,14 @@ def decode(kmers: Kmers, k: int) -> list[str]:
 
 
 def canonical(kmers: Kmers, k: int) -> Kmers:
-    """The smaller of each k-mer and its reverse complement, as a new array.
+    """The smaller of each k-mer and its reverse complement.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a new array of the same shape and dtype
 
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -129,7 +155,14 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
 
 
 def revcomp(kmers: Kmers, k: int) -> Kmers:
-    """The reverse complement of each k-mer, as a new array.
+    """The reverse complement of each k-mer.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a new array of the same shape and dtype
 
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -155,13 +188,20 @@ def _nbytes(memory):
     return int(memory)
 
 
+def _new_counts(capsule):
+    """Counts, after what the library has to say about them has been logged."""
+    if text := _kcount.warning(capsule):
+        _log.warning(text)
+    return Counts(capsule)
+
+
 def _count(inputs, k, *, device, threads, memory, min, max, canonical, hpc, min_quality,
            accept_empty, out, overwrite, tmp, progress):
     _check_k(k)
     capsule = _kcount.count(inputs, out, tmp, device, progress, k, not canonical, hpc, overwrite,
                             accept_empty, min, MAX_COUNT if max is None else max, min_quality,
                             threads or 0, _nbytes(memory))
-    return Counts(capsule)
+    return _new_counts(capsule)
 
 
 def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
@@ -190,6 +230,16 @@ def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
 
     Returns:
         Counts
+
+    Raises:
+        UsageError: what is asked for is impossible, such as a k out of range
+        FormatError: a file is missing, damaged, truncated or of another kind
+        FileExistsError: the output exists
+        KeyboardInterrupt: Ctrl-C; no file remains
+
+    >>> with kcount.count("reads.fq.gz", k=31, min=2, out="reads.kc") as counts:
+    ...     counts
+    <kcount.Counts k=31, 52009 distinct k-mers, total 1090768>
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
@@ -203,8 +253,14 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
                     max: int | None = None, canonical: bool = True, out: Path | None = None,
                     overwrite: bool = False, tmp: Path | None = None,
                     progress: Progress | None = None) -> Counts:
-    """Count the k-mers of sequences: an iterable of str or bytes, which may be a generator. The
-    other arguments are those of count().
+    """Count the k-mers of sequences.
+
+    Args:
+        sequences: an iterable of str or bytes, which may be a generator
+        k, ...: as for count()
+
+    Returns:
+        Counts
 
     >>> kcount.count_sequences((read for read in ["ACGTN", "ACG"]), k=3).hist()
     (array([3], dtype=uint64), array([1], dtype=uint64))
@@ -215,12 +271,21 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
 
 
 def open(path: Path) -> Counts:
-    """Open a .kc file: Counts. Warns if the file is damaged in a way that does not keep it from being
-    read, such as one in which what was added last may be missing."""
-    capsule = _kcount.open(path)
-    if text := _kcount.warning(capsule):
-        warnings.warn(text, stacklevel=2)
-    return Counts(capsule)
+    """Open a .kc file.
+
+    A warning is logged if the file is damaged in a way that does not keep it from being read, such
+    as one in which what was added last may be missing.
+
+    Returns:
+        Counts
+
+    Raises:
+        DamagedError: the file is damaged, or it is not a .kc file
+
+    >>> kcount.open("reads.kc").k
+    31
+    """
+    return _new_counts(_kcount.open(path))
 
 
 class Counts:
@@ -266,7 +331,12 @@ class Counts:
 
     @property
     def info(self) -> dict[str, int | bool]:
-        """Everything that is known about the counts, as a new dict."""
+        """Everything that is known about the counts, as a new dict.
+
+        >>> info = kcount.count_sequences(["GATTACA"], k=4).info
+        >>> info["reads"], info["bases"], info["distinct"], info["max_count"]
+        (1, 7, 4, 1)
+        """
         return dict(self._info)
 
     def __len__(self) -> int:
@@ -284,14 +354,22 @@ class Counts:
     # ---- one k-mer ----
 
     def __getitem__(self, kmer: Letters) -> int:
-        """The count of a k-mer, str or bytes in either case; 0 if it is absent."""
+        """The count of a k-mer, str or bytes in either case; 0 if it is absent.
+
+        >>> kcount.count_sequences(["GATTACA"], k=4)["TTAC"]
+        1
+        """
         return int(self.query_many([kmer])[0])
 
     def __contains__(self, kmer: Letters) -> bool:
         return self[kmer] > 0
 
     def get(self, kmer: Letters, default: int = 0) -> int:
-        """The count of a k-mer, or the default if it is absent."""
+        """The count of a k-mer, or the default if it is absent.
+
+        >>> kcount.count_sequences(["GATTACA"], k=4).get("AAAA", -1)
+        -1
+        """
         return self[kmer] or default
 
     # ---- many k-mers ----
@@ -311,6 +389,12 @@ class Counts:
 
         Returns:
             uint32 of shape (n,); 0 if absent
+
+        >>> counts = kcount.count_sequences(["GATTACA", "TTACA"], k=4)
+        >>> counts.query_many(["TTAC", "AAAA"])
+        array([2, 0], dtype=uint32)
+        >>> counts.query_many(kcount.encode(["TTAC", "AAAA"]))
+        array([2, 0], dtype=uint32)
         """
         if isinstance(kmers, (list, tuple)):
             kmers = encode(kmers, self.k)
@@ -319,13 +403,27 @@ class Counts:
         self._ask(_kcount.ask, numbers, found)
         return found
 
+    @overload
+    def query(self, sequence: Letters, mask: Literal[False] = False) -> Found: ...
+
+    @overload
     def query(self, sequence: Letters,
-              mask: bool = False) -> Found | tuple[Found, NDArray[numpy.bool_]]:
-        """The counts of all k-mers of a sequence, str or bytes.
+              mask: Literal[True]) -> tuple[Found, NDArray[numpy.bool_]]: ...
+
+    def query(self, sequence, mask=False):
+        """The counts of all k-mers of a sequence.
+
+        Args:
+            sequence: n letters, str or bytes
+            mask: return which k-mers have only bases, too
 
         Returns:
             uint32 of shape (max(0, n - k + 1),); 0 if absent, or if one of its letters is no base;
-            with mask, also an array of bool of this shape: whether all letters are bases
+            with mask, a tuple of this array and one of bool of the same shape
+
+        >>> counts = kcount.count_sequences(["GATTACA"], k=4)
+        >>> counts.query("GATTANTT", mask=True)
+        (array([1, 1, 0, 0, 0], dtype=uint32), array([ True,  True, False, False, False]))
         """
         letters = _letters(sequence)
         n = max(0, len(letters) - self.k + 1)
@@ -337,10 +435,16 @@ class Counts:
     # ---- all k-mers ----
 
     def hist(self, max: int | None = None) -> tuple[Kmers, Kmers]:
-        """The histogram: (counts, numbers), two arrays of uint64. numbers[i] k-mers have counts[i].
+        """The histogram. numbers[i] k-mers have the count counts[i].
 
         Args:
             max: k-mers with higher counts are added to this row
+
+        Returns:
+            (counts, numbers): uint64 of shape (rows,) each, by ascending count
+
+        >>> kcount.count_sequences(["GATTACA", "TTACA"], k=4).hist()
+        (array([1, 2], dtype=uint64), array([2, 2], dtype=uint64))
         """
         rows = numpy.frombuffer(_kcount.histogram(self._open_capsule(), os.cpu_count() or 1),
                                 numpy.uint64).reshape(-1, 2)
@@ -361,11 +465,20 @@ class Counts:
 
     def batches(self, rows: int = 1 << 20, lo: Letters | None = None,
                 hi: Letters | None = None) -> Iterator[tuple[Kmers, Found]]:
-        """All k-mers in ascending order: yields (kmers, counts), new arrays of uint64 and uint32
-        with up to `rows` rows.
+        """All k-mers in ascending order, some rows at a time.
 
         Args:
+            rows: at most so many
             lo, hi: the first and the last k-mer, or prefixes of these; default: all k-mers
+
+        Yields:
+            (kmers, counts): new arrays, uint64 of shape (n,), or (n, words) if k > 32, and uint32
+            of shape (n,)
+
+        >>> for kmers, counts in kcount.count_sequences(["GATTACA"], k=4).batches(rows=3):
+        ...     print(kcount.decode(kmers, 4), counts)
+        ['AATC', 'ATTA', 'GTAA'] [1 1 1]
+        ['TACA'] [1]
         """
         cursor = _kcount.cursor_open(self._open_capsule(), self._bound(lo, b"A"),
                                      self._bound(hi, b"T"))
@@ -378,9 +491,20 @@ class Counts:
 
     def range(self, lo: Letters | None = None,
               hi: Letters | None = None) -> tuple[Kmers, Found]:
-        """The k-mers from lo to hi, both included, as two arrays: (kmers, counts). lo and hi are
-        k-mers, or prefixes of these."""
+        """The k-mers from lo to hi, both included.
+
+        Args:
+            lo, hi: k-mers, or prefixes of these; default: no bound
+
+        Returns:
+            (kmers, counts): uint64 of shape (n,), or (n, words) if k > 32, and uint32 of shape (n,)
+
+        >>> kmers, counts = kcount.count_sequences(["GATTACA"], k=4).range("A", "G")
+        >>> kcount.decode(kmers, 4)
+        ['AATC', 'ATTA', 'GTAA']
+        """
         batches = list(self.batches(lo=lo, hi=hi))
         if not batches:
             return _new_kmers(self.k, 0), numpy.empty(0, numpy.uint32)
-        return tuple(numpy.concatenate(arrays) for arrays in zip(*batches))
+        kmers, counts = zip(*batches)
+        return numpy.concatenate(kmers), numpy.concatenate(counts)
