@@ -290,7 +290,21 @@ def open(path: Path) -> Counts:
 
 class Counts:
     """k-mers with their counts. Made by count(), count_sequences() and open(). May be used by
-    several threads at once; works as a context manager, too."""
+    several threads at once; works as a context manager, too.
+
+    Set operations make new counts, which have no name, in the current folder: a | b and a + b, the
+    k-mers that at least one has, with the sums of the counts; a & b, those that both have, with the
+    smaller count; a - b, those that b lacks.
+
+    >>> a = kcount.count_sequences(["GATTACA"], k=4)
+    >>> b = kcount.count_sequences(["TTACA", "TTACA"], k=4)
+    >>> a | b
+    <kcount.Counts k=4, 4 distinct k-mers, total 8>
+    >>> a & b
+    <kcount.Counts k=4, 2 distinct k-mers, total 2>
+    >>> a - b
+    <kcount.Counts k=4, 2 distinct k-mers, total 2>
+    """
 
     def __init__(self, capsule):
         self._capsule = capsule
@@ -508,3 +522,45 @@ class Counts:
             return _new_kmers(self.k, 0), numpy.empty(0, numpy.uint32)
         kmers, counts = zip(*batches)
         return numpy.concatenate(kmers), numpy.concatenate(counts)
+
+    # ---- sets of k-mers ----
+
+    def _combine(self, others, operation, rule, out=None, tmp=None, overwrite=False,
+                 progress=None):
+        if not all(isinstance(other, Counts) for other in others):
+            return NotImplemented
+        capsules = tuple(counts._open_capsule() for counts in (self, *others))
+        return _new_counts(_kcount.combine(capsules, operation, rule, out, tmp, overwrite,
+                                           progress))
+
+    def __or__(self, other: Counts) -> Counts:
+        """The k-mers that at least one has, with the sums of the counts."""
+        return self._combine([other], _kcount.UNION, _kcount.RULE_SUM)
+
+    __add__ = __or__
+
+    def __and__(self, other: Counts) -> Counts:
+        """The k-mers that both have, with the smaller one of the counts."""
+        return self._combine([other], _kcount.INTERSECT, _kcount.RULE_MIN)
+
+    def __sub__(self, other: Counts) -> Counts:
+        """The k-mers that the other one lacks, with their counts."""
+        return self._combine([other], _kcount.SUBTRACT, _kcount.RULE_LEFT)
+
+    def save(self, path: Path, *, overwrite: bool = False,
+             progress: Progress | None = None) -> None:
+        """Write a .kc file, such as of counts that have no name.
+
+        Args:
+            path: the file
+            overwrite: an existing file may be replaced
+            progress: as for count()
+
+        Raises:
+            FileExistsError: the file exists
+
+        >>> kcount.count_sequences(["GATTACA"], k=4).save("small.kc")
+        >>> kcount.open("small.kc")
+        <kcount.Counts k=4, 4 distinct k-mers, total 4>
+        """
+        self._combine([], _kcount.UNION, _kcount.RULE_SUM, path, None, overwrite, progress)

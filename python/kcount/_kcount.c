@@ -165,34 +165,66 @@ static PyObject *reverse_complement(PyObject *module, PyObject *args)
         return change_all(args, kcount_reverse_complement);
 }
 
-/* ---- counting ---- */
-
-enum { MAX_HELD = 4096 };
-
-/* What callbacks need while the thread that counts does not hold the interpreter's lock. */
-struct callbacks {
-        PyObject *progress;       /* callable or None */
-        PyObject *sequences;      /* iterator, or NULL */
-        PyObject *held[MAX_HELD]; /* [nheld] they own the letters of the last call */
-        size_t nheld;
-        PyObject *type, *value, *traceback; /* an exception of another thread, or NULL */
-};
+/* ---- what calls that take long have in common ---- */
 
 static bool report(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
-        const struct callbacks *callbacks = (const struct callbacks *)ctx;
+        PyObject *progress = (PyObject *)ctx; /* callable or None */
         const PyGILState_STATE lock = PyGILState_Ensure();
         bool goes_on = PyErr_Occurred() == NULL && PyErr_CheckSignals() == 0;
-        if (goes_on && callbacks->progress != Py_None) {
+        if (goes_on && progress != Py_None) {
                 PyObject *result =
-                        PyObject_CallFunction(callbacks->progress, "sKK", stage,
-                                              (unsigned long long)done, (unsigned long long)total);
+                        PyObject_CallFunction(progress, "sKK", stage, (unsigned long long)done,
+                                              (unsigned long long)total);
                 goes_on = result != NULL;
                 Py_XDECREF(result);
         }
         PyGILState_Release(lock);
         return goes_on;
 }
+
+/* Text of a str or path-like object, as a bytes object; NULL with an exception. */
+static PyObject *path_of(PyObject *item)
+{
+        PyObject *bytes;
+        return PyUnicode_FSConverter(item, &bytes) ? bytes : NULL;
+}
+
+static int optional_path(PyObject *item, PyObject **path)
+{
+        *path = item == Py_None ? NULL : path_of(item);
+        return item != Py_None && *path == NULL ? -1 : 0;
+}
+
+static const char *text_of(PyObject *bytes)
+{
+        return bytes == NULL ? NULL : PyBytes_AsString(bytes);
+}
+
+static PyObject *capsule_of(struct kcount_counts *counts)
+{
+        PyObject *capsule = PyCapsule_New(counts, COUNTS, free_counts);
+        if (capsule == NULL)
+                kcount_close(counts);
+        return capsule;
+}
+
+static struct kcount_counts *counts_of(PyObject *capsule)
+{
+        return (struct kcount_counts *)PyCapsule_GetPointer(capsule, COUNTS);
+}
+
+/* ---- counting ---- */
+
+enum { MAX_HELD = 4096 };
+
+/* What callbacks need while the thread that counts does not hold the interpreter's lock. */
+struct callbacks {
+        PyObject *sequences;      /* iterator, or NULL */
+        PyObject *held[MAX_HELD]; /* [nheld] they own the letters of the last call */
+        size_t nheld;
+        PyObject *type, *value, *traceback; /* an exception of another thread, or NULL */
+};
 
 /* A thread that counts takes sequences: exceptions go to the thread that called. */
 static void keep_exception(struct callbacks *callbacks)
@@ -248,16 +280,10 @@ static bool next_sequences(void *ctx, struct kcount_sequence *sequences, size_t 
         return more >= 0;
 }
 
-/* Text of a str or path-like object, as a bytes object; NULL with an exception. */
-static PyObject *path_of(PyObject *item)
-{
-        PyObject *bytes;
-        return PyUnicode_FSConverter(item, &bytes) ? bytes : NULL;
-}
-
 struct count_call {
         struct kcount_count_options options;
         struct callbacks callbacks;
+        PyObject *progress; /* callable or None */
         PyObject *inputs;   /* list of bytes, or an iterator */
         const char **paths; /* [npaths], or NULL */
         size_t npaths;
@@ -285,19 +311,13 @@ static int take_paths(struct count_call *call, PyObject *inputs)
         return 0;
 }
 
-static int optional_path(PyObject *item, PyObject **path)
-{
-        *path = item == Py_None ? NULL : path_of(item);
-        return item != Py_None && *path == NULL ? -1 : 0;
-}
-
 static enum kcount_status run_count(struct count_call *call, struct kcount_error **error)
 {
-        const char *output = call->output == NULL ? NULL : PyBytes_AsString(call->output);
+        const char *output = text_of(call->output);
         enum kcount_status status;
         call->options.progress = report;
-        call->options.progress_ctx = &call->callbacks;
-        call->options.tmp_folder = call->folder == NULL ? NULL : PyBytes_AsString(call->folder);
+        call->options.progress_ctx = call->progress;
+        call->options.tmp_folder = text_of(call->folder);
         Py_BEGIN_ALLOW_THREADS if (call->callbacks.sequences == NULL) status = kcount_count_files(
                 call->paths, call->npaths, &call->options, output, &call->counts, error);
         else status = kcount_count_sequences(next_sequences, &call->callbacks, &call->options,
@@ -319,17 +339,13 @@ static void end_count(struct count_call *call)
 static PyObject *finish_count(PyObject *module, struct count_call *call)
 {
         struct kcount_error *error = NULL;
-        PyObject *counts;
         if (run_count(call, &error) != KCOUNT_OK) {
                 if (call->callbacks.type != NULL)
                         PyErr_Restore(call->callbacks.type, call->callbacks.value,
                                       call->callbacks.traceback);
                 return raise(module, error);
         }
-        counts = PyCapsule_New(call->counts, COUNTS, free_counts);
-        if (counts == NULL)
-                kcount_close(call->counts);
-        return counts;
+        return capsule_of(call->counts);
 }
 
 /* count(inputs, output, folder, device, progress, k, stranded, hpc, replace, accept_empty,
@@ -346,8 +362,8 @@ static PyObject *count(PyObject *module, PyObject *args)
                 return PyErr_NoMemory();
         call->options = (struct kcount_count_options)KCOUNT_COUNT_OPTIONS_INIT;
         if (PyArg_ParseTuple(args, "OOOzOippppIIiiK", &inputs, &output, &folder,
-                             &call->options.device, &call->callbacks.progress, &call->options.k,
-                             &stranded, &hpc, &replace, &accept_empty, &min_count, &max_count,
+                             &call->options.device, &call->progress, &call->options.k, &stranded,
+                             &hpc, &replace, &accept_empty, &min_count, &max_count,
                              &call->options.min_quality, &call->options.nthreads, &memory) &&
             optional_path(output, &call->output) == 0 &&
             optional_path(folder, &call->folder) == 0) {
@@ -370,28 +386,18 @@ static PyObject *count(PyObject *module, PyObject *args)
 
 /* ---- counts ---- */
 
-static struct kcount_counts *counts_of(PyObject *capsule)
-{
-        return (struct kcount_counts *)PyCapsule_GetPointer(capsule, COUNTS);
-}
-
 static PyObject *open_file(PyObject *module, PyObject *args)
 {
         struct kcount_counts *counts;
         struct kcount_error *error = NULL;
         enum kcount_status status;
-        PyObject *path, *capsule;
+        PyObject *path;
         if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path))
                 return NULL;
         const char *name = PyBytes_AsString(path);
         Py_BEGIN_ALLOW_THREADS status = kcount_open(&counts, name, &error);
         Py_END_ALLOW_THREADS Py_DECREF(path);
-        if (status != KCOUNT_OK)
-                return raise(module, error);
-        capsule = PyCapsule_New(counts, COUNTS, free_counts);
-        if (capsule == NULL)
-                kcount_close(counts);
-        return capsule;
+        return status == KCOUNT_OK ? capsule_of(counts) : raise(module, error);
 }
 
 static PyObject *info(PyObject *module, PyObject *capsule)
@@ -558,6 +564,64 @@ static PyObject *ask_sequence(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
 }
 
+/* ---- set operations ---- */
+
+/* The handles of a tuple of counts, which the caller frees with PyMem_Free. */
+static struct kcount_counts **handles_of(PyObject *tuple)
+{
+        const Py_ssize_t n = PyTuple_Size(tuple);
+        struct kcount_counts **handles = PyMem_Calloc((size_t)n + 1, sizeof(*handles));
+        if (handles == NULL)
+                PyErr_NoMemory();
+        for (Py_ssize_t i = 0; handles != NULL && i < n; i++) {
+                handles[i] = counts_of(PyTuple_GetItem(tuple, i));
+                if (handles[i] == NULL) {
+                        PyMem_Free(handles);
+                        handles = NULL;
+                }
+        }
+        return handles;
+}
+
+static PyObject *run_combine(PyObject *module, PyObject *inputs,
+                             const struct kcount_set_options *options, const char *output)
+{
+        struct kcount_counts **handles = handles_of(inputs), *counts;
+        const size_t n = (size_t)PyTuple_Size(inputs);
+        struct kcount_error *error = NULL;
+        enum kcount_status status;
+        if (handles == NULL)
+                return NULL;
+        Py_BEGIN_ALLOW_THREADS status =
+                kcount_combine(handles, n, options, output, &counts, &error);
+        Py_END_ALLOW_THREADS PyMem_Free(handles);
+        return status == KCOUNT_OK ? capsule_of(counts) : raise(module, error);
+}
+
+/* combine(inputs, operation, rule, output, folder, replace, progress): inputs: a tuple of counts */
+static PyObject *combine(PyObject *module, PyObject *args)
+{
+        struct kcount_set_options options = KCOUNT_SET_OPTIONS_INIT;
+        PyObject *inputs, *output, *folder, *progress, *counts = NULL;
+        int operation, rule, replace;
+        if (!PyArg_ParseTuple(args, "O!iiOOpO", &PyTuple_Type, &inputs, &operation, &rule, &output,
+                              &folder, &replace, &progress) ||
+            optional_path(output, &output) != 0)
+                return NULL;
+        if (optional_path(folder, &folder) == 0) {
+                options.operation = (enum kcount_set)operation;
+                options.rule = (enum kcount_rule)rule;
+                options.replace = replace != 0;
+                options.tmp_folder = text_of(folder);
+                options.progress = report;
+                options.progress_ctx = progress;
+                counts = run_combine(module, inputs, &options, text_of(output));
+                Py_XDECREF(folder);
+        }
+        Py_XDECREF(output);
+        return counts;
+}
+
 /* ---- the module ---- */
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -583,8 +647,25 @@ static PyMethodDef functions[] = {
         { "asker_open", asker_open, METH_VARARGS, NULL },
         { "ask", ask, METH_VARARGS, NULL },
         { "ask_sequence", ask_sequence, METH_VARARGS, NULL },
+        { "combine", combine, METH_VARARGS, NULL },
         { NULL, NULL, 0, NULL },
 };
+
+static int add_constants(PyObject *module)
+{
+        static const struct {
+                const char *name;
+                long value;
+        } constants[] = {
+                { "UNION", KCOUNT_UNION },       { "INTERSECT", KCOUNT_INTERSECT },
+                { "SUBTRACT", KCOUNT_SUBTRACT }, { "RULE_SUM", KCOUNT_RULE_SUM },
+                { "RULE_MIN", KCOUNT_RULE_MIN }, { "RULE_LEFT", KCOUNT_RULE_LEFT },
+        };
+        for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+                if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) != 0)
+                        return -1;
+        return 0;
+}
 
 static int exec_module(PyObject *module)
 {
@@ -597,7 +678,7 @@ static int exec_module(PyObject *module)
         state->format = PyObject_GetAttrString(errors, "FormatError");
         state->damaged = PyObject_GetAttrString(errors, "DamagedError");
         Py_DECREF(errors);
-        return PyErr_Occurred() == NULL ? 0 : -1;
+        return PyErr_Occurred() == NULL ? add_constants(module) : -1;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)

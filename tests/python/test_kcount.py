@@ -5,6 +5,7 @@ names the program, for files that both must write alike.
 import collections
 import doctest
 import inspect
+import operator
 import os
 import pathlib
 import random
@@ -142,6 +143,60 @@ def test_files(tmp_path):
         subprocess.run([PROGRAM, "count", str(reads), "-k", "21", "-o", str(other), "--device",
                         "cpu", "--quiet"], check=True)
         assert other.read_bytes() == path.read_bytes()
+
+
+def rows_of(counts):
+    kmers, found = counts.range()
+    return dict(zip(kcount.decode(kmers, counts.k), found.tolist()))
+
+
+@pytest.mark.parametrize("k", [5, 31, 33, 255])
+@pytest.mark.parametrize("canonical", [True, False])
+def test_set_operations(k, canonical):
+    parts = random_sequences(k)[:25], random_sequences(k)[15:]
+    a, b = (kcount.count_sequences(part, k, canonical=canonical) for part in parts)
+    x, y = (plain_count(part, k, canonical) for part in parts)
+    assert rows_of(a | b) == rows_of(a + b) == x + y
+    assert rows_of(a & b) == x & y
+    assert rows_of(a - b) == {kmer: count for kmer, count in x.items() if kmer not in y}
+    assert rows_of((a | b) - a) == rows_of(b - a)
+    assert len(a & a) == len(a) and len(a - a) == 0
+    assert (rows_of(a), rows_of(b)) == (x, y)
+
+
+def test_sets_of_different_kmers():
+    a = kcount.count_sequences(["GATTACA"], 5)
+    for other in (kcount.count_sequences(["GATTACA"], 6),
+                  kcount.count_sequences(["GATTACA"], 5, canonical=False)):
+        for operation in (operator.or_, operator.and_, operator.sub, operator.add):
+            with pytest.raises(kcount.UsageError):
+                operation(a, other)
+    with pytest.raises(TypeError):
+        a | {"GATTA"}
+    other.close()
+    with pytest.raises(kcount.UsageError):
+        a | other
+
+
+def test_save(tmp_path):
+    sequences = random_sequences(4)
+    counts, path = kcount.count_sequences(sequences, 31), tmp_path / "saved.kc"
+    stages = []
+    counts.save(path, progress=lambda stage, done, total: stages.append(stage))
+    assert set(stages) == {"merging"}
+    saved = kcount.open(path)
+    assert rows_of(saved) == plain_count(sequences, 31)
+    with pytest.raises(FileExistsError):
+        counts.save(path)
+    (counts - counts).save(path, overwrite=True)
+    assert len(kcount.open(path)) == 0 and len(saved) == len(counts)
+
+    def stop(stage, done, total):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        counts.save(tmp_path / "other.kc", progress=stop)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_errors(tmp_path, caplog):
