@@ -30,7 +30,7 @@ from . import _kcount
 from .errors import DamagedError, Error, FormatError, UsageError
 
 __all__ = ["Counts", "DamagedError", "Error", "FormatError", "UsageError", "canonical", "count",
-           "count_sequences", "decode", "encode", "open", "revcomp"]
+           "count_sequences", "decode", "encode", "joint_hist", "open", "revcomp"]
 __version__ = _kcount.version()
 
 _log = logging.getLogger("kcount")
@@ -288,6 +288,11 @@ def open(path: Path) -> Counts:
     return _new_counts(_kcount.open(path))
 
 
+def _columns(rows, n):
+    """The columns of a table of uint64, as new arrays."""
+    return tuple(numpy.frombuffer(rows, numpy.uint64).reshape(-1, n).T.copy())
+
+
 class Counts:
     """k-mers with their counts. Made by count(), count_sequences() and open(). May be used by
     several threads at once; works as a context manager, too.
@@ -460,9 +465,7 @@ class Counts:
         >>> kcount.count_sequences(["GATTACA", "TTACA"], k=4).hist()
         (array([1, 2], dtype=uint64), array([2, 2], dtype=uint64))
         """
-        rows = numpy.frombuffer(_kcount.histogram(self._open_capsule(), os.cpu_count() or 1),
-                                numpy.uint64).reshape(-1, 2)
-        counts, numbers = rows[:, 0].copy(), rows[:, 1].copy()
+        counts, numbers = _columns(_kcount.histogram(self._open_capsule(), 0), 2)
         if max is not None and len(counts) > 0 and counts[-1] > max:
             high = counts >= max
             below, sum_above = ~high, numbers[high].sum(dtype=numpy.uint64)
@@ -564,3 +567,29 @@ class Counts:
         <kcount.Counts k=4, 4 distinct k-mers, total 4>
         """
         self._combine([], _kcount.UNION, _kcount.RULE_SUM, path, None, overwrite, progress)
+
+
+def joint_hist(a: Counts, b: Counts, *, max_a: int | None = None, max_b: int | None = None,
+               progress: Progress | None = None) -> tuple[Kmers, Kmers, Kmers]:
+    """The joint histogram. numbers[i] k-mers have the count counts_a[i] in a and counts_b[i] in b.
+    Counts are 0 for k-mers that are absent, but never both. Without bounds, there may be as many
+    rows as k-mers.
+
+    Args:
+        a, b: counts with the same k and strands
+        max_a, max_b: k-mers with higher counts are in the rows of this bound + 1
+        progress: as for count()
+
+    Returns:
+        (counts_a, counts_b, numbers): uint64 of shape (rows,) each, by ascending counts_a, then by
+        counts_b
+
+    >>> a = kcount.count_sequences(["GATTACA"], k=4)
+    >>> b = kcount.count_sequences(["TTACA", "TTACA"], k=4)
+    >>> for row in zip(*kcount.joint_hist(a, b)):
+    ...     print(*row)
+    1 0 2
+    1 2 2
+    """
+    return _columns(_kcount.joint_histogram(a._open_capsule(), b._open_capsule(), max_a or 0,
+                                            max_b or 0, progress), 3)

@@ -425,7 +425,15 @@ static PyObject *warning(PyObject *module, PyObject *capsule)
         return counts == NULL ? NULL : PyUnicode_DecodeFSDefault(kcount_warning(counts));
 }
 
-/* The rows as bytes: pairs of uint64. */
+/* The rows of a histogram as bytes, with so many uint64 a row. Frees them. */
+static PyObject *bytes_of(void *rows, size_t n, size_t ncolumns)
+{
+        PyObject *bytes = PyBytes_FromStringAndSize((const char *)rows,
+                                                    (Py_ssize_t)(n * ncolumns * sizeof(uint64_t)));
+        kcount_free(rows);
+        return bytes;
+}
+
 static PyObject *histogram(PyObject *module, PyObject *args)
 {
         struct kcount_error *error = NULL;
@@ -433,16 +441,37 @@ static PyObject *histogram(PyObject *module, PyObject *args)
         struct kcount_row *rows;
         size_t n;
         enum kcount_status status;
-        PyObject *capsule, *bytes;
+        PyObject *capsule;
         int nthreads;
         if (!PyArg_ParseTuple(args, "Oi", &capsule, &nthreads) ||
             (counts = counts_of(capsule)) == NULL)
                 return NULL;
         Py_BEGIN_ALLOW_THREADS status = kcount_histogram(counts, nthreads, &rows, &n, &error);
-        Py_END_ALLOW_THREADS if (status != KCOUNT_OK) return raise(module, error);
-        bytes = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(n * sizeof *rows));
-        kcount_free(rows);
-        return bytes;
+        Py_END_ALLOW_THREADS return status == KCOUNT_OK ? bytes_of(rows, n, 2)
+                                                        : raise(module, error);
+}
+
+/* joint_histogram(a, b, max_a, max_b, progress) */
+static PyObject *joint_histogram(PyObject *module, PyObject *args)
+{
+        struct kcount_joint_options options = KCOUNT_JOINT_OPTIONS_INIT;
+        struct kcount_error *error = NULL;
+        struct kcount_counts *a, *b;
+        struct kcount_cell *cells;
+        size_t n;
+        enum kcount_status status;
+        PyObject *capsule_a, *capsule_b, *progress;
+        unsigned int max_a, max_b;
+        if (!PyArg_ParseTuple(args, "OOIIO", &capsule_a, &capsule_b, &max_a, &max_b, &progress) ||
+            (a = counts_of(capsule_a)) == NULL || (b = counts_of(capsule_b)) == NULL)
+                return NULL;
+        options.max_a = max_a;
+        options.max_b = max_b;
+        options.progress = report;
+        options.progress_ctx = progress;
+        Py_BEGIN_ALLOW_THREADS status = kcount_joint_histogram(a, b, &options, &cells, &n, &error);
+        Py_END_ALLOW_THREADS return status == KCOUNT_OK ? bytes_of(cells, n, 3)
+                                                        : raise(module, error);
 }
 
 /* ---- cursors ---- */
@@ -642,6 +671,7 @@ static PyMethodDef functions[] = {
         { "info", info, METH_O, NULL },
         { "warning", warning, METH_O, NULL },
         { "histogram", histogram, METH_VARARGS, NULL },
+        { "joint_histogram", joint_histogram, METH_VARARGS, NULL },
         { "cursor_open", cursor_open, METH_VARARGS, NULL },
         { "cursor_next", cursor_next, METH_VARARGS, NULL },
         { "asker_open", asker_open, METH_VARARGS, NULL },

@@ -164,11 +164,25 @@ def test_set_operations(k, canonical):
     assert (rows_of(a), rows_of(b)) == (x, y)
 
 
+@pytest.mark.parametrize("bound", [None, 1, 3])
+def test_joint_histogram(bound):
+    parts = random_sequences(8)[:25], random_sequences(8)[15:]
+    a, b = (kcount.count_sequences(part, 21) for part in parts)
+    x, y = (plain_count(part, 21) for part in parts)
+    cells = collections.Counter((min(x[kmer], (bound or 1 << 32) + 1), y[kmer]) for kmer in x | y)
+    columns = kcount.joint_hist(a, b, max_a=bound)
+    assert all(column.dtype == numpy.uint64 for column in columns)
+    assert [((i, j), n) for i, j, n in zip(*(column.tolist() for column in columns))] == \
+        sorted(cells.items())
+    assert all(len(column) == 0 for column in kcount.joint_hist(a - a, b - b))
+
+
 def test_sets_of_different_kmers():
     a = kcount.count_sequences(["GATTACA"], 5)
     for other in (kcount.count_sequences(["GATTACA"], 6),
                   kcount.count_sequences(["GATTACA"], 5, canonical=False)):
-        for operation in (operator.or_, operator.and_, operator.sub, operator.add):
+        for operation in (operator.or_, operator.and_, operator.sub, operator.add,
+                          kcount.joint_hist):
             with pytest.raises(kcount.UsageError):
                 operation(a, other)
     with pytest.raises(TypeError):
