@@ -2,7 +2,7 @@
 # Build the Python package as it is published, install it where there is nothing else, and use it
 # with other packages. Installs packages with pip. ctest does not run this.
 #
-#       scripts/check_python.sh [STEP...]      # all steps: build audit types wheel sdist jellyfish
+#       scripts/check_python.sh [STEP...]      # default: all of them, in this order
 #
 # build      the source distribution and the wheel, in build-python/
 # audit      the wheel uses only what Python 3.11 promises to keep, and gets the libraries it needs
@@ -10,11 +10,12 @@
 # wheel      the tests pass in a virtual environment that has only the wheel
 # sdist      pip builds the source distribution in an empty folder
 # jellyfish  a million look-ups equal those of dna_jellyfish, and take a thirtieth of the time
+# frames     polars, pyarrow and duckdb read counts
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 work=$here/build-python
-steps=${*:-build audit types wheel sdist jellyfish}
+steps=${*:-build audit types wheel sdist jellyfish frames}
 
 # new_environment NAME PYTHON [OPTIONS...]: its folder is $environment
 new_environment() {
@@ -69,6 +70,12 @@ step_jellyfish() {
         new_environment jellyfish /usr/bin/python3 --system-site-packages
         install_wheel
         "$environment/bin/python" tests/python/compare_jellyfish.py
+}
+
+step_frames() {
+        new_environment frames python3
+        install_wheel pytest polars pyarrow duckdb
+        "$environment/bin/python" -B -m pytest -q -p no:cacheprovider tests/python/test_frames.py
 }
 
 for step in $steps; do

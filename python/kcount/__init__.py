@@ -526,6 +526,18 @@ class Counts:
         kmers, counts = zip(*batches)
         return numpy.concatenate(kmers), numpy.concatenate(counts)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All k-mers in ascending order, for packages that read Arrow's PyCapsule interface, such
+        as polars.DataFrame(counts), pyarrow.table(counts) or duckdb.from_arrow(counts).
+
+        Args:
+            requested_schema: ignored, as the interface allows
+
+        Returns:
+            a PyCapsule with a stream of record batches: kmer (utf8) and count (uint32)
+        """
+        return _kcount.arrow_stream(self._open_capsule())
+
     # ---- sets of k-mers ----
 
     def _combine(self, others, operation, rule, out=None, tmp=None, overwrite=False,
