@@ -10,7 +10,7 @@
 # wheel      the tests pass in a virtual environment that has only the wheel
 # sdist      pip builds the source distribution in an empty folder
 # jellyfish  a million look-ups equal those of dna_jellyfish, and take a thirtieth of the time
-# frames     polars, pyarrow and duckdb read counts
+# frames     polars, pyarrow and duckdb read counts, and the example draws them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -74,7 +74,7 @@ step_jellyfish() {
 
 step_frames() {
         new_environment frames python3
-        install_wheel pytest polars pyarrow duckdb
+        install_wheel pytest polars pyarrow duckdb matplotlib
         "$environment/bin/python" -B -m pytest -q -p no:cacheprovider tests/python/test_frames.py
 }
 

@@ -1,5 +1,11 @@
-"""Packages for tables read Counts through Arrow's PyCapsule interface; each is optional."""
+"""
+Packages for tables read Counts through Arrow's PyCapsule interface, and the example draws them.
+Each package is optional.
+"""
+import pathlib
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +55,11 @@ def test_a_stream_that_nobody_reads(counts):
     counts.close()
     with pytest.raises(kcount.UsageError):
         counts.__arrow_c_stream__()
+
+
+def test_example(tmp_path):
+    pytest.importorskip("matplotlib")
+    source, picture = pathlib.Path(__file__).parents[2], tmp_path / "spectrum.png"
+    subprocess.run([sys.executable, source / "examples/spectrum.py", source / "data/phage.fq.gz",
+                    picture], check=True)
+    assert picture.read_bytes().startswith(b"\x89PNG")
