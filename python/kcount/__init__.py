@@ -38,6 +38,7 @@ _log = logging.getLogger("kcount")
 Path = str | bytes | os.PathLike
 Letters = str | bytes
 Kmers = NDArray[numpy.uint64]
+Numbers = NDArray[numpy.uint64]
 Found = NDArray[numpy.uint32]
 Progress = Callable[[str, int, int], object]
 
@@ -77,7 +78,9 @@ def _as_kmers(k, kmers):
 
 def _letters(sequence):
     """A byte for each letter. Those that are not ASCII become such as are no bases."""
-    return sequence.encode("ascii", "replace") if isinstance(sequence, str) else bytes(sequence)
+    if isinstance(sequence, str):
+        return sequence.encode("ascii", "replace")
+    return memoryview(sequence).tobytes()
 
 
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
@@ -364,6 +367,8 @@ class Counts:
     def __bool__(self):
         return True
 
+    __iter__ = None  # otherwise Python would ask for the k-mers 0, 1, ...
+
     def __repr__(self):
         about = "" if self._info["exact"] else "at most "
         strands = "" if self.canonical else ", stranded"
@@ -453,7 +458,7 @@ class Counts:
 
     # ---- all k-mers ----
 
-    def hist(self, max: int | None = None) -> tuple[Kmers, Kmers]:
+    def hist(self, max: int | None = None) -> tuple[Numbers, Numbers]:
         """The histogram. numbers[i] k-mers have the count counts[i].
 
         Args:
@@ -582,7 +587,7 @@ class Counts:
 
 
 def joint_hist(a: Counts, b: Counts, *, max_a: int | None = None, max_b: int | None = None,
-               progress: Progress | None = None) -> tuple[Kmers, Kmers, Kmers]:
+               progress: Progress | None = None) -> tuple[Numbers, Numbers, Numbers]:
     """The joint histogram. numbers[i] k-mers have the count counts_a[i] in a and counts_b[i] in b.
     Counts are 0 for k-mers that are absent, but never both. Without bounds, there may be as many
     rows as k-mers.

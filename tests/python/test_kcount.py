@@ -235,6 +235,10 @@ def test_errors(tmp_path, caplog):
             counts[wrong]
     with pytest.raises(kcount.UsageError):
         counts.query_many(numpy.zeros(3, numpy.int32))
+    for wrong in (lambda: counts.query(5), lambda: counts[5], lambda: list(counts),
+                  lambda: kcount.encode([5]), lambda: kcount.count_sequences([5])):
+        with pytest.raises(TypeError):
+            wrong()
     with pytest.raises(kcount.UsageError):
         kcount.count_sequences(["ACGT"], 256)
     assert counts["AAAAA"] == 0 and counts.get("AAAAA", -1) == -1
