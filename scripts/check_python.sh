@@ -8,7 +8,7 @@
 # audit      the wheel uses only what Python 3.11 promises to keep, and gets the libraries it needs
 # types      the types of python/kcount are right and complete
 # wheel      the tests pass in a virtual environment that has only the wheel
-# sdist      pip builds the source distribution in an empty folder
+# sdist      pip builds the source distribution in an empty folder, and this checkout
 # jellyfish  a million look-ups equal those of dna_jellyfish, and take a thirtieth of the time
 # frames     polars, pyarrow and duckdb read counts, and the example draws them
 set -euo pipefail
@@ -63,6 +63,8 @@ step_sdist() {
         "$environment/bin/pip" install -q "$work"/kcount-*.tar.gz
         "$environment/bin/python" -c 'import kcount; print(kcount.count_sequences(["ACGT"], k=3))'
         cd "$here"
+        "$environment/bin/pip" install -q --force-reinstall --no-deps ./python
+        "$environment/bin/python" -c 'import kcount; print(kcount.__version__)'
 }
 
 # Debian's package python3-dna-jellyfish belongs to Debian's interpreter.
