@@ -83,6 +83,16 @@ def _letters(sequence):
     return memoryview(sequence).tobytes()
 
 
+def _lines(texts):
+    """All texts, with a line end after each. It is no base, so lengths can be checked afterwards:
+    most of the time is that of fetching each object from memory, which is done only once."""
+    end = "\n" if texts else ""
+    try:
+        return ("\n".join(texts) + end).encode("ascii", "replace")
+    except TypeError:  # not all are str
+        return b"\n".join(map(_letters, texts)) + end.encode()
+
+
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     """Text to numbers.
 
@@ -99,17 +109,15 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     >>> kcount.encode(["ACGT", "ttaa"])
     array([ 27, 240], dtype=uint64)
     """
-    texts = list(kmers)
+    texts = kmers if isinstance(kmers, list) else list(kmers)
     if k is None:
         k = len(texts[0]) if texts else 0
     _check_k(k)
-    for text in (text for text in texts if len(text) != k):
-        raise UsageError(f"{text!r} has {len(text)} letters, not {k}")
-    try:
-        # The fast way, if all are str.
-        letters = "".join(texts).encode("ascii", "replace")  # type: ignore[arg-type]
-    except TypeError:
-        letters = b"".join(map(_letters, texts))
+    lines = numpy.frombuffer(_lines(texts), numpy.uint8)
+    if len(lines) != len(texts) * (k + 1) or (lines[k::k + 1] != ord("\n")).any():
+        wrong = next(text for text in texts if len(_letters(text)) != k)
+        raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
+    letters = lines.reshape(-1, k + 1)[:, :k].tobytes()
     numbers = _new_kmers(k, len(texts))
     done = _kcount.encode(k, letters, numbers)
     if done < len(texts):

@@ -112,6 +112,16 @@ def test_numbers():
         assert [texts[i] for i in numpy.lexsort(columns)] == sorted(texts)
 
 
+def test_texts_that_are_no_kmers():
+    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "5 letters"), (["ACG", "ACGTA"], "3 letters"),
+                         (["ACGT", "AC\nT"], "no base"), (["ACGT", "ACG\u00c4"], "no base"),
+                         ([b"ACGT", "ACGTT"], "5 letters"), (["ACG\nT"], "5 letters")]:
+        with pytest.raises(kcount.UsageError, match=wrong):
+            kcount.encode(texts, 4)
+    assert kcount.encode(("ACGT", b"acgu", bytearray(b"ACGT"))).tolist() == [27, 27, 27]
+    assert kcount.encode([], 33).shape == (0, 2)
+
+
 def test_ranges():
     sequences = random_sequences(3)
     expected = plain_count(sequences, 31)
