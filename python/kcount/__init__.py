@@ -11,13 +11,17 @@ k-mers as numbers. A k-mer is the integer that its bases spell, 2 bits a base, A
 first base most significant. For k up to 32, n k-mers are an array of shape (n,) and dtype uint64;
 for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
 order of numbers, or of rows, is alphabetical order.
+
+Notices, such as that a file is damaged in a place that hides nothing, are warnings of the logger
+"kcount" of the package logging.
 """
 from __future__ import annotations
 
+import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -26,12 +30,15 @@ from . import _kcount
 from .errors import DamagedError, Error, FormatError, UsageError
 
 __all__ = ["Counts", "DamagedError", "Error", "FormatError", "UsageError", "canonical", "count",
-           "count_sequences", "decode", "encode", "open", "revcomp"]
+           "count_sequences", "decode", "encode", "joint_hist", "open", "revcomp"]
 __version__ = _kcount.version()
+
+_log = logging.getLogger("kcount")
 
 Path = str | bytes | os.PathLike
 Letters = str | bytes
 Kmers = NDArray[numpy.uint64]
+Numbers = NDArray[numpy.uint64]
 Found = NDArray[numpy.uint32]
 Progress = Callable[[str, int, int], object]
 
@@ -70,7 +77,20 @@ def _as_kmers(k, kmers):
 
 
 def _letters(sequence):
-    return sequence.encode("utf-8") if isinstance(sequence, str) else bytes(sequence)
+    """A byte for each letter. Those that are not ASCII become such as are no bases."""
+    if isinstance(sequence, str):
+        return sequence.encode("ascii", "replace")
+    return memoryview(sequence).tobytes()
+
+
+def _lines(texts):
+    """All texts, with a line end after each. It is no base, so lengths can be checked afterwards:
+    most of the time is that of fetching each object from memory, which is done only once."""
+    end = "\n" if texts else ""
+    try:
+        return ("\n".join(texts) + end).encode("ascii", "replace")
+    except TypeError:  # not all are str
+        return b"\n".join(map(_letters, texts)) + end.encode()
 
 
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
@@ -89,21 +109,31 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     >>> kcount.encode(["ACGT", "ttaa"])
     array([ 27, 240], dtype=uint64)
     """
-    texts = [_letters(kmer) for kmer in kmers]
-    k = len(texts[0]) if k is None and texts else k
-    _check_k(k if k is not None else 0)
-    for text in texts:
-        if len(text) != k:
-            raise UsageError(f"{text.decode(errors='replace')!r} has {len(text)} letters, not {k}")
+    texts = kmers if isinstance(kmers, list) else list(kmers)
+    if k is None:
+        k = len(texts[0]) if texts else 0
+    _check_k(k)
+    lines = numpy.frombuffer(_lines(texts), numpy.uint8)
+    if len(lines) != len(texts) * (k + 1) or (lines[k::k + 1] != ord("\n")).any():
+        wrong = next(text for text in texts if len(_letters(text)) != k)
+        raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
+    letters = lines.reshape(-1, k + 1)[:, :k].tobytes()
     numbers = _new_kmers(k, len(texts))
-    done = _kcount.encode(k, b"".join(texts), numbers)
+    done = _kcount.encode(k, letters, numbers)
     if done < len(texts):
-        raise UsageError(f"{texts[done].decode(errors='replace')!r} has a letter that is no base")
+        raise UsageError(f"{texts[done]!r} has a letter that is no base")
     return numbers
 
 
 def decode(kmers: Kmers, k: int) -> list[str]:
-    """Numbers to text: a list of str.
+    """Numbers to text.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a list of n str, in upper case
 
     >>> kcount.decode(kcount.encode(["ACGT", "ttaa"]), 4)
     ['ACGT', 'TTAA']
@@ -117,7 +147,14 @@ def decode(kmers: Kmers, k: int) -> list[str]:
 
 
 def canonical(kmers: Kmers, k: int) -> Kmers:
-    """The smaller of each k-mer and its reverse complement, as a new array.
+    """The smaller of each k-mer and its reverse complement.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a new array of the same shape and dtype
 
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -129,7 +166,14 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
 
 
 def revcomp(kmers: Kmers, k: int) -> Kmers:
-    """The reverse complement of each k-mer, as a new array.
+    """The reverse complement of each k-mer.
+
+    Args:
+        kmers: uint64 of shape (n,), or (n, words) if k > 32
+        k: the length of the k-mers
+
+    Returns:
+        a new array of the same shape and dtype
 
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -155,13 +199,20 @@ def _nbytes(memory):
     return int(memory)
 
 
+def _new_counts(capsule):
+    """Counts, after what the library has to say about them has been logged."""
+    if text := _kcount.warning(capsule):
+        _log.warning(text)
+    return Counts(capsule)
+
+
 def _count(inputs, k, *, device, threads, memory, min, max, canonical, hpc, min_quality,
            accept_empty, out, overwrite, tmp, progress):
     _check_k(k)
     capsule = _kcount.count(inputs, out, tmp, device, progress, k, not canonical, hpc, overwrite,
                             accept_empty, min, MAX_COUNT if max is None else max, min_quality,
                             threads or 0, _nbytes(memory))
-    return Counts(capsule)
+    return _new_counts(capsule)
 
 
 def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
@@ -190,6 +241,16 @@ def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
 
     Returns:
         Counts
+
+    Raises:
+        UsageError: what is asked for is impossible, such as a k out of range
+        FormatError: a file is missing, damaged, truncated or of another kind
+        FileExistsError: the output exists
+        KeyboardInterrupt: Ctrl-C; no file remains
+
+    >>> with kcount.count("reads.fq.gz", k=31, min=2, out="reads.kc") as counts:
+    ...     counts
+    <kcount.Counts k=31, 52009 distinct k-mers, total 1090768>
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
@@ -203,8 +264,14 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
                     max: int | None = None, canonical: bool = True, out: Path | None = None,
                     overwrite: bool = False, tmp: Path | None = None,
                     progress: Progress | None = None) -> Counts:
-    """Count the k-mers of sequences: an iterable of str or bytes, which may be a generator. The
-    other arguments are those of count().
+    """Count the k-mers of sequences.
+
+    Args:
+        sequences: an iterable of str or bytes, which may be a generator
+        k, ...: as for count()
+
+    Returns:
+        Counts
 
     >>> kcount.count_sequences((read for read in ["ACGTN", "ACG"]), k=3).hist()
     (array([3], dtype=uint64), array([1], dtype=uint64))
@@ -215,17 +282,45 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
 
 
 def open(path: Path) -> Counts:
-    """Open a .kc file: Counts. Warns if the file is damaged in a way that does not keep it from being
-    read, such as one in which what was added last may be missing."""
-    capsule = _kcount.open(path)
-    if text := _kcount.warning(capsule):
-        warnings.warn(text, stacklevel=2)
-    return Counts(capsule)
+    """Open a .kc file.
+
+    A warning is logged if the file is damaged in a way that does not keep it from being read, such
+    as one in which what was added last may be missing.
+
+    Returns:
+        Counts
+
+    Raises:
+        DamagedError: the file is damaged, or it is not a .kc file
+
+    >>> kcount.open("reads.kc").k
+    31
+    """
+    return _new_counts(_kcount.open(path))
+
+
+def _columns(rows, n):
+    """The columns of a table of uint64, as new arrays."""
+    return tuple(numpy.frombuffer(rows, numpy.uint64).reshape(-1, n).T.copy())
 
 
 class Counts:
     """k-mers with their counts. Made by count(), count_sequences() and open(). May be used by
-    several threads at once; works as a context manager, too."""
+    several threads at once; works as a context manager, too.
+
+    Set operations make new counts, which have no name, in the current folder: a | b and a + b, the
+    k-mers that at least one has, with the sums of the counts; a & b, those that both have, with the
+    smaller count; a - b, those that b lacks.
+
+    >>> a = kcount.count_sequences(["GATTACA"], k=4)
+    >>> b = kcount.count_sequences(["TTACA", "TTACA"], k=4)
+    >>> a | b
+    <kcount.Counts k=4, 4 distinct k-mers, total 8>
+    >>> a & b
+    <kcount.Counts k=4, 2 distinct k-mers, total 2>
+    >>> a - b
+    <kcount.Counts k=4, 2 distinct k-mers, total 2>
+    """
 
     def __init__(self, capsule):
         self._capsule = capsule
@@ -266,7 +361,12 @@ class Counts:
 
     @property
     def info(self) -> dict[str, int | bool]:
-        """Everything that is known about the counts, as a new dict."""
+        """Everything that is known about the counts, as a new dict.
+
+        >>> info = kcount.count_sequences(["GATTACA"], k=4).info
+        >>> info["reads"], info["bases"], info["distinct"], info["max_count"]
+        (1, 7, 4, 1)
+        """
         return dict(self._info)
 
     def __len__(self) -> int:
@@ -274,6 +374,8 @@ class Counts:
 
     def __bool__(self):
         return True
+
+    __iter__ = None  # otherwise Python would ask for the k-mers 0, 1, ...
 
     def __repr__(self):
         about = "" if self._info["exact"] else "at most "
@@ -284,14 +386,22 @@ class Counts:
     # ---- one k-mer ----
 
     def __getitem__(self, kmer: Letters) -> int:
-        """The count of a k-mer, str or bytes in either case; 0 if it is absent."""
+        """The count of a k-mer, str or bytes in either case; 0 if it is absent.
+
+        >>> kcount.count_sequences(["GATTACA"], k=4)["TTAC"]
+        1
+        """
         return int(self.query_many([kmer])[0])
 
     def __contains__(self, kmer: Letters) -> bool:
         return self[kmer] > 0
 
     def get(self, kmer: Letters, default: int = 0) -> int:
-        """The count of a k-mer, or the default if it is absent."""
+        """The count of a k-mer, or the default if it is absent.
+
+        >>> kcount.count_sequences(["GATTACA"], k=4).get("AAAA", -1)
+        -1
+        """
         return self[kmer] or default
 
     # ---- many k-mers ----
@@ -311,6 +421,12 @@ class Counts:
 
         Returns:
             uint32 of shape (n,); 0 if absent
+
+        >>> counts = kcount.count_sequences(["GATTACA", "TTACA"], k=4)
+        >>> counts.query_many(["TTAC", "AAAA"])
+        array([2, 0], dtype=uint32)
+        >>> counts.query_many(kcount.encode(["TTAC", "AAAA"]))
+        array([2, 0], dtype=uint32)
         """
         if isinstance(kmers, (list, tuple)):
             kmers = encode(kmers, self.k)
@@ -319,13 +435,27 @@ class Counts:
         self._ask(_kcount.ask, numbers, found)
         return found
 
+    @overload
+    def query(self, sequence: Letters, mask: Literal[False] = False) -> Found: ...
+
+    @overload
     def query(self, sequence: Letters,
-              mask: bool = False) -> Found | tuple[Found, NDArray[numpy.bool_]]:
-        """The counts of all k-mers of a sequence, str or bytes.
+              mask: Literal[True]) -> tuple[Found, NDArray[numpy.bool_]]: ...
+
+    def query(self, sequence, mask=False):
+        """The counts of all k-mers of a sequence.
+
+        Args:
+            sequence: n letters, str or bytes
+            mask: return which k-mers have only bases, too
 
         Returns:
             uint32 of shape (max(0, n - k + 1),); 0 if absent, or if one of its letters is no base;
-            with mask, also an array of bool of this shape: whether all letters are bases
+            with mask, a tuple of this array and one of bool of the same shape
+
+        >>> counts = kcount.count_sequences(["GATTACA"], k=4)
+        >>> counts.query("GATTANTT", mask=True)
+        (array([1, 1, 0, 0, 0], dtype=uint32), array([ True,  True, False, False, False]))
         """
         letters = _letters(sequence)
         n = max(0, len(letters) - self.k + 1)
@@ -336,15 +466,19 @@ class Counts:
 
     # ---- all k-mers ----
 
-    def hist(self, max: int | None = None) -> tuple[Kmers, Kmers]:
-        """The histogram: (counts, numbers), two arrays of uint64. numbers[i] k-mers have counts[i].
+    def hist(self, max: int | None = None) -> tuple[Numbers, Numbers]:
+        """The histogram. numbers[i] k-mers have the count counts[i].
 
         Args:
             max: k-mers with higher counts are added to this row
+
+        Returns:
+            (counts, numbers): uint64 of shape (rows,) each, by ascending count
+
+        >>> kcount.count_sequences(["GATTACA", "TTACA"], k=4).hist()
+        (array([1, 2], dtype=uint64), array([2, 2], dtype=uint64))
         """
-        rows = numpy.frombuffer(_kcount.histogram(self._open_capsule(), os.cpu_count() or 1),
-                                numpy.uint64).reshape(-1, 2)
-        counts, numbers = rows[:, 0].copy(), rows[:, 1].copy()
+        counts, numbers = _columns(_kcount.histogram(self._open_capsule(), 0), 2)
         if max is not None and len(counts) > 0 and counts[-1] > max:
             high = counts >= max
             below, sum_above = ~high, numbers[high].sum(dtype=numpy.uint64)
@@ -361,11 +495,20 @@ class Counts:
 
     def batches(self, rows: int = 1 << 20, lo: Letters | None = None,
                 hi: Letters | None = None) -> Iterator[tuple[Kmers, Found]]:
-        """All k-mers in ascending order: yields (kmers, counts), new arrays of uint64 and uint32
-        with up to `rows` rows.
+        """All k-mers in ascending order, some rows at a time.
 
         Args:
+            rows: at most so many
             lo, hi: the first and the last k-mer, or prefixes of these; default: all k-mers
+
+        Yields:
+            (kmers, counts): new arrays, uint64 of shape (n,), or (n, words) if k > 32, and uint32
+            of shape (n,)
+
+        >>> for kmers, counts in kcount.count_sequences(["GATTACA"], k=4).batches(rows=3):
+        ...     print(kcount.decode(kmers, 4), counts)
+        ['AATC', 'ATTA', 'GTAA'] [1 1 1]
+        ['TACA'] [1]
         """
         cursor = _kcount.cursor_open(self._open_capsule(), self._bound(lo, b"A"),
                                      self._bound(hi, b"T"))
@@ -378,9 +521,100 @@ class Counts:
 
     def range(self, lo: Letters | None = None,
               hi: Letters | None = None) -> tuple[Kmers, Found]:
-        """The k-mers from lo to hi, both included, as two arrays: (kmers, counts). lo and hi are
-        k-mers, or prefixes of these."""
+        """The k-mers from lo to hi, both included.
+
+        Args:
+            lo, hi: k-mers, or prefixes of these; default: no bound
+
+        Returns:
+            (kmers, counts): uint64 of shape (n,), or (n, words) if k > 32, and uint32 of shape (n,)
+
+        >>> kmers, counts = kcount.count_sequences(["GATTACA"], k=4).range("A", "G")
+        >>> kcount.decode(kmers, 4)
+        ['AATC', 'ATTA', 'GTAA']
+        """
         batches = list(self.batches(lo=lo, hi=hi))
         if not batches:
             return _new_kmers(self.k, 0), numpy.empty(0, numpy.uint32)
-        return tuple(numpy.concatenate(arrays) for arrays in zip(*batches))
+        kmers, counts = zip(*batches)
+        return numpy.concatenate(kmers), numpy.concatenate(counts)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All k-mers in ascending order, for packages that read Arrow's PyCapsule interface, such
+        as polars.DataFrame(counts), pyarrow.table(counts) or duckdb.from_arrow(counts).
+
+        Args:
+            requested_schema: ignored, as the interface allows
+
+        Returns:
+            a PyCapsule with a stream of record batches: kmer (utf8) and count (uint32)
+        """
+        return _kcount.arrow_stream(self._open_capsule())
+
+    # ---- sets of k-mers ----
+
+    def _combine(self, others, operation, rule, out=None, tmp=None, overwrite=False,
+                 progress=None):
+        if not all(isinstance(other, Counts) for other in others):
+            return NotImplemented
+        capsules = tuple(counts._open_capsule() for counts in (self, *others))
+        return _new_counts(_kcount.combine(capsules, operation, rule, out, tmp, overwrite,
+                                           progress))
+
+    def __or__(self, other: Counts) -> Counts:
+        """The k-mers that at least one has, with the sums of the counts."""
+        return self._combine([other], _kcount.UNION, _kcount.RULE_SUM)
+
+    __add__ = __or__
+
+    def __and__(self, other: Counts) -> Counts:
+        """The k-mers that both have, with the smaller one of the counts."""
+        return self._combine([other], _kcount.INTERSECT, _kcount.RULE_MIN)
+
+    def __sub__(self, other: Counts) -> Counts:
+        """The k-mers that the other one lacks, with their counts."""
+        return self._combine([other], _kcount.SUBTRACT, _kcount.RULE_LEFT)
+
+    def save(self, path: Path, *, overwrite: bool = False,
+             progress: Progress | None = None) -> None:
+        """Write a .kc file, such as of counts that have no name.
+
+        Args:
+            path: the file
+            overwrite: an existing file may be replaced
+            progress: as for count()
+
+        Raises:
+            FileExistsError: the file exists
+
+        >>> kcount.count_sequences(["GATTACA"], k=4).save("small.kc")
+        >>> kcount.open("small.kc")
+        <kcount.Counts k=4, 4 distinct k-mers, total 4>
+        """
+        self._combine([], _kcount.UNION, _kcount.RULE_SUM, path, None, overwrite, progress)
+
+
+def joint_hist(a: Counts, b: Counts, *, max_a: int | None = None, max_b: int | None = None,
+               progress: Progress | None = None) -> tuple[Numbers, Numbers, Numbers]:
+    """The joint histogram. numbers[i] k-mers have the count counts_a[i] in a and counts_b[i] in b.
+    Counts are 0 for k-mers that are absent, but never both. Without bounds, there may be as many
+    rows as k-mers.
+
+    Args:
+        a, b: counts with the same k and strands
+        max_a, max_b: k-mers with higher counts are in the rows of this bound + 1
+        progress: as for count()
+
+    Returns:
+        (counts_a, counts_b, numbers): uint64 of shape (rows,) each, by ascending counts_a, then by
+        counts_b
+
+    >>> a = kcount.count_sequences(["GATTACA"], k=4)
+    >>> b = kcount.count_sequences(["TTACA", "TTACA"], k=4)
+    >>> for row in zip(*kcount.joint_hist(a, b)):
+    ...     print(*row)
+    1 0 2
+    1 2 2
+    """
+    return _columns(_kcount.joint_histogram(a._open_capsule(), b._open_capsule(), max_a or 0,
+                                            max_b or 0, progress), 3)

@@ -11,9 +11,12 @@
 
 #include "kcount.h"
 
-#define COUNTS "kcount.counts"
-#define CURSOR "kcount.cursor"
-#define ASKER  "kcount.asker"
+#include <stdlib.h>
+
+#define COUNTS       "kcount.counts"
+#define CURSOR       "kcount.cursor"
+#define ASKER        "kcount.asker"
+#define ARROW_STREAM "arrow_array_stream" /* the name that Arrow's PyCapsule interface gives it */
 
 /* ---- errors ---- */
 
@@ -165,34 +168,66 @@ static PyObject *reverse_complement(PyObject *module, PyObject *args)
         return change_all(args, kcount_reverse_complement);
 }
 
-/* ---- counting ---- */
-
-enum { MAX_HELD = 4096 };
-
-/* What callbacks need while the thread that counts does not hold the interpreter's lock. */
-struct callbacks {
-        PyObject *progress;       /* callable or None */
-        PyObject *sequences;      /* iterator, or NULL */
-        PyObject *held[MAX_HELD]; /* [nheld] they own the letters of the last call */
-        size_t nheld;
-        PyObject *type, *value, *traceback; /* an exception of another thread, or NULL */
-};
+/* ---- what calls that take long have in common ---- */
 
 static bool report(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
-        const struct callbacks *callbacks = (const struct callbacks *)ctx;
+        PyObject *progress = (PyObject *)ctx; /* callable or None */
         const PyGILState_STATE lock = PyGILState_Ensure();
         bool goes_on = PyErr_Occurred() == NULL && PyErr_CheckSignals() == 0;
-        if (goes_on && callbacks->progress != Py_None) {
+        if (goes_on && progress != Py_None) {
                 PyObject *result =
-                        PyObject_CallFunction(callbacks->progress, "sKK", stage,
-                                              (unsigned long long)done, (unsigned long long)total);
+                        PyObject_CallFunction(progress, "sKK", stage, (unsigned long long)done,
+                                              (unsigned long long)total);
                 goes_on = result != NULL;
                 Py_XDECREF(result);
         }
         PyGILState_Release(lock);
         return goes_on;
 }
+
+/* Text of a str or path-like object, as a bytes object; NULL with an exception. */
+static PyObject *path_of(PyObject *item)
+{
+        PyObject *bytes;
+        return PyUnicode_FSConverter(item, &bytes) ? bytes : NULL;
+}
+
+static int optional_path(PyObject *item, PyObject **path)
+{
+        *path = item == Py_None ? NULL : path_of(item);
+        return item != Py_None && *path == NULL ? -1 : 0;
+}
+
+static const char *text_of(PyObject *bytes)
+{
+        return bytes == NULL ? NULL : PyBytes_AsString(bytes);
+}
+
+static PyObject *capsule_of(struct kcount_counts *counts)
+{
+        PyObject *capsule = PyCapsule_New(counts, COUNTS, free_counts);
+        if (capsule == NULL)
+                kcount_close(counts);
+        return capsule;
+}
+
+static struct kcount_counts *counts_of(PyObject *capsule)
+{
+        return (struct kcount_counts *)PyCapsule_GetPointer(capsule, COUNTS);
+}
+
+/* ---- counting ---- */
+
+enum { MAX_HELD = 4096 };
+
+/* What callbacks need while the thread that counts does not hold the interpreter's lock. */
+struct callbacks {
+        PyObject *sequences;      /* iterator, or NULL */
+        PyObject *held[MAX_HELD]; /* [nheld] they own the letters of the last call */
+        size_t nheld;
+        PyObject *type, *value, *traceback; /* an exception of another thread, or NULL */
+};
 
 /* A thread that counts takes sequences: exceptions go to the thread that called. */
 static void keep_exception(struct callbacks *callbacks)
@@ -248,16 +283,10 @@ static bool next_sequences(void *ctx, struct kcount_sequence *sequences, size_t 
         return more >= 0;
 }
 
-/* Text of a str or path-like object, as a bytes object; NULL with an exception. */
-static PyObject *path_of(PyObject *item)
-{
-        PyObject *bytes;
-        return PyUnicode_FSConverter(item, &bytes) ? bytes : NULL;
-}
-
 struct count_call {
         struct kcount_count_options options;
         struct callbacks callbacks;
+        PyObject *progress; /* callable or None */
         PyObject *inputs;   /* list of bytes, or an iterator */
         const char **paths; /* [npaths], or NULL */
         size_t npaths;
@@ -285,19 +314,13 @@ static int take_paths(struct count_call *call, PyObject *inputs)
         return 0;
 }
 
-static int optional_path(PyObject *item, PyObject **path)
-{
-        *path = item == Py_None ? NULL : path_of(item);
-        return item != Py_None && *path == NULL ? -1 : 0;
-}
-
 static enum kcount_status run_count(struct count_call *call, struct kcount_error **error)
 {
-        const char *output = call->output == NULL ? NULL : PyBytes_AsString(call->output);
+        const char *output = text_of(call->output);
         enum kcount_status status;
         call->options.progress = report;
-        call->options.progress_ctx = &call->callbacks;
-        call->options.tmp_folder = call->folder == NULL ? NULL : PyBytes_AsString(call->folder);
+        call->options.progress_ctx = call->progress;
+        call->options.tmp_folder = text_of(call->folder);
         Py_BEGIN_ALLOW_THREADS if (call->callbacks.sequences == NULL) status = kcount_count_files(
                 call->paths, call->npaths, &call->options, output, &call->counts, error);
         else status = kcount_count_sequences(next_sequences, &call->callbacks, &call->options,
@@ -319,17 +342,13 @@ static void end_count(struct count_call *call)
 static PyObject *finish_count(PyObject *module, struct count_call *call)
 {
         struct kcount_error *error = NULL;
-        PyObject *counts;
         if (run_count(call, &error) != KCOUNT_OK) {
                 if (call->callbacks.type != NULL)
                         PyErr_Restore(call->callbacks.type, call->callbacks.value,
                                       call->callbacks.traceback);
                 return raise(module, error);
         }
-        counts = PyCapsule_New(call->counts, COUNTS, free_counts);
-        if (counts == NULL)
-                kcount_close(call->counts);
-        return counts;
+        return capsule_of(call->counts);
 }
 
 /* count(inputs, output, folder, device, progress, k, stranded, hpc, replace, accept_empty,
@@ -346,8 +365,8 @@ static PyObject *count(PyObject *module, PyObject *args)
                 return PyErr_NoMemory();
         call->options = (struct kcount_count_options)KCOUNT_COUNT_OPTIONS_INIT;
         if (PyArg_ParseTuple(args, "OOOzOippppIIiiK", &inputs, &output, &folder,
-                             &call->options.device, &call->callbacks.progress, &call->options.k,
-                             &stranded, &hpc, &replace, &accept_empty, &min_count, &max_count,
+                             &call->options.device, &call->progress, &call->options.k, &stranded,
+                             &hpc, &replace, &accept_empty, &min_count, &max_count,
                              &call->options.min_quality, &call->options.nthreads, &memory) &&
             optional_path(output, &call->output) == 0 &&
             optional_path(folder, &call->folder) == 0) {
@@ -370,28 +389,18 @@ static PyObject *count(PyObject *module, PyObject *args)
 
 /* ---- counts ---- */
 
-static struct kcount_counts *counts_of(PyObject *capsule)
-{
-        return (struct kcount_counts *)PyCapsule_GetPointer(capsule, COUNTS);
-}
-
 static PyObject *open_file(PyObject *module, PyObject *args)
 {
         struct kcount_counts *counts;
         struct kcount_error *error = NULL;
         enum kcount_status status;
-        PyObject *path, *capsule;
+        PyObject *path;
         if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path))
                 return NULL;
         const char *name = PyBytes_AsString(path);
         Py_BEGIN_ALLOW_THREADS status = kcount_open(&counts, name, &error);
         Py_END_ALLOW_THREADS Py_DECREF(path);
-        if (status != KCOUNT_OK)
-                return raise(module, error);
-        capsule = PyCapsule_New(counts, COUNTS, free_counts);
-        if (capsule == NULL)
-                kcount_close(counts);
-        return capsule;
+        return status == KCOUNT_OK ? capsule_of(counts) : raise(module, error);
 }
 
 static PyObject *info(PyObject *module, PyObject *capsule)
@@ -419,7 +428,15 @@ static PyObject *warning(PyObject *module, PyObject *capsule)
         return counts == NULL ? NULL : PyUnicode_DecodeFSDefault(kcount_warning(counts));
 }
 
-/* The rows as bytes: pairs of uint64. */
+/* The rows of a histogram as bytes, with so many uint64 a row. Frees them. */
+static PyObject *bytes_of(void *rows, size_t n, size_t ncolumns)
+{
+        PyObject *bytes = PyBytes_FromStringAndSize((const char *)rows,
+                                                    (Py_ssize_t)(n * ncolumns * sizeof(uint64_t)));
+        kcount_free(rows);
+        return bytes;
+}
+
 static PyObject *histogram(PyObject *module, PyObject *args)
 {
         struct kcount_error *error = NULL;
@@ -427,16 +444,37 @@ static PyObject *histogram(PyObject *module, PyObject *args)
         struct kcount_row *rows;
         size_t n;
         enum kcount_status status;
-        PyObject *capsule, *bytes;
+        PyObject *capsule;
         int nthreads;
         if (!PyArg_ParseTuple(args, "Oi", &capsule, &nthreads) ||
             (counts = counts_of(capsule)) == NULL)
                 return NULL;
         Py_BEGIN_ALLOW_THREADS status = kcount_histogram(counts, nthreads, &rows, &n, &error);
-        Py_END_ALLOW_THREADS if (status != KCOUNT_OK) return raise(module, error);
-        bytes = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(n * sizeof *rows));
-        kcount_free(rows);
-        return bytes;
+        Py_END_ALLOW_THREADS return status == KCOUNT_OK ? bytes_of(rows, n, 2)
+                                                        : raise(module, error);
+}
+
+/* joint_histogram(a, b, max_a, max_b, progress) */
+static PyObject *joint_histogram(PyObject *module, PyObject *args)
+{
+        struct kcount_joint_options options = KCOUNT_JOINT_OPTIONS_INIT;
+        struct kcount_error *error = NULL;
+        struct kcount_counts *a, *b;
+        struct kcount_cell *cells;
+        size_t n;
+        enum kcount_status status;
+        PyObject *capsule_a, *capsule_b, *progress;
+        unsigned int max_a, max_b;
+        if (!PyArg_ParseTuple(args, "OOIIO", &capsule_a, &capsule_b, &max_a, &max_b, &progress) ||
+            (a = counts_of(capsule_a)) == NULL || (b = counts_of(capsule_b)) == NULL)
+                return NULL;
+        options.max_a = max_a;
+        options.max_b = max_b;
+        options.progress = report;
+        options.progress_ctx = progress;
+        Py_BEGIN_ALLOW_THREADS status = kcount_joint_histogram(a, b, &options, &cells, &n, &error);
+        Py_END_ALLOW_THREADS return status == KCOUNT_OK ? bytes_of(cells, n, 3)
+                                                        : raise(module, error);
 }
 
 /* ---- cursors ---- */
@@ -558,6 +596,151 @@ static PyObject *ask_sequence(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
 }
 
+/* ---- set operations ---- */
+
+/* The handles of a tuple of counts, which the caller frees with PyMem_Free. */
+static struct kcount_counts **handles_of(PyObject *tuple)
+{
+        const Py_ssize_t n = PyTuple_Size(tuple);
+        struct kcount_counts **handles = PyMem_Calloc((size_t)n + 1, sizeof(*handles));
+        if (handles == NULL)
+                PyErr_NoMemory();
+        for (Py_ssize_t i = 0; handles != NULL && i < n; i++) {
+                handles[i] = counts_of(PyTuple_GetItem(tuple, i));
+                if (handles[i] == NULL) {
+                        PyMem_Free(handles);
+                        handles = NULL;
+                }
+        }
+        return handles;
+}
+
+static PyObject *run_combine(PyObject *module, PyObject *inputs,
+                             const struct kcount_set_options *options, const char *output)
+{
+        struct kcount_counts **handles = handles_of(inputs), *counts;
+        const size_t n = (size_t)PyTuple_Size(inputs);
+        struct kcount_error *error = NULL;
+        enum kcount_status status;
+        if (handles == NULL)
+                return NULL;
+        Py_BEGIN_ALLOW_THREADS status =
+                kcount_combine(handles, n, options, output, &counts, &error);
+        Py_END_ALLOW_THREADS PyMem_Free(handles);
+        return status == KCOUNT_OK ? capsule_of(counts) : raise(module, error);
+}
+
+/* combine(inputs, operation, rule, output, folder, replace, progress): inputs: a tuple of counts */
+static PyObject *combine(PyObject *module, PyObject *args)
+{
+        struct kcount_set_options options = KCOUNT_SET_OPTIONS_INIT;
+        PyObject *inputs, *output, *folder, *progress, *counts = NULL;
+        int operation, rule, replace;
+        if (!PyArg_ParseTuple(args, "O!iiOOpO", &PyTuple_Type, &inputs, &operation, &rule, &output,
+                              &folder, &replace, &progress) ||
+            optional_path(output, &output) != 0)
+                return NULL;
+        if (optional_path(folder, &folder) == 0) {
+                options.operation = (enum kcount_set)operation;
+                options.rule = (enum kcount_rule)rule;
+                options.replace = replace != 0;
+                options.tmp_folder = text_of(folder);
+                options.progress = report;
+                options.progress_ctx = progress;
+                counts = run_combine(module, inputs, &options, text_of(output));
+                Py_XDECREF(folder);
+        }
+        Py_XDECREF(output);
+        return counts;
+}
+
+/* ---- Arrow ---- */
+
+/* A stream that keeps its counts open. The consumer may use it without the interpreter's lock. */
+struct held_stream {
+        struct ArrowArrayStream stream;
+        PyObject *counts;
+};
+
+static struct held_stream *held_of(struct ArrowArrayStream *stream)
+{
+        return (struct held_stream *)stream->private_data;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema)
+{
+        return held_of(stream)->stream.get_schema(&held_of(stream)->stream, schema);
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *array)
+{
+        return held_of(stream)->stream.get_next(&held_of(stream)->stream, array);
+}
+
+static const char *get_last_error(struct ArrowArrayStream *stream)
+{
+        return held_of(stream)->stream.get_last_error(&held_of(stream)->stream);
+}
+
+static void release_stream(struct ArrowArrayStream *stream)
+{
+        struct held_stream *held = held_of(stream);
+        held->stream.release(&held->stream);
+        if (Py_IsInitialized()) { /* otherwise the counts are gone with the process */
+                const PyGILState_STATE lock = PyGILState_Ensure();
+                Py_DECREF(held->counts);
+                PyGILState_Release(lock);
+        }
+        free(held);
+        stream->release = NULL;
+}
+
+/* A consumer that took the stream has set release to NULL. */
+static void free_stream(PyObject *capsule)
+{
+        struct ArrowArrayStream *stream =
+                (struct ArrowArrayStream *)PyCapsule_GetPointer(capsule, ARROW_STREAM);
+        if (stream->release != NULL)
+                stream->release(stream);
+        free(stream);
+}
+
+static PyObject *new_stream(PyObject *module, PyObject *counts, struct held_stream *held,
+                            struct ArrowArrayStream *stream)
+{
+        struct kcount_error *error = NULL;
+        PyObject *capsule;
+        if (kcount_arrow_stream(counts_of(counts), NULL, NULL, 0, &held->stream, &error) !=
+            KCOUNT_OK)
+                return raise(module, error);
+        capsule = PyCapsule_New(stream, ARROW_STREAM, free_stream);
+        if (capsule == NULL) {
+                held->stream.release(&held->stream);
+                return NULL;
+        }
+        Py_INCREF(counts);
+        held->counts = counts;
+        *stream = (struct ArrowArrayStream){ get_schema, get_next, get_last_error, release_stream,
+                                             held };
+        return capsule;
+}
+
+static PyObject *arrow_stream(PyObject *module, PyObject *counts)
+{
+        struct held_stream *held = calloc(1, sizeof *held);
+        struct ArrowArrayStream *stream = calloc(1, sizeof *stream);
+        PyObject *capsule = NULL;
+        if (held == NULL || stream == NULL)
+                PyErr_NoMemory();
+        else if (counts_of(counts) != NULL)
+                capsule = new_stream(module, counts, held, stream);
+        if (capsule == NULL) {
+                free(held);
+                free(stream);
+        }
+        return capsule;
+}
+
 /* ---- the module ---- */
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -578,13 +761,32 @@ static PyMethodDef functions[] = {
         { "info", info, METH_O, NULL },
         { "warning", warning, METH_O, NULL },
         { "histogram", histogram, METH_VARARGS, NULL },
+        { "joint_histogram", joint_histogram, METH_VARARGS, NULL },
         { "cursor_open", cursor_open, METH_VARARGS, NULL },
         { "cursor_next", cursor_next, METH_VARARGS, NULL },
         { "asker_open", asker_open, METH_VARARGS, NULL },
         { "ask", ask, METH_VARARGS, NULL },
         { "ask_sequence", ask_sequence, METH_VARARGS, NULL },
+        { "combine", combine, METH_VARARGS, NULL },
+        { "arrow_stream", arrow_stream, METH_O, NULL },
         { NULL, NULL, 0, NULL },
 };
+
+static int add_constants(PyObject *module)
+{
+        static const struct {
+                const char *name;
+                long value;
+        } constants[] = {
+                { "UNION", KCOUNT_UNION },       { "INTERSECT", KCOUNT_INTERSECT },
+                { "SUBTRACT", KCOUNT_SUBTRACT }, { "RULE_SUM", KCOUNT_RULE_SUM },
+                { "RULE_MIN", KCOUNT_RULE_MIN }, { "RULE_LEFT", KCOUNT_RULE_LEFT },
+        };
+        for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+                if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) != 0)
+                        return -1;
+        return 0;
+}
 
 static int exec_module(PyObject *module)
 {
@@ -597,7 +799,7 @@ static int exec_module(PyObject *module)
         state->format = PyObject_GetAttrString(errors, "FormatError");
         state->damaged = PyObject_GetAttrString(errors, "DamagedError");
         Py_DECREF(errors);
-        return PyErr_Occurred() == NULL ? 0 : -1;
+        return PyErr_Occurred() == NULL ? add_constants(module) : -1;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)

@@ -4,18 +4,24 @@ names the program, for files that both must write alike.
 """
 import collections
 import doctest
+import inspect
+import operator
 import os
+import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import threading
 import time
+import tomllib
 
 import numpy
 import pytest
 
 import kcount
 
+SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = os.environ.get("KCOUNT_PROGRAM")
 COMPLEMENT = str.maketrans("ACGTU", "TGCAA")
 LENGTHS = [1, 5, 21, 31, 32, 33, 64, 65, 128, 129, 255]
@@ -106,6 +112,16 @@ def test_numbers():
         assert [texts[i] for i in numpy.lexsort(columns)] == sorted(texts)
 
 
+def test_texts_that_are_no_kmers():
+    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "5 letters"), (["ACG", "ACGTA"], "3 letters"),
+                         (["ACGT", "AC\nT"], "no base"), (["ACGT", "ACG\u00c4"], "no base"),
+                         ([b"ACGT", "ACGTT"], "5 letters"), (["ACG\nT"], "5 letters")]:
+        with pytest.raises(kcount.UsageError, match=wrong):
+            kcount.encode(texts, 4)
+    assert kcount.encode(("ACGT", b"acgu", bytearray(b"ACGT"))).tolist() == [27, 27, 27]
+    assert kcount.encode([], 33).shape == (0, 2)
+
+
 def test_ranges():
     sequences = random_sequences(3)
     expected = plain_count(sequences, 31)
@@ -139,7 +155,75 @@ def test_files(tmp_path):
         assert other.read_bytes() == path.read_bytes()
 
 
-def test_errors(tmp_path):
+def rows_of(counts):
+    kmers, found = counts.range()
+    return dict(zip(kcount.decode(kmers, counts.k), found.tolist()))
+
+
+@pytest.mark.parametrize("k", [5, 31, 33, 255])
+@pytest.mark.parametrize("canonical", [True, False])
+def test_set_operations(k, canonical):
+    parts = random_sequences(k)[:25], random_sequences(k)[15:]
+    a, b = (kcount.count_sequences(part, k, canonical=canonical) for part in parts)
+    x, y = (plain_count(part, k, canonical) for part in parts)
+    assert rows_of(a | b) == rows_of(a + b) == x + y
+    assert rows_of(a & b) == x & y
+    assert rows_of(a - b) == {kmer: count for kmer, count in x.items() if kmer not in y}
+    assert rows_of((a | b) - a) == rows_of(b - a)
+    assert len(a & a) == len(a) and len(a - a) == 0
+    assert (rows_of(a), rows_of(b)) == (x, y)
+
+
+@pytest.mark.parametrize("bound", [None, 1, 3])
+def test_joint_histogram(bound):
+    parts = random_sequences(8)[:25], random_sequences(8)[15:]
+    a, b = (kcount.count_sequences(part, 21) for part in parts)
+    x, y = (plain_count(part, 21) for part in parts)
+    cells = collections.Counter((min(x[kmer], (bound or 1 << 32) + 1), y[kmer]) for kmer in x | y)
+    columns = kcount.joint_hist(a, b, max_a=bound)
+    assert all(column.dtype == numpy.uint64 for column in columns)
+    assert [((i, j), n) for i, j, n in zip(*(column.tolist() for column in columns))] == \
+        sorted(cells.items())
+    assert all(len(column) == 0 for column in kcount.joint_hist(a - a, b - b))
+
+
+def test_sets_of_different_kmers():
+    a = kcount.count_sequences(["GATTACA"], 5)
+    for other in (kcount.count_sequences(["GATTACA"], 6),
+                  kcount.count_sequences(["GATTACA"], 5, canonical=False)):
+        for operation in (operator.or_, operator.and_, operator.sub, operator.add,
+                          kcount.joint_hist):
+            with pytest.raises(kcount.UsageError):
+                operation(a, other)
+    with pytest.raises(TypeError):
+        a | {"GATTA"}
+    other.close()
+    with pytest.raises(kcount.UsageError):
+        a | other
+
+
+def test_save(tmp_path):
+    sequences = random_sequences(4)
+    counts, path = kcount.count_sequences(sequences, 31), tmp_path / "saved.kc"
+    stages = []
+    counts.save(path, progress=lambda stage, done, total: stages.append(stage))
+    assert set(stages) == {"merging"}
+    saved = kcount.open(path)
+    assert rows_of(saved) == plain_count(sequences, 31)
+    with pytest.raises(FileExistsError):
+        counts.save(path)
+    (counts - counts).save(path, overwrite=True)
+    assert len(kcount.open(path)) == 0 and len(saved) == len(counts)
+
+    def stop(stage, done, total):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        counts.save(tmp_path / "other.kc", progress=stop)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_errors(tmp_path, caplog):
     with pytest.raises(kcount.FormatError) as caught:
         kcount.count(tmp_path / "missing.fq", 31)
     assert "missing.fq" in str(caught.value)
@@ -152,14 +236,19 @@ def test_errors(tmp_path):
     data = bytearray(untidy.read_bytes())
     data[66] ^= 1  # one of the two references to the footer
     untidy.write_bytes(data)
-    with pytest.warns(UserWarning, match="untidy.kc"):
-        assert len(kcount.open(untidy)) > 0
+    assert len(kcount.open(untidy)) > 0
+    assert [(record.name, record.levelname, "untidy.kc" in record.getMessage())
+            for record in caplog.records] == [("kcount", "WARNING", True)]
     counts = kcount.count_sequences(["ACGTACGTTT"], 5)
     for wrong in ["ACGT", "ACGTAC", "ACGTN"]:
         with pytest.raises(ValueError):
             counts[wrong]
     with pytest.raises(kcount.UsageError):
         counts.query_many(numpy.zeros(3, numpy.int32))
+    for wrong in (lambda: counts.query(5), lambda: counts[5], lambda: list(counts),
+                  lambda: kcount.encode([5]), lambda: kcount.count_sequences([5])):
+        with pytest.raises(TypeError):
+            wrong()
     with pytest.raises(kcount.UsageError):
         kcount.count_sequences(["ACGT"], 256)
     assert counts["AAAAA"] == 0 and counts.get("AAAAA", -1) == -1
@@ -239,6 +328,23 @@ def test_nothing_is_printed(capfd, tmp_path):
     assert capfd.readouterr() == ("", "")
 
 
-def test_examples():
+def test_version():
+    project = tomllib.loads((SOURCE / "python/pyproject.toml").read_text())
+    assert project["project"]["version"] == kcount.__version__
+
+
+def test_examples(tmp_path, monkeypatch):
+    shutil.copy(SOURCE / "data/phage.fq.gz", tmp_path / "reads.fq.gz")
+    monkeypatch.chdir(tmp_path)
     failures, n = doctest.testmod(kcount, extraglobs={"kcount": kcount})
-    assert failures == 0 and n >= 5
+    assert failures == 0 and n >= 20
+
+
+def test_all_is_documented():
+    """What users see has a docstring, with an example if it is a function."""
+    public = [getattr(kcount, name) for name in kcount.__all__]
+    public += [member for name, member in vars(kcount.Counts).items() if not name.startswith("_")]
+    for item in public:
+        assert item.__doc__
+        if inspect.isfunction(item) and item.__name__ != "close":
+            assert ">>>" in item.__doc__, item

@@ -1,0 +1,64 @@
+"""
+A million look-ups, half of k-mers that are absent: kcount must answer as dna_jellyfish does, 30
+times as fast. scripts/check_python.sh runs this.
+"""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import dna_jellyfish
+
+import kcount
+
+K = 31
+HALF = 500_000
+
+
+def make_kmers(draw):
+    genome = "".join(draw.choices("ACGT", k=2 * HALF))
+    with open("reads.fa", "w") as reads:
+        reads.write(f">genome\n{genome}\n>half\n{genome[:HALF]}\n")
+    kmers = [genome[at:at + K] for at in draw.choices(range(len(genome) - K + 1), k=HALF)]
+    kmers += ["".join(draw.choices("ACGT", k=K)) for _ in range(HALF)]
+    draw.shuffle(kmers)
+    return kmers
+
+
+def ask_jellyfish(query, kmers):
+    found = []
+    for kmer in kmers:
+        mer = dna_jellyfish.MerDNA(kmer)
+        mer.canonicalize()
+        found.append(query[mer])
+    return found
+
+
+def timed(function, *arguments):
+    begin = time.perf_counter()
+    found = function(*arguments)
+    elapsed = time.perf_counter() - begin
+    return list(found), elapsed
+
+
+def main():
+    kmers = make_kmers(random.Random(1))
+    subprocess.run(f"jellyfish count -C -m {K} -s 4M -o reads.jf reads.fa".split(), check=True)
+    kcount.count("reads.fa", K, out="reads.kc")
+    wanted, theirs = timed(ask_jellyfish, dna_jellyfish.QueryMerFile("reads.jf"), kmers)
+    print(f"dna_jellyfish: {2 * HALF / theirs / 1e6:.3f} million look-ups a second")
+    for kind, asked in ("list of str", kmers), ("array of uint64", kcount.encode(kmers)):
+        found, ours = timed(kcount.open("reads.kc").query_many, asked)
+        print(f"kcount, {kind}: {2 * HALF / ours / 1e6:.3f} million, {theirs / ours:.1f} times")
+        if found != wanted:
+            sys.exit("the counts differ")
+    if theirs < 30 * ours:
+        sys.exit("arrays take more than a thirtieth of the time of dna_jellyfish")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        main()
