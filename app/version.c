@@ -36,7 +36,7 @@ static void put_numbers(struct json *json, const char *key, unsigned major, unsi
         json_string(json, key, text);
 }
 
-/* Those that run, which may be newer than their headers. libdeflate and ISA-L do not tell. */
+/* Versions at run time, which may be newer than the headers'. libdeflate and ISA-L tell none. */
 static void put_libraries(struct json *json)
 {
         const unsigned xxhash = XXH_versionNumber();

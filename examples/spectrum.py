@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Draw the k-mers of reads: how many have which count, and how the count goes with the number of G and
-C. Needs matplotlib.
+Draw the k-mers of reads: how many have each count, and how the count varies with the number of G
+and C. Needs matplotlib.
 
     spectrum.py READS PICTURE       such as data/phage.fq.gz docs/images/python-spectrum.webp
 """
@@ -16,7 +16,7 @@ K, MOST = 21, 79  # higher counts are drawn as MOST
 
 
 def gc(kmers):
-    """How many bases are G (2) or C (1): those of which the two bits differ."""
+    """How many bases are G (2) or C (1): those whose two bits differ."""
     differ = kmers ^ kmers >> 1
     return sum(differ >> 2 * i & 1 for i in range(K))
 

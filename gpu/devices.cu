@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-bool kc_gpu_in_build(void)
+bool kc_gpu_has_engine(void)
 {
         return true;
 }

@@ -22,7 +22,7 @@ extern "C" {
 
 /* False if there is no CUDA engine, neither linked in nor as a plug-in. A plug-in may still turn
  * out to be damaged or of another version: the functions below then fail with KC_EDEVICE. */
-bool kc_gpu_in_build(void);
+bool kc_gpu_has_engine(void);
 
 /* The architectures for which the engine has machine code or PTX, as CMake names them, with commas
  * between them; "" without an engine that can be used. */

@@ -25,7 +25,7 @@ static bool find_folder(char folder[PATH_MAX])
 {
         Dl_info info;
         struct link_map *map;
-        if (dladdr1((void *)kc_gpu_in_build, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
+        if (dladdr1((void *)kc_gpu_has_engine, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
                 return false;
         if (map->l_name[0] != '\0')
                 snprintf(folder, PATH_MAX, "%s", map->l_name);
@@ -61,11 +61,11 @@ static enum kc_status check_version(const struct kc_gpu_door *door, const char *
 {
         if (strcmp(door->version, KCOUNT_VERSION) != 0)
                 return kc_fail_file(err, KC_EDEVICE, KC_REMEDY_CPU, path,
-                                    "%s: the CUDA engine of kcount %s does not fit kcount %s", path,
-                                    door->version, KCOUNT_VERSION);
+                                    "%s: the CUDA engine of kcount %s does not match kcount %s",
+                                    path, door->version, KCOUNT_VERSION);
         if (door->layout_nbytes != sizeof(struct kc_gpu_layout))
                 return kc_fail_file(err, KC_EDEVICE, KC_REMEDY_CPU, path,
-                                    "%s: the CUDA engine is of another build of kcount %s", path,
+                                    "%s: the CUDA engine is from another build of kcount %s", path,
                                     KCOUNT_VERSION);
         return KC_OK;
 }
@@ -82,7 +82,7 @@ static enum kc_status open_file(const char *path, const struct kc_gpu_door **doo
         enum kc_status status;
         if (open_door == NULL)
                 KC_TRY(kc_fail_file(err, KC_EDEVICE, KC_REMEDY_CPU, path,
-                                    "%s: this is no CUDA engine of kcount", path));
+                                    "%s: this is not a CUDA engine of kcount", path));
         *door = open_door();
         KC_TRY(check_version(*door, path, err));
         return KC_OK;
@@ -106,7 +106,7 @@ static enum kc_status load(const struct kc_gpu_door **door, struct kc_error *err
                               "this build has no CUDA engine, and " PLUGIN " was not found");
 }
 
-bool kc_gpu_in_build(void)
+bool kc_gpu_has_engine(void)
 {
         char paths[MAX_PLACES][PATH_MAX];
         return find_files(paths) > 0;

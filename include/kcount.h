@@ -151,9 +151,9 @@ struct kcount_count_options {
  *   counts   out: the open counts, which the caller closes with kcount_close; may be NULL if output
  *            is not NULL
  * KCOUNT_EUSAGE, _EINPUT, _EEXIST, _EIO, _ENOMEM, _EDEVICE, _ENODEVICE, _ECANCELED. With device
- * "auto", the CPU counts if no device can be used; unless there is none, kcount_warning of *counts
- * says why. The CUDA engine is in a plug-in, libkcount-cuda.so.0, beside the library or in the file
- * that the environment variable KCOUNT_CUDA_PLUGIN names.
+ * "auto", the CPU counts if no device can be used; kcount_warning of *counts says why, unless there
+ * is no device or no plug-in. The CUDA engine is in this plug-in, libkcount-cuda.so.0, beside the
+ * library or in the file that the environment variable KCOUNT_CUDA_PLUGIN names.
  */
 KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,
                                                  const struct kcount_count_options *options,
@@ -189,8 +189,8 @@ KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next
 KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
                                           struct kcount_error **error);
 
-/* What the user should know about the counts, or "": the file is damaged in a place that hides
- * nothing; what was added to it last may be missing; or the CPU has counted because a device or the
+/* What the user should know about the counts, or "": the file is damaged, but no k-mers are
+ * lost; what was added to it last may be missing; or the CPU has counted because a device or the
  * CUDA engine cannot be used. Valid until kcount_close. */
 KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
 
@@ -327,15 +327,15 @@ struct kcount_summary {
         size_t size;       /* sizeof(struct kcount_summary), set by the caller */
         uint64_t nkmers;   /* of the sequence, without those with letters that are not bases */
         uint64_t nfound;   /* of these: with a count from min_count to max_count */
-        uint64_t total;    /* sum of the counts of all of them */
-        uint32_t min, max; /* their least and their largest count; 0 if there are none, as below */
+        uint64_t total;    /* sum of the counts of all nkmers */
+        uint32_t min, max; /* the least and the largest count; 0 if nkmers is 0, as below */
         double first_quartile, median, third_quartile; /* as R and NumPy compute them by default */
 };
 
 /*
- * Look up the counts of all k-mers of a sequence, as kcount_ask_sequence, and summarize them, as
- * `kcount profile` does. Memory does not grow with the sequence.
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ * Look up the counts of all k-mers of a sequence, like kcount_ask_sequence, and summarize them, as
+ * `kcount profile` does. Memory use does not grow with the length of the sequence.
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
  */
 KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, const char *bases,
                                                  size_t n, uint32_t min_count, uint32_t max_count,
@@ -352,16 +352,16 @@ enum kcount_set {
         KCOUNT_SUBTRACT,  /* k-mers of the first input: see the rules */
 };
 
-/* The count of a k-mer in the result, from its counts in the inputs that have it, in their order.
- * KCOUNT_SUBTRACT has only two rules: LEFT keeps the k-mers that no other input has. */
+/* The count of a k-mer in the result, computed from its counts in the inputs that have it.
+ * KCOUNT_SUBTRACT takes only DIFFERENCE or LEFT; LEFT keeps the k-mers that all others lack. */
 enum kcount_rule {
         KCOUNT_RULE_SUM, /* at most UINT32_MAX */
         KCOUNT_RULE_MIN,
         KCOUNT_RULE_MAX,
-        KCOUNT_RULE_DIFFERENCE, /* that in the first input, or 0, minus those in all others; the
-                                   k-mer is left out unless that is above 0 */
-        KCOUNT_RULE_LEFT,       /* that in the first input that has it */
-        KCOUNT_RULE_RIGHT,      /* that in the last input that has it */
+        KCOUNT_RULE_DIFFERENCE, /* its count in the first input, or 0, minus those in all others;
+                                   the k-mer is left out unless the result is above 0 */
+        KCOUNT_RULE_LEFT,       /* its count in the first input that has it */
+        KCOUNT_RULE_RIGHT,      /* its count in the last input that has it */
 };
 
 struct kcount_set_options {
@@ -385,13 +385,13 @@ struct kcount_set_options {
         }
 
 /*
- * Combine counts. The union of one input is a copy, with what was added to its file merged: this is
- * how counts without a name are saved under one.
+ * Combine counts. The union of one input is a copy, with what was added to its file merged: use it
+ * to save counts that have no name.
  *   inputs   [ninputs], at least 1, all with the same k, strands and hpc; one may be given twice.
  *            They stay open, and other threads may use them meanwhile
  *   options  NULL: the defaults, the union with sums
- *   output   as for kcount_count_files. It may be the file of an input if it may be replaced: the
- *            open input still has the old counts
+ *   output   as for kcount_count_files. It may be the file of an input if options->replace is true:
+ *            the open input still has the old counts
  *   counts   out: likewise
  * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED.
  */
@@ -403,7 +403,7 @@ KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs
 /* ---- joint histograms ---- */
 
 struct kcount_cell {
-        uint64_t count_a, count_b; /* 0: the k-mers are not in these counts; never both */
+        uint64_t count_a, count_b; /* 0: the k-mers are absent there; never both 0 */
         uint64_t number;           /* of k-mers with these counts */
 };
 
@@ -421,10 +421,10 @@ struct kcount_joint_options {
         }
 
 /*
- * The joint histogram: how many k-mers have which count in a and which in b, as `kcount compare`
+ * The joint histogram: how many k-mers have each pair of counts in a and in b, as `kcount compare`
  * prints it. Without limits, there may be as many cells as k-mers, and a cell takes up to 288 bytes
  * for each thread.
- *   a, b     with the same k, strands and hpc; they may be the same
+ *   a, b     with the same k, strands and hpc; a and b may be the same
  *   options  NULL: the defaults
  *   cells    out [*ncells]: those that are not empty, by ascending count_a, then by count_b; the
  *            caller frees them with kcount_free
@@ -438,7 +438,7 @@ KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
 
 /* ---- Arrow ---- */
 
-/* The C data and C stream interfaces, as Arrow's specification has them. */
+/* The C data and C stream interfaces, as Arrow's specification defines them. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -490,8 +490,8 @@ struct ArrowArrayStream {
  * Give the k-mers from `from` to `to` (as for kcount_cursor_open) as an Arrow stream: record
  * batches with the columns kmer (utf8) and count (uint32), without missing values, and with "k" and
  * "canonical" as metadata, as `kcount export --to arrow` writes them.
- *   nrows   of each batch but the last; 0: 32768. If the letters of so many k-mers are more than
- *           INT32_MAX, as many as fit
+ *   nrows   of each batch but the last; 0: 32768. If so many k-mers have more than INT32_MAX
+ *           letters, as many rows as fit
  *   stream  out: the consumer calls its release. The counts must not be closed before that; batches
  *           and schemas that were taken from it are independent of it
  * The stream's functions return 0, EIO (also for damage) or ENOMEM. One thread at a time may use a
@@ -511,7 +511,7 @@ struct kcount_export_options {
         const uint64_t *from, *to; /* as for kcount_cursor_open; NULL: no bound */
         uint32_t min_count;        /* k-mers with lower counts are left out */
         uint32_t max_count;        /* those with higher counts are left out */
-        int nthreads;              /* that read; 0: as many as the process may use */
+        int nthreads;              /* threads that read; 0: as many as the process may use */
         kcount_progress *progress; /* NULL: none; its units are k-mers */
         void *progress_ctx;
 };
@@ -535,7 +535,7 @@ struct kcount_exported {
  * (docs/other-programs.md). The files get their names when all are complete. No format can record
  * that homopolymers were compressed.
  *   path      of the file; for "kmc" and "fastk", which have several, the common beginning of their
- *             names. It may have an ending that the format adds
+ *             names. It may include an ending that the format adds
  *   options   NULL: the defaults
  *   exported  out: what was written; NULL if the caller does not need it
  * KCOUNT_EUSAGE, also if the format cannot hold such k-mers; _EDAMAGED, _EEXIST, _EIO, _ENOMEM,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Build the Debian packages of the last commit in a fresh Debian 12, hold them to lintian, install
-# them in another one, run their tests (debian/tests) there, and purge them.
+# Build the Debian packages of the last commit in a fresh Debian 12, check them with lintian,
+# install them in another one, run their tests (debian/tests) there, and purge them.
 # Needs root, debootstrap, autopkgtest and the network; ctest does not run this.
 #
-#       scripts/check_packages.sh [MIRROR]      MIRROR: of Debian; debootstrap's own if not given
+#       scripts/check_packages.sh [MIRROR]      MIRROR: a Debian mirror; default: debootstrap's
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
@@ -45,7 +45,7 @@ logged inside build apt-get install -y --no-install-recommends build-essential l
 logged inside build sh -c "cd /root/$source && apt-get build-dep -y --no-install-recommends ./"
 logged inside build sh -c "cd /root/$source && dpkg-buildpackage -us -uc"
 
-# There is no bug for this package among Debian's to close.
+# Debian has no bug report that this package could close.
 inside build sh -c "lintian --allow-root --fail-on error,warning --display-info \
         --suppress-tags initial-upload-closes-no-bugs /root/*.changes"
 

@@ -9,7 +9,7 @@
 # types      the types of python/kcount are right and complete
 # wheel      the tests pass in a virtual environment that has only the wheel
 # sdist      pip builds the source distribution in an empty folder, and this checkout
-# jellyfish  a million look-ups equal those of dna_jellyfish, and take a thirtieth of the time
+# jellyfish  a million look-ups equal those of dna_jellyfish; those of an array are 30 times as fast
 # frames     polars, pyarrow and duckdb read counts, and the example draws them
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,7 +67,7 @@ step_sdist() {
         "$environment/bin/python" -c 'import kcount; print(kcount.__version__)'
 }
 
-# Debian's package python3-dna-jellyfish belongs to Debian's interpreter.
+# Debian's package python3-dna-jellyfish works only with Debian's interpreter.
 step_jellyfish() {
         new_environment jellyfish /usr/bin/python3 --system-site-packages
         install_wheel

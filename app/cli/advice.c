@@ -457,7 +457,7 @@ static const struct advice advices[] = {
         { KC_REMEDY_OTHER_GPU_MEMORY, "gpu-memory", "change the bound with ", NULL, NULL },
         { KC_REMEDY_STATE_GPU_MEMORY, "gpu-memory", "make the batches smaller with ", NULL, NULL },
         { KC_REMEDY_LIST_DEVICES, NULL, "'kcount info --devices' lists the devices", NULL, NULL },
-        { KC_REMEDY_BUILD_CUDA, NULL, "build it where nvcc is on the PATH, with -DKCOUNT_CUDA=ON",
+        { KC_REMEDY_BUILD_CUDA, NULL, "install libkcount-cuda.so.0, or build with -DKCOUNT_CUDA=ON",
           NULL, NULL },
         { KC_REMEDY_BUILD_ARCH, NULL,
           "build it with -DKCOUNT_CUDA_ARCHS set to the device's compute capability", NULL, NULL },

@@ -76,7 +76,7 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, i
         };
         choice->table_name = table_names[choice->table];
         choice->ndevices = kc_device_indices(cuda ? cuda : "", choice->indices);
-        if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_in_build()))
+        if (strcmp(device, "cpu") == 0 || (!named && !kc_gpu_has_engine()))
                 return KC_OK; /* no other engine would be chosen */
         choice->may_fall_back = !named;
         if (table != 0 && k > KC_GPU_ENGINE_MAX_K)
@@ -148,7 +148,7 @@ enum kc_status device_choose_map(struct device_answers *answers, const struct de
                 KC_TRY(check_map(name, options->map, k, err));
         if (asks->spread)
                 KC_TRY(check_spread(options, err));
-        if (strcmp(name, "cpu") == 0 || (answers->may_fall_back && !kc_gpu_in_build()))
+        if (strcmp(name, "cpu") == 0 || (answers->may_fall_back && !kc_gpu_has_engine()))
                 return KC_OK;
         answers->cuda = !is_too_long(answers, k);
 out:

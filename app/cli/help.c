@@ -14,7 +14,7 @@ bool help_shows(const struct option_spec *spec)
 {
         switch (spec->needs) {
         case OPTION_NEEDS_CUDA:
-                return !spec->hidden && kc_gpu_in_build();
+                return !spec->hidden && kc_gpu_has_engine();
         case OPTION_NEEDS_MPI:
                 return !spec->hidden && kc_ranks_in_build();
         default:
@@ -32,7 +32,7 @@ size_t help_sentence_length(const char *text)
 /* Where the option is listed. In a build without CUDA and MPI, --device alone makes no group. */
 static enum option_group heading_of(const struct option_spec *spec)
 {
-        const bool plain = !kc_gpu_in_build() && !kc_ranks_in_build();
+        const bool plain = !kc_gpu_has_engine() && !kc_ranks_in_build();
         return plain && spec->group == OPTION_DEVICES ? OPTION_COMMON : spec->group;
 }
 

@@ -152,7 +152,7 @@ static enum kc_status make_batch(const struct arrow_stream *s, struct ArrowArray
         return kc_fail(err, KC_ENOMEM, "out of memory for a batch of %zu rows", s->nrows);
 }
 
-/* Fill a batch, as far as there are k-mers. */
+/* Fill a batch, or as much of it as there are k-mers for. */
 static enum kc_status fill(struct arrow_stream *s, struct ArrowArray *array, struct kc_error *err)
 {
         struct arrow_batch *batch = array->private_data;
@@ -226,7 +226,7 @@ static void release_stream(struct ArrowArrayStream *stream)
         stream->release = NULL;
 }
 
-/* So many that the offsets of letters fit, but no memory is wasted. */
+/* Few enough that the offsets of letters fit and no memory is wasted. */
 static size_t limit_rows(const struct kcount_counts *counts, size_t nrows)
 {
         size_t most = INT32_MAX / (size_t)counts->k;

@@ -31,7 +31,7 @@
 enum {
         SLICE = 1 << 18,        /* k-mers */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
-        DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time to look up than to start threads */
+        DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
 };
 
 /* What a thread needs for a slice. */
@@ -174,7 +174,7 @@ struct calling {
         slice_work *work;
 };
 
-/* The caller's thread leaves devices alone, because they would change its current device. */
+/* The caller's thread leaves devices alone, because using one changes its current device. */
 static enum kc_status call(void *ctx, int thread, struct kc_error *err)
 {
         const struct calling *c = ctx;
@@ -469,7 +469,7 @@ static struct kcount_ask_options options_of(const struct kcount_ask_options *giv
         return options;
 }
 
-/* Without a device that is named, the CPU answers. */
+/* If no device is named, the CPU answers. */
 static enum kc_status choose_device(struct kcount_asker *a, const char *device,
                                     struct kc_error *err)
 {

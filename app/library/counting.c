@@ -73,10 +73,10 @@ static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
         int n;
         KC_TRY(kc_device_parse(device, c->devices, &c->ndevices, err));
         c->may_fall_back = strcmp(device, "auto") == 0;
-        c->on_device = c->ndevices > 0 && kc_gpu_in_build() && k <= KC_GPU_ENGINE_MAX_K;
+        c->on_device = c->ndevices > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K;
         if (c->ndevices == 0 || c->may_fall_back || c->on_device)
                 return KC_OK;
-        if (!kc_gpu_in_build())
+        if (!kc_gpu_has_engine())
                 return kc_gpu_devices(NULL, 0, &n, err); /* it fails, and says why */
         status = kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
                                 "the CUDA engine supports k up to %d, but k is %d",

@@ -38,7 +38,7 @@ static const struct {
         { KC_REMEDY_FEWER_THREADS, "Choose a smaller nthreads." },
         { KC_REMEDY_IGNORE_QUALITIES, "Count without min_quality." },
         { KC_REMEDY_LIST_DEVICES, "'kcount info --devices' lists the devices." },
-        { KC_REMEDY_BUILD_CUDA, "Build kcount where nvcc is on the PATH, with -DKCOUNT_CUDA=ON." },
+        { KC_REMEDY_BUILD_CUDA, "Install libkcount-cuda.so.0, or build with -DKCOUNT_CUDA=ON." },
         { KC_REMEDY_BUILD_ARCH,
           "Build kcount with -DKCOUNT_CUDA_ARCHS set to the device's compute capability." },
         { KC_REMEDY_CPU, "Choose the device \"cpu\"." },

@@ -17,7 +17,7 @@ struct kc_export_feed {
         struct kc_job *job; /* see app/library/walking.h; may be NULL */
 };
 
-/* As kc_walking_run and kc_export_put. */
+/* Fails as kc_walking_run and kc_export_put do. */
 enum kc_status kc_export_feed(const struct kc_export_feed *feed, struct kc_export *writer,
                               struct kc_error *err);
 

@@ -27,8 +27,8 @@ enum kc_status kc_library_check_limits(const struct kc_library_limits *limits, s
         const struct kc_library_limits *l = limits;
         if (l->min_count < 1 || l->min_count > l->max_count)
                 return kc_fail(err, KC_EUSAGE,
-                               "no count can be kept: min_count is %" PRIu32
-                               ", max_count is %" PRIu32,
+                               "min_count is %" PRIu32 ", max_count is %" PRIu32
+                               "; it must be 1 <= min_count <= max_count",
                                l->min_count, l->max_count);
         if (l->nthreads < 0 || l->nthreads > MAX_THREADS)
                 return kc_fail(err, KC_EUSAGE, "nthreads is %d; it must be 0 to %d", l->nthreads,

@@ -14,7 +14,7 @@ enum kc_status kc_library_output_name(struct kc_library_output *o, const char *p
         o->is_nameless = path == NULL;
         if (path == NULL && !is_wanted)
                 return kc_fail(err, KC_EUSAGE,
-                               "there is neither an output nor a place for the counts");
+                               "output and counts are both NULL; one of them is needed");
         if (path != NULL && strcmp(path, "-") == 0)
                 return kc_fail(err, KC_EUSAGE, "a .kc file cannot be written to standard output");
         o->path = path != NULL ? strdup(path) : kc_nameless_path(tmp_folder);
@@ -26,8 +26,8 @@ enum kc_status kc_library_output_name(struct kc_library_output *o, const char *p
                                                         : kc_fail(err, KC_ENOMEM, "out of memory");
 }
 
-/* A file without a name is itself in the folder of temporary files, so that a folder which takes
- * none is reported as such. */
+/* A file without a name is itself in the folder of temporary files: try that folder first, so that
+ * the error says that no temporary file can be made there. */
 enum kc_status kc_library_output_create(struct kc_library_output *o,
                                         const struct kc_store_options *options,
                                         struct kc_error *err)

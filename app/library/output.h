@@ -16,7 +16,7 @@ struct kc_library_output {
 };
 
 /*
- * Copy the names. In any case, the output must be given to kc_library_output_close in the end.
+ * Copy the names. Even if this fails, the caller must call kc_library_output_close in the end.
  *   path        NULL: the file has no name
  *   tmp_folder  NULL: the output's, or the current one
  *   is_wanted   whether the caller wants the open counts
@@ -25,12 +25,12 @@ struct kc_library_output {
 enum kc_status kc_library_output_name(struct kc_library_output *output, const char *path,
                                       const char *tmp_folder, bool is_wanted, struct kc_error *err);
 
-/* Begin the file, and find out whether there can be temporary files. As kc_store_create. */
+/* Begin the file, and find out whether temporary files can be made. Fails as kc_store_create. */
 enum kc_status kc_library_output_create(struct kc_library_output *output,
                                         const struct kc_store_options *options,
                                         struct kc_error *err);
 
-/* Complete the file, and open it if that is wanted. As kc_store_commit; KC_ECANCELED. */
+/* Complete the file, and open it if wanted. Fails as kc_store_commit, or KC_ECANCELED. */
 enum kc_status kc_library_output_commit(struct kc_library_output *output,
                                         const struct kc_store_origin *origin,
                                         const struct kc_job *job, struct kc_error *err);

@@ -64,7 +64,7 @@ static enum kc_status take_options(struct set_call *c, const struct kcount_set_o
         if (status != KC_OK)
                 return status;
         if ((unsigned)o->operation > KCOUNT_SUBTRACT || (unsigned)o->rule > KCOUNT_RULE_RIGHT)
-                return kc_fail(err, KC_EUSAGE, "there is no operation %d or no rule %d",
+                return kc_fail(err, KC_EUSAGE, "operation is %d, rule is %d; one is out of range",
                                (int)o->operation, (int)o->rule);
         const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
                                                   o->memory_nbytes };

@@ -8,7 +8,7 @@
 
 enum { WATCH_MS = 100 };
 
-/* Between the thread that works and the one that watches. */
+/* Shared by the thread that works and the one that watches. */
 struct watched_work {
         const struct kc_working *working;
         struct kc_error *err;

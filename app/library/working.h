@@ -1,5 +1,5 @@
 /*
- * Work that takes long. It runs in a thread that the library starts. The stack of this thread is
+ * Lengthy work. It runs in a thread that the library starts. The stack of this thread is
  * large enough, and signals are blocked in it and in those that it starts, so that the caller's
  * handlers do not run there, unless a thread itself has failed. Meanwhile, the caller's thread
  * watches.

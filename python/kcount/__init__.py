@@ -12,8 +12,8 @@ first base most significant. For k up to 32, n k-mers are an array of shape (n,)
 for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
 order of numbers, or of rows, is alphabetical order.
 
-Notices, such as that a file is damaged in a place that hides nothing, are warnings of the logger
-"kcount" of the package logging.
+Notices, such as that a file is damaged but no k-mers are lost, are logged as warnings by the
+logger "kcount" of the package logging.
 """
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def _as_kmers(k, kmers):
 
 
 def _letters(sequence):
-    """A byte for each letter. Those that are not ASCII become such as are no bases."""
+    """A byte for each letter. Those that are not ASCII become "?", which is not a base."""
     if isinstance(sequence, str):
         return sequence.encode("ascii", "replace")
     return memoryview(sequence).tobytes()
 
 
 def _lines(texts):
-    """All texts, with a line end after each. It is no base, so lengths can be checked afterwards:
-    most of the time is that of fetching each object from memory, which is done only once."""
+    """All texts, with a line end after each. A line end is not a base, so lengths can be checked
+    afterwards: most of the time goes into fetching objects from memory, so this is done once."""
     end = "\n" if texts else ""
     try:
         return ("\n".join(texts) + end).encode("ascii", "replace")
@@ -104,7 +104,7 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
         uint64 of shape (n,), or (n, words) if k > 32
 
     Raises:
-        UsageError: the lengths differ, or a letter is no base
+        UsageError: the lengths differ, or a letter is not a base
 
     >>> kcount.encode(["ACGT", "ttaa"])
     array([ 27, 240], dtype=uint64)
@@ -121,7 +121,7 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     numbers = _new_kmers(k, len(texts))
     done = _kcount.encode(k, letters, numbers)
     if done < len(texts):
-        raise UsageError(f"{texts[done]!r} has a letter that is no base")
+        raise UsageError(f"{texts[done]!r} has a letter that is not a base")
     return numbers
 
 
@@ -200,7 +200,7 @@ def _nbytes(memory):
 
 
 def _new_counts(capsule):
-    """Counts, after what the library has to say about them has been logged."""
+    """Counts, once the library's warning about them, if any, has been logged."""
     if text := _kcount.warning(capsule):
         _log.warning(text)
     return Counts(capsule)
@@ -284,8 +284,8 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
 def open(path: Path) -> Counts:
     """Open a .kc file.
 
-    A warning is logged if the file is damaged in a way that does not keep it from being read, such
-    as one in which what was added last may be missing.
+    A warning is logged if the file is damaged but can still be read, or if what was added to it
+    last may be missing.
 
     Returns:
         Counts
@@ -308,9 +308,9 @@ class Counts:
     """k-mers with their counts. Made by count(), count_sequences() and open(). May be used by
     several threads at once; works as a context manager, too.
 
-    Set operations make new counts, which have no name, in the current folder: a | b and a + b, the
-    k-mers that at least one has, with the sums of the counts; a & b, those that both have, with the
-    smaller count; a - b, those that b lacks.
+    Set operations make new counts, in a file without a name in the current folder: a | b and a + b,
+    the k-mers that at least one has, with the sums of the counts; a & b, those that both have, with
+    the smaller count; a - b, those that b lacks.
 
     >>> a = kcount.count_sequences(["GATTACA"], k=4)
     >>> b = kcount.count_sequences(["TTACA", "TTACA"], k=4)
@@ -447,7 +447,7 @@ class Counts:
 
         Args:
             sequence: n letters, str or bytes
-            mask: return which k-mers have only bases, too
+            mask: also return which k-mers have only bases
 
         Returns:
             uint32 of shape (max(0, n - k + 1),); 0 if absent, or if one of its letters is no base;
@@ -498,7 +498,7 @@ class Counts:
         """All k-mers in ascending order, some rows at a time.
 
         Args:
-            rows: at most so many
+            rows: at most this many at a time
             lo, hi: the first and the last k-mer, or prefixes of these; default: all k-mers
 
         Yields:
@@ -568,7 +568,7 @@ class Counts:
     __add__ = __or__
 
     def __and__(self, other: Counts) -> Counts:
-        """The k-mers that both have, with the smaller one of the counts."""
+        """The k-mers that both have, with the smaller of the counts."""
         return self._combine([other], _kcount.INTERSECT, _kcount.RULE_MIN)
 
     def __sub__(self, other: Counts) -> Counts:
@@ -577,7 +577,7 @@ class Counts:
 
     def save(self, path: Path, *, overwrite: bool = False,
              progress: Progress | None = None) -> None:
-        """Write a .kc file, such as of counts that have no name.
+        """Write the counts to a .kc file, such as those that have no name.
 
         Args:
             path: the file
@@ -597,11 +597,11 @@ class Counts:
 def joint_hist(a: Counts, b: Counts, *, max_a: int | None = None, max_b: int | None = None,
                progress: Progress | None = None) -> tuple[Numbers, Numbers, Numbers]:
     """The joint histogram. numbers[i] k-mers have the count counts_a[i] in a and counts_b[i] in b.
-    Counts are 0 for k-mers that are absent, but never both. Without bounds, there may be as many
+    A count is 0 if the k-mers are absent, but never both are. Without bounds, there may be as many
     rows as k-mers.
 
     Args:
-        a, b: counts with the same k and strands
+        a, b: counts with the same k, strands and hpc
         max_a, max_b: k-mers with higher counts are in the rows of this bound + 1
         progress: as for count()
 

@@ -168,7 +168,7 @@ static PyObject *reverse_complement(PyObject *module, PyObject *args)
         return change_all(args, kcount_reverse_complement);
 }
 
-/* ---- what calls that take long have in common ---- */
+/* ---- what lengthy calls have in common ---- */
 
 static bool report(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
@@ -428,7 +428,7 @@ static PyObject *warning(PyObject *module, PyObject *capsule)
         return counts == NULL ? NULL : PyUnicode_DecodeFSDefault(kcount_warning(counts));
 }
 
-/* The rows of a histogram as bytes, with so many uint64 a row. Frees them. */
+/* The rows of a histogram as bytes, with ncolumns uint64 a row. Frees them. */
 static PyObject *bytes_of(void *rows, size_t n, size_t ncolumns)
 {
         PyObject *bytes = PyBytes_FromStringAndSize((const char *)rows,

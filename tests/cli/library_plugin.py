@@ -5,8 +5,8 @@ files that the CPU writes, and say what is wrong with one that cannot be used.
     library_plugin.py KCOUNT SOURCE COUNTER LIBRARY PLUGIN [OLD PACKED ENGINE BINDIR LIBDIR]
 
 COUNTER: tests/library/counter.c, linked with LIBRARY, a shared library
-PLUGIN: for the devices of the machine, which are tried alone, or, with all arguments, for emulated
-ones (tests/gpu/emulator)
+PLUGIN: for emulated devices (tests/gpu/emulator) if all arguments are given; otherwise for the
+devices of the machine, with which only counting is tested
 OLD, PACKED: plug-ins of another version, and of this one with other structs
 ENGINE: 1 if KCOUNT contains the CUDA engine, so that it needs no plug-in, else 0
 BINDIR, LIBDIR: where an installation has programs and libraries
@@ -106,8 +106,8 @@ def check_unusable(s, *reasons):
 
 def other_version():
     version = run(KCOUNT, "--version").decode().split()[1]
-    check_unusable(Plugged(OLD), f"of kcount 0.0.1 does not fit kcount {version}", str(OLD))
-    check_unusable(Plugged(PACKED), f"of another build of kcount {version}", str(PACKED))
+    check_unusable(Plugged(OLD), f"of kcount 0.0.1 does not match kcount {version}", str(OLD))
+    check_unusable(Plugged(PACKED), f"from another build of kcount {version}", str(PACKED))
 
 
 def damaged():
@@ -117,7 +117,7 @@ def damaged():
     s.write("text.so", "no library")
     for path, reason in ((s.path / "missing.so", "No such file"), (damaged, "cannot be loaded"),
                          (s.path / "text.so", "cannot be loaded"),
-                         (LIBRARY, "no CUDA engine of kcount")):
+                         (LIBRARY, "not a CUDA engine of kcount")):
         s.plug(path)
         check_unusable(s, reason, str(path))
 
@@ -156,7 +156,7 @@ def program():
 
 def places():
     """Beside the library, or where it is installed with the program; then the variable. A plug-in
-    of another version hides none that fits."""
+    of another version does not hide one that fits."""
     s, installed = Plugged(""), Plugged("")
     programs, libraries = installed.path / BINDIR, installed.path / LIBDIR
     for folder in programs, libraries:

@@ -12,6 +12,7 @@ PLACES = {"CITATION.cff": r"^version: (\S+)$",
           "CHANGELOG.md": r"^## (\S+)",
           "debian/changelog": r"^kcount \((\S+)-\d+\)",
           "packaging/debian-cuda/changelog": r"^kcount-cuda \((\S+)-\d+\)",
+          "python/pyproject.toml": r'^version = "(.*)"',
           "packaging/bioconda/meta.yaml": r'set version = "(.*)"'}
 
 

@@ -1,6 +1,6 @@
 """
-A million look-ups, half of k-mers that are absent: kcount must answer as dna_jellyfish does, 30
-times as fast. scripts/check_python.sh runs this.
+A million look-ups, half of k-mers that are absent: kcount must answer as dna_jellyfish does, and
+for arrays 30 times as fast. scripts/check_python.sh runs this.
 """
 import os
 import random

@@ -114,7 +114,7 @@ def test_numbers():
 
 def test_texts_that_are_no_kmers():
     for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "5 letters"), (["ACG", "ACGTA"], "3 letters"),
-                         (["ACGT", "AC\nT"], "no base"), (["ACGT", "ACG\u00c4"], "no base"),
+                         (["ACGT", "AC\nT"], "not a base"), (["ACGT", "ACG\u00c4"], "not a base"),
                          ([b"ACGT", "ACGTT"], "5 letters"), (["ACG\nT"], "5 letters")]:
         with pytest.raises(kcount.UsageError, match=wrong):
             kcount.encode(texts, 4)
