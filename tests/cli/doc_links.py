@@ -50,6 +50,8 @@ def test_variables():
     for path in (SOURCE / "tests").rglob("*.*"):
         if path.suffix in (".c", ".cpp", ".cu", ".cuh", ".h", ".py"):
             read |= set(re.findall(rf'"({name})"', path.read_text()))
+    macros = re.findall(rf"#define ({name})", (SOURCE / "include/kcount.h").read_text())
+    read -= set(macros)  # messages that tests expect name them
     page = (SOURCE / "CONTRIBUTING.md").read_text()
     table = page.partition("Environment variables")[2].partition("For the compiler")[0]
     listed = {found for row in re.findall(r"(?m)^\| ([^|]*)", table)
