@@ -13,7 +13,8 @@ cd "$(dirname "$0")/.."
 
 folder=$(realpath -m "${KCOUNT_BUILD:-build-aarch64}")
 sysroot=$folder/sysroot
-install_packages "${BUILD_PACKAGES[@]}" python3 debootstrap gcc-aarch64-linux-gnu qemu-user-static
+install_packages "${BUILD_PACKAGES[@]}" python3 debootstrap gcc-aarch64-linux-gnu \
+        g++-aarch64-linux-gnu qemu-user-static
 
 # Keep only libraries and headers: if a path such as /proc or /tmp existed in the sysroot, qemu
 # would use it instead of the machine's.
@@ -52,7 +53,8 @@ export PKG_CONFIG_SYSROOT_DIR=$sysroot QEMU_LD_PREFIX=$sysroot
 build "$folder" -DKCOUNT_WERROR=ON -DKCOUNT_CUDA=OFF -DKCOUNT_BENCH=OFF -DBUILD_TESTING=ON \
         -DCMAKE_C_FLAGS=-DKC_TEST_EMULATED \
         -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
-        -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$sysroot" \
+        -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+        -DCMAKE_SYSROOT="$sysroot" \
         -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
         -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static
 run_tests '^(test|fuzz)_'
