@@ -77,7 +77,7 @@ step_jellyfish() {
 step_frames() {
         new_environment frames python3
         install_wheel pytest polars pyarrow duckdb matplotlib
-        "$environment/bin/python" -B -m pytest -q -p no:cacheprovider tests/python/test_frames.py
+        "$environment/bin/python" -B -m pytest -q -p no:cacheprovider tests/python/frames.py
 }
 
 for step in $steps; do

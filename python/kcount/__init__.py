@@ -146,6 +146,14 @@ def decode(kmers: Kmers, k: int) -> list[str]:
     return [text[i:i + k] for i in range(0, len(text), k)]
 
 
+def _changed(k, kmers, change):
+    """A copy of the k-mers after change(k, copy)."""
+    _check_k(k)
+    numbers = _as_kmers(k, kmers).copy()
+    change(k, numbers)
+    return numbers
+
+
 def canonical(kmers: Kmers, k: int) -> Kmers:
     """The smaller of each k-mer and its reverse complement.
 
@@ -159,10 +167,7 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
     """
-    _check_k(k)
-    numbers = _as_kmers(k, kmers).copy()
-    _kcount.canonical(k, numbers)
-    return numbers
+    return _changed(k, kmers, _kcount.canonical)
 
 
 def revcomp(kmers: Kmers, k: int) -> Kmers:
@@ -178,10 +183,7 @@ def revcomp(kmers: Kmers, k: int) -> Kmers:
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
     """
-    _check_k(k)
-    numbers = _as_kmers(k, kmers).copy()
-    _kcount.reverse_complement(k, numbers)
-    return numbers
+    return _changed(k, kmers, _kcount.reverse_complement)
 
 
 # ---- counting ----

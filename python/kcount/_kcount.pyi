@@ -1,4 +1,4 @@
-"""include/kcount.h, one function for each of its functions; kcount/_kcount.c has them."""
+"""include/kcount.h, one function for each of its functions; kcount/*.c have them."""
 from collections.abc import Callable, Iterable
 from typing import Any
 

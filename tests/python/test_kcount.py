@@ -348,3 +348,13 @@ def test_all_is_documented():
         assert item.__doc__
         if inspect.isfunction(item) and item.__name__ != "close":
             assert ">>>" in item.__doc__, item
+
+
+def test_an_arrow_stream_that_nobody_reads():
+    for k in 5, 31, 33:
+        counts = kcount.count_sequences(["GATTACA" * 30], k)
+        stream = counts.__arrow_c_stream__()
+        assert "arrow_array_stream" in repr(stream)
+        counts.close()
+        with pytest.raises(kcount.UsageError):
+            counts.__arrow_c_stream__()
