@@ -36,7 +36,8 @@ ABSENT = f"this build has no CUDA engine, and {NAME} was not found"
 def install(library):
     """Make the counter load a copy of the library: beside LIBRARY, there may be a plug-in."""
     shutil.copy(LIBRARY, library / "libkcount.so.0")
-    os.environ["LD_LIBRARY_PATH"] = str(library)
+    others = os.environ.get("LD_LIBRARY_PATH")  # where the machine has the libraries of KCOUNT
+    os.environ["LD_LIBRARY_PATH"] = f"{library}:{others}" if others else str(library)
 
 
 class Plugged(Counts):

@@ -508,7 +508,9 @@ static void sums_saturate(void **state)
 static void few_tables_overflow(void **state)
 {
         (void)state;
-        const std::vector<letters> reads = usual_reads(31, 20000);
+        /* Whether the last k-mers of a crowded bin find slots depends on which threads come first:
+         * of so many k-mers, that moves the part that is counted again by about 1 %. */
+        const std::vector<letters> reads = usual_reads(31, 40000);
         for (int k : { 31, 55, 77, 101, 127 }) {
                 counting how = usual(k, false, KC_TABLE_WARPDRIVE);
                 how.most_recounted = 10;
