@@ -114,6 +114,28 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
  */
 typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
+/* ---- signals ---- */
+
+/*
+ * Called while files are created and get their names, for programs that a signal may end at any
+ * time. Until an output gets its name, it has none, or, on some file systems, a temporary one. With
+ * a guard, a program can leave neither that nor half of the files of an output behind.
+ *   step       of enum kcount_name_step
+ *   temporary  for ADD and DROP: the path of a file; otherwise NULL
+ * A thread of the library calls it, in which signals are blocked. It has no ctx, because signals
+ * are for the whole process. The result matters only for ALLOW.
+ */
+typedef bool kcount_name_guard(int step, const char *temporary);
+
+enum kcount_name_step {
+        KCOUNT_NAMES_ALLOW, /* the work is done. Return false to cancel: no file gets its name,
+                                 and the function fails with KCOUNT_ECANCELED */
+        KCOUNT_NAMES_HOLD,  /* until RELEASE, the process must not be ended */
+        KCOUNT_NAMES_ADD,   /* if it is ended later, remove this file; valid until DROP */
+        KCOUNT_NAMES_DROP,  /* do not remove it any longer */
+        KCOUNT_NAMES_RELEASE,
+};
+
 /* ---- counting ---- */
 
 struct kcount_counts; /* k-mers with their counts: an open .kc file, with or without a name */
@@ -134,12 +156,13 @@ struct kcount_count_options {
         const char *device;     /* "auto", "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL: auto */
         kcount_progress *progress; /* NULL: none */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_count_options), 31, false, false, false, false, 1, \
-                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL, NULL \
         }
 
 /*
@@ -213,6 +236,11 @@ struct kcount_info {
          * it, and `kcount compact` has not merged them yet. Then ndistinct, nunique and total are
          * upper bounds, and max_count is the largest count before counts are added up. */
         bool exact;
+        uint64_t nbytes;     /* of the file */
+        uint64_t nruns;      /* sorted runs in it; more than 1 if k-mers were added or removed */
+        uint64_t nsaturated; /* what was left out of counts that would be above UINT32_MAX */
+        bool lacks_dropped;  /* k-mers were dropped because of the bounds */
+        bool lacks_others;   /* only given k-mers were counted */
 };
 
 KCOUNT_API void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info);
@@ -376,12 +404,13 @@ struct kcount_set_options {
         const char *tmp_folder;    /* for temporary files; NULL: the output's, or the current one */
         kcount_progress *progress; /* NULL: none; its units are parts of the inputs */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
 };
 
 #define KCOUNT_SET_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
-                        UINT32_MAX, 0, 0, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL \
         }
 
 /*
@@ -514,12 +543,13 @@ struct kcount_export_options {
         int nthreads;              /* threads that read; 0: as many as the process may use */
         kcount_progress *progress; /* NULL: none; its units are k-mers */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
 };
 
 #define KCOUNT_EXPORT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
-                        NULL, NULL \
+                        NULL, NULL, NULL \
         }
 
 struct kcount_exported {

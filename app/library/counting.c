@@ -327,7 +327,7 @@ static enum kcount_status count(const struct count_input *input,
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
-                                      &err));
+                                      c.options.guard, &err));
         const struct kc_working working = {
                 &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
         };

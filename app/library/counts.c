@@ -43,10 +43,21 @@ void kcount_close(struct kcount_counts *counts)
         free(counts);
 }
 
+const struct kc_error *kc_library_warning(const struct kcount_counts *counts)
+{
+        return kc_store_warning(counts->store);
+}
+
 const char *kcount_warning(const struct kcount_counts *counts)
 {
-        const struct kc_error *warning = kc_store_warning(counts->store);
+        const struct kc_error *warning = kc_library_warning(counts);
         return warning != NULL ? warning->message : counts->notice;
+}
+
+/* Whether counts outside some bounds were dropped, here or in an input. */
+static bool has_bounds(const struct kc_store_info *stored)
+{
+        return stored->min_count > 1 || stored->max_count_kept < UINT32_MAX || stored->mixed != 0;
 }
 
 void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
@@ -69,6 +80,11 @@ void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *inf
                 .kept_min_count = stored->min_count,
                 .kept_max_count = stored->max_count_kept,
                 .exact = stored->nruns == 1 && stored->ntombstone_runs == 0,
+                .nbytes = stored->file_nbytes,
+                .nruns = stored->nruns,
+                .nsaturated = stored->nsaturated,
+                .lacks_dropped = has_bounds(stored) && stored->ndropped_distinct > 0,
+                .lacks_others = stored->only_checksum != 0,
         };
         memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
 }

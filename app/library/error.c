@@ -12,16 +12,15 @@ enum { ADVICE_NBYTES = 1024 };
 
 struct kcount_error {
         enum kcount_status status;
-        char file[KC_ERROR_FILE_NBYTES];
-        char message[sizeof((struct kc_error *)NULL)->message];
+        struct kc_error cause;
         char advice[ADVICE_NBYTES];
 };
 
 /* Returned if there is no memory for another one. Nothing writes to it. */
 static const struct kcount_error out_of_memory = {
         KCOUNT_ENOMEM,
-        "",
-        "there is no memory left, not even to say what has failed",
+        { .status = KC_ENOMEM,
+          .message = "there is no memory left, not even to say what has failed" },
         "",
 };
 
@@ -124,11 +123,15 @@ enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcou
                 return KCOUNT_ENOMEM;
         }
         e->status = status_of(failure->status);
-        strcpy(e->file, failure->file);
-        strcpy(e->message, failure->message);
+        e->cause = *failure;
         advise(failure, e->advice);
         *error = e;
         return e->status;
+}
+
+const struct kc_error *kc_library_cause(const struct kcount_error *error)
+{
+        return &error->cause;
 }
 
 enum kcount_status kcount_error_status(const struct kcount_error *error)
@@ -138,12 +141,12 @@ enum kcount_status kcount_error_status(const struct kcount_error *error)
 
 const char *kcount_error_message(const struct kcount_error *error)
 {
-        return error->message;
+        return error->cause.message;
 }
 
 const char *kcount_error_file(const struct kcount_error *error)
 {
-        return error->file;
+        return error->cause.file;
 }
 
 const char *kcount_error_advice(const struct kcount_error *error)

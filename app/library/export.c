@@ -129,7 +129,8 @@ static enum kc_status work(void *ctx, struct kc_error *err)
                                                    .min_count = o->min_count,
                                                    .max_count = o->max_count,
                                                    .nkmers = c->counts->info.ndistinct,
-                                                   .replace = o->replace };
+                                                   .replace = o->replace,
+                                                   .guard = o->guard };
         const struct kc_export_feed feed = { .store = c->counts->store,
                                              .from = o->from != NULL ? c->from : NULL,
                                              .to = o->to != NULL ? c->to : NULL,
@@ -142,8 +143,7 @@ static enum kc_status work(void *ctx, struct kc_error *err)
         KC_TRY(kc_export_create(&writer, c->path, &writing, err));
         KC_TRY(kc_export_feed(&feed, writer, err));
         KC_TRY(kc_export_finish(writer, err));
-        if (kc_job_is_canceled(&c->job))
-                KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
+        KC_TRY(kc_library_may_commit(&c->job, o->guard, err));
         KC_TRY(kc_export_commit(writer, NULL, &c->written, err));
 out:
         kc_export_close(writer);

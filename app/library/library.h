@@ -1,9 +1,12 @@
 /*
  * Private to app/library: what the files that implement include/kcount.h share.
+ * app/library/inside.h has what other rooms may see of it.
  */
 #ifndef APP_LIBRARY_H
 #define APP_LIBRARY_H
 
+#include "app/library/inside.h"
+#include "base/job.h"
 #include "include/kcount.h"
 #include "io/store.h"
 
@@ -69,5 +72,10 @@ enum kc_status kc_library_cursor_some(struct kcount_cursor *cursor, size_t cap,
  * describes it.
  */
 enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error);
+
+/* Whether the complete outputs may get their names; KC_ECANCELED if the job was canceled, or if the
+ * caller's guard, which may be NULL, does not allow it. */
+enum kc_status kc_library_may_commit(const struct kc_job *job, kcount_name_guard *guard,
+                                     struct kc_error *err);
 
 #endif

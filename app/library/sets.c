@@ -119,7 +119,7 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
         KC_TRY(take_options(&c, options, &err));
         KC_TRY(take_inputs(&c, inputs, ninputs, &err));
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
-                                      &err));
+                                      c.options.guard, &err));
         const struct kc_working working = {
                 &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
         };

@@ -163,6 +163,56 @@ static bool refuse(void *ctx, const char *stage, uint64_t done, uint64_t total)
         return false;
 }
 
+/* ---- guards ---- */
+
+static struct {
+        bool allows, is_held;
+        int nallowed, nheld;
+} guarded;
+
+static bool guard(int step, const char *temporary)
+{
+        assert_int_equal(temporary != NULL, step == KCOUNT_NAMES_ADD || step == KCOUNT_NAMES_DROP);
+        assert_int_equal(guarded.is_held, step != KCOUNT_NAMES_ALLOW && step != KCOUNT_NAMES_HOLD);
+        if (step == KCOUNT_NAMES_ALLOW) {
+                guarded.nallowed++;
+                return guarded.allows;
+        }
+        if (step == KCOUNT_NAMES_HOLD || step == KCOUNT_NAMES_RELEASE)
+                guarded.is_held = step == KCOUNT_NAMES_HOLD;
+        if (guarded.is_held && guarded.nallowed > 0)
+                guarded.nheld++;
+        return true;
+}
+
+static void test_guards(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, true, 100, 1);
+        struct kcount_export_options exporting = KCOUNT_EXPORT_OPTIONS_INIT;
+        struct kcount_set_options combining = KCOUNT_SET_OPTIONS_INIT;
+        write_set(&s, "s.kc", 1, 50000, 3);
+        struct kcount_counts *counts = open_counts("s.kc");
+        exporting.guard = combining.guard = guard;
+        expect_refusal(counts, "refused", &exporting, KCOUNT_ECANCELED, "");
+        assert_int_equal(guarded.nallowed, 1);
+        assert_int_equal(kcount_combine(&counts, 1, &combining, "refused", NULL, NULL),
+                         KCOUNT_ECANCELED);
+        assert_int_equal(guarded.nallowed, 2);
+        assert_int_equal(access("refused", F_OK), -1);
+        guarded.allows = true;
+        guarded.nheld = 0;
+        assert_done(kcount_export, counts, "e", &exporting, NULL);
+        assert_done(kcount_combine, &counts, 1, &combining, "c.kc", NULL);
+        assert_int_equal(guarded.nallowed, 4);
+        assert_true(guarded.nheld >= 2);
+        kcount_close(counts);
+        unlink("s.kc");
+        unlink("c.kc");
+        unlink("e");
+        free_set(&s);
+}
+
 static void test_refusals(void **state)
 {
         (void)state;
@@ -198,6 +248,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_formats),
                 cmocka_unit_test(test_names),
+                cmocka_unit_test(test_guards),
                 cmocka_unit_test(test_refusals),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);

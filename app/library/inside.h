@@ -1,0 +1,17 @@
+/*
+ * What kcount.h does not show, and the program needs for its messages, which name options and
+ * commands where those of the library name fields.
+ */
+#ifndef APP_LIBRARY_INSIDE_H
+#define APP_LIBRARY_INSIDE_H
+
+#include "base/status.h"
+#include "include/kcount.h"
+
+/* What has failed, with its remedies. Valid until kcount_error_free. */
+const struct kc_error *kc_library_cause(const struct kcount_error *error);
+
+/* The warning of the .kc file, with its remedies, or NULL. Valid until kcount_close. */
+const struct kc_error *kc_library_warning(const struct kcount_counts *counts);
+
+#endif
