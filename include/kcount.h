@@ -300,6 +300,44 @@ KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t 
                                            uint64_t **bounds, size_t *nbounds,
                                            struct kcount_error **error);
 
+/* ---- walks: k-mers in order, with several threads ---- */
+
+/* Convert n k-mers and their counts, and put the result at `to`. Returns its end. Threads of the
+ * library call it at the same time. */
+typedef char *kcount_convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
+                             char *to);
+
+/* Take what calls of kcount_convert have put one after another. One thread at a time calls it, in
+ * the order of the k-mers. Return false to give up: kcount_walk then fails with
+ * KCOUNT_ECANCELED. */
+typedef bool kcount_deliver(void *ctx, const char *data, size_t nbytes);
+
+struct kcount_walk_options {
+        size_t size;               /* sizeof(struct kcount_walk_options) */
+        const uint64_t *from, *to; /* as for kcount_cursor_open; NULL: no bound */
+        int nthreads;              /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are k-mers, its stage is "writing" */
+        void *progress_ctx;
+};
+
+#define KCOUNT_WALK_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_walk_options), NULL, NULL, 0, NULL, NULL \
+        }
+
+/*
+ * Walk over k-mers with several threads, for programs that write them in a format of their own.
+ * Each thread converts a part of the k-mers, and delivers the result after those of all earlier
+ * parts.
+ *   nbytes   the most that a k-mer takes in the result, at most 65536
+ *   options  NULL: the defaults
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
+                                          kcount_convert *convert, kcount_deliver *deliver,
+                                          void *ctx, const struct kcount_walk_options *options,
+                                          struct kcount_error **error);
+
 /* ---- askers: the counts of given k-mers ---- */
 
 struct kcount_ask_options {
@@ -544,12 +582,14 @@ struct kcount_export_options {
         kcount_progress *progress; /* NULL: none; its units are k-mers */
         void *progress_ctx;
         kcount_name_guard *guard; /* NULL: none */
+        uint32_t count_cap;       /* higher counts are written as this; at least min_count, which
+                                     must be 0 if this is */
 };
 
 #define KCOUNT_EXPORT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
-                        NULL, NULL, NULL \
+                        NULL, NULL, NULL, UINT32_MAX \
         }
 
 struct kcount_exported {

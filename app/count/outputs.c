@@ -1,5 +1,6 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/file_check.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
@@ -254,12 +255,13 @@ static enum kc_status export_one(const struct count *count, const struct count_o
                                  struct kc_error *err)
 {
         const struct exporting exporting = export_of(count, o);
-        struct kc_store *store = NULL;
+        struct kcount_counts *counts = NULL;
+        struct kcount_error *error = NULL;
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, o->path, err));
-        KC_TRY(exporting_write(&exporting, store, err));
+        KC_TRY(bridge_check(kcount_open(&counts, o->path, &error), &error, err));
+        KC_TRY(exporting_write(&exporting, counts, NULL, NULL, err));
 out:
-        kc_store_close(store);
+        kcount_close(counts);
         return status;
 }
 

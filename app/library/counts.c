@@ -16,9 +16,7 @@ enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
         return KCOUNT_OK;
 out:
         kc_store_close(store);
-        if (strlen(path) < sizeof err.file)
-                strcpy(err.file, path);
-        return kc_library_failed(&err, error);
+        return kc_library_failed_on(&err, path, error);
 }
 
 enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,

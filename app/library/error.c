@@ -13,6 +13,7 @@ enum { ADVICE_NBYTES = 1024 };
 struct kcount_error {
         enum kcount_status status;
         struct kc_error cause;
+        char file[KC_ERROR_FILE_NBYTES]; /* also if the remedies are for none */
         char advice[ADVICE_NBYTES];
 };
 
@@ -21,6 +22,7 @@ static const struct kcount_error out_of_memory = {
         KCOUNT_ENOMEM,
         { .status = KC_ENOMEM,
           .message = "there is no memory left, not even to say what has failed" },
+        "",
         "",
 };
 
@@ -114,6 +116,12 @@ static enum kcount_status status_of(enum kc_status status)
 
 enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error)
 {
+        return kc_library_failed_on(failure, failure->file, error);
+}
+
+enum kcount_status kc_library_failed_on(const struct kc_error *failure, const char *file,
+                                        struct kcount_error **error)
+{
         struct kcount_error *e;
         if (error == NULL)
                 return status_of(failure->status);
@@ -124,6 +132,8 @@ enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcou
         }
         e->status = status_of(failure->status);
         e->cause = *failure;
+        if (strlen(file) < sizeof e->file)
+                strcpy(e->file, file);
         advise(failure, e->advice);
         *error = e;
         return e->status;
@@ -146,7 +156,7 @@ const char *kcount_error_message(const struct kcount_error *error)
 
 const char *kcount_error_file(const struct kcount_error *error)
 {
-        return error->cause.file;
+        return error->file;
 }
 
 const char *kcount_error_advice(const struct kcount_error *error)

@@ -73,6 +73,10 @@ enum kc_status kc_library_cursor_some(struct kcount_cursor *cursor, size_t cap,
  */
 enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error);
 
+/* The same with the file that the failure concerns, whether there are remedies for it or not. */
+enum kcount_status kc_library_failed_on(const struct kc_error *failure, const char *file,
+                                        struct kcount_error **error);
+
 /* Whether the complete outputs may get their names; KC_ECANCELED if the job was canceled, or if the
  * caller's guard, which may be NULL, does not allow it. */
 enum kc_status kc_library_may_commit(const struct kc_job *job, kcount_name_guard *guard,

@@ -5,15 +5,18 @@
 #ifndef APP_STORE_STORES_H
 #define APP_STORE_STORES_H
 
+#include "include/kcount.h"
 #include "io/store.h"
 
 /* Like kc_store_open, but if it is not a .kc file, the message says what it is. For check, which
  * reports the store's warning as its result. */
 enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err);
 
-/* Likewise, and like kc_store_open_rescue and kc_store_append, with the file's warning printed on
- * standard error. */
+/* Likewise, and like kcount_open, kc_store_open_rescue and kc_store_append, with the file's warning
+ * printed on standard error. */
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err);
+enum kc_status stores_open_counts(struct kcount_counts **counts, const char *path,
+                                  struct kc_error *err);
 enum kc_status stores_open_rescue(struct kc_store **store, const char *path, struct kc_error *err);
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err);

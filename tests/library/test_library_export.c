@@ -42,8 +42,9 @@ static void compare_files(enum kc_file_format format, const char *a, const char 
 
 static void check_export(struct kcount_counts *counts, const struct pair_set *s,
                          enum kc_file_format format, const uint64_t *from, const uint64_t *to,
-                         uint32_t min, uint32_t max)
+                         uint32_t min, uint32_t max, uint32_t cap)
 {
+        struct pair_set capped = *s;
         uint64_t first[KC_MAX_WORDS], last[KC_MAX_WORDS];
         struct kcount_export_options options = KCOUNT_EXPORT_OPTIONS_INIT;
         struct kcount_exported exported = { .size = sizeof exported };
@@ -58,7 +59,11 @@ static void check_export(struct kcount_counts *counts, const struct pair_set *s,
         options.format = kc_file_format_name(format);
         options.min_count = min;
         options.max_count = max;
+        options.count_cap = cap;
         options.nthreads = 3;
+        capped.counts = malloc((s->n + 1) * sizeof *capped.counts);
+        for (size_t i = 0; i < s->n; i++)
+                capped.counts[i] = s->counts[i] > cap && s->counts[i] <= max ? cap : s->counts[i];
         if (from != NULL)
                 turn(from, s->nw, 1, first);
         if (to != NULL)
@@ -66,7 +71,8 @@ static void check_export(struct kcount_counts *counts, const struct pair_set *s,
         options.from = from != NULL ? first : NULL;
         options.to = to != NULL ? last : NULL;
         assert_done(kcount_export, counts, "a", &options, &exported);
-        const struct kc_export_written written = write_model(s, "b", &model, from, to);
+        const struct kc_export_written written = write_model(&capped, "b", &model, from, to);
+        free(capped.counts);
         compare_files(format, "a", "b");
         assert_int_equal(exported.size, sizeof exported);
         assert_int_equal(exported.nkmers, written.nkmers);
@@ -88,9 +94,10 @@ static void check_formats(int k, size_t n, uint64_t seed)
         for (int format = 0; format < KC_NFILE_FORMATS; format++) {
                 if (format == KC_FILE_FASTK && k < 5)
                         continue;
-                check_export(counts, &s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX);
-                check_export(counts, &s, (enum kc_file_format)format, from, NULL, 1, 1000);
-                check_export(counts, &s, (enum kc_file_format)format, NULL, to, 3, UINT32_MAX);
+                check_export(counts, &s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX,
+                             UINT32_MAX);
+                check_export(counts, &s, (enum kc_file_format)format, from, NULL, 1, 1000, 1);
+                check_export(counts, &s, (enum kc_file_format)format, NULL, to, 3, UINT32_MAX, 4);
         }
         kcount_close(counts);
         unlink("s.kc");
@@ -232,6 +239,10 @@ static void test_refusals(void **state)
         o = usual;
         o.min_count = 0;
         expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "1 <= min_count <= max_count");
+        o = usual;
+        o.min_count = 3;
+        o.count_cap = 2;
+        expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "count_cap is 2");
         o = usual;
         o.nthreads = -1;
         expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "nthreads");
