@@ -217,6 +217,11 @@ KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const c
  * CUDA engine cannot be used. Valid until kcount_close. */
 KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
 
+/* Close the file of open counts, for programs that open more files than a process may have open at
+ * a time. From now on, each read opens it again, and fails with KCOUNT_EIO if the name leads to
+ * another file by then. Not for counts without a name. */
+KCOUNT_API void kcount_detach(struct kcount_counts *counts);
+
 /* All cursors and askers of the counts must have been closed before. NULL is fine. */
 KCOUNT_API void kcount_close(struct kcount_counts *counts);
 
@@ -443,12 +448,15 @@ struct kcount_set_options {
         kcount_progress *progress; /* NULL: none; its units are parts of the inputs */
         void *progress_ctx;
         kcount_name_guard *guard; /* NULL: none */
+        const char *device;       /* "cpu", "cuda" or "cuda:N"; NULL or "auto": cpu */
+        uint64_t device_nbytes; /* bound on memory of the device; 0: nine tenths of what is free */
+        struct kcount_info *info; /* out: of the result, with size set by the caller; NULL: none */
 };
 
 #define KCOUNT_SET_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
-                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL \
         }
 
 /*
@@ -460,7 +468,8 @@ struct kcount_set_options {
  *   output   as for kcount_count_files. It may be the file of an input if options->replace is true:
  *            the open input still has the old counts
  *   counts   out: likewise
- * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED.
+ * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED; with a device also _EDEVICE,
+ * _ENODEVICE. The file is the same, byte for byte, wherever it is made.
  */
 KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
                                              const struct kcount_set_options *options,

@@ -1,5 +1,6 @@
 #include "app/count/count.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
 #include "app/cli/misplaced.h"
@@ -263,14 +264,15 @@ out:
 
 static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
 {
-        struct kc_store *store;
-        struct kc_store_info info;
-        enum kc_status status = kc_store_open(&store, path, err);
+        struct kcount_counts *counts;
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
+        const enum kc_status status = bridge_check(kcount_open(&counts, path, &error), &error, err);
         if (status != KC_OK)
                 return status;
-        kc_store_get_info(store, &info);
-        stores_warn_filtered(&info, path);
-        kc_store_close(store);
+        kcount_get_info(counts, &info);
+        stores_warn_filtered(info.lacks_dropped, path);
+        kcount_close(counts);
         return KC_OK;
 }
 

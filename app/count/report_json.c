@@ -1,4 +1,5 @@
 #include "app/count/count_internal.h"
+#include "app/library/inside.h"
 
 static void put_parts(struct json *json, const struct kc_gpu_report *gpu)
 {
@@ -93,7 +94,8 @@ static void put_inputs(struct json *json, const char *key, const struct count *c
 
 static void put_settings(struct json *json, const struct count *c, const struct count_output *o)
 {
-        writing_json_output(json, o->path, &o->written.info);
+        const struct kcount_info info = kc_library_describe(&o->written.info);
+        writing_json_output(json, o->path, &info);
         if (o->exports.n > 0)
                 json_strings(json, "exports", (const char *const *)o->exports.paths, o->exports.n);
         put_inputs(json, "inputs", c, 0, 0);

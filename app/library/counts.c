@@ -33,6 +33,16 @@ enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_st
         return KC_OK;
 }
 
+struct kc_store *kc_library_store(const struct kcount_counts *counts)
+{
+        return counts->store;
+}
+
+void kcount_detach(struct kcount_counts *counts)
+{
+        kc_store_detach(counts->store);
+}
+
 void kcount_close(struct kcount_counts *counts)
 {
         if (counts == NULL)
@@ -58,11 +68,10 @@ static bool has_bounds(const struct kc_store_info *stored)
         return stored->min_count > 1 || stored->max_count_kept < UINT32_MAX || stored->mixed != 0;
 }
 
-void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
+struct kcount_info kc_library_describe(const struct kc_store_info *stored)
 {
-        const struct kc_store_info *stored = &counts->info;
-        const struct kcount_info all = {
-                .size = info->size,
+        return (struct kcount_info){
+                .size = sizeof(struct kcount_info),
                 .k = stored->k,
                 .stranded = stored->stranded,
                 .hpc = stored->hpc,
@@ -84,7 +93,18 @@ void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *inf
                 .lacks_dropped = has_bounds(stored) && stored->ndropped_distinct > 0,
                 .lacks_others = stored->only_checksum != 0,
         };
+}
+
+void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info)
+{
+        struct kcount_info all = kc_library_describe(stored);
+        all.size = info->size;
         memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
+}
+
+void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
+{
+        kc_library_put_info(&counts->info, info);
 }
 
 enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,

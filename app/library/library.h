@@ -35,6 +35,9 @@ enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_st
 enum kc_status kc_library_take_options(void *options, size_t nbytes, const void *given,
                                        size_t least, const char *initializer, struct kc_error *err);
 
+/* Fill in as much of the caller's struct as it has room for; info->size says how much that is. */
+void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info);
+
 /* Fields that several structs of options have. */
 struct kc_library_limits {
         uint32_t min_count, max_count;

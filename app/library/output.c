@@ -70,9 +70,14 @@ enum kc_status kc_library_output_commit(struct kc_library_output *o,
         enum kc_status status;
         KC_TRY(kc_library_may_commit(job, o->guard, err));
         o->writer = NULL; /* committing frees it, even on failure */
-        if (o->is_nameless)
-                return kc_store_commit_nameless(writer, origin, &o->store, err);
-        KC_TRY(kc_store_commit(writer, origin, NULL, err));
+        if (o->is_nameless) {
+                KC_TRY(kc_store_commit_nameless(writer, origin, &o->store, err));
+                kc_store_get_info(o->store, &o->info);
+                return KC_OK;
+        }
+        struct kc_store_written written;
+        KC_TRY(kc_store_commit(writer, origin, &written, err));
+        o->info = written.info;
         if (o->is_wanted)
                 KC_TRY(kc_store_open(&o->store, o->path, err));
 out:

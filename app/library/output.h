@@ -13,7 +13,8 @@ struct kc_library_output {
         bool is_nameless, is_wanted;
         kcount_name_guard *guard;
         struct kc_store_writer *writer;
-        struct kc_store *store; /* the result, if the caller wants it */
+        struct kc_store *store;    /* the result, if the caller wants it */
+        struct kc_store_info info; /* once it is complete; without names */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "app/cli/advice.h"
 #include "app/cli/bridge.h"
 #include "app/cli/message.h"
+#include "app/library/inside.h"
 #include "io/input/detect.h"
 #include "io/rescue.h"
 #include "kmer/remedy.h"
@@ -99,16 +100,9 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
         return KC_OK;
 }
 
-/* Whether a bound on counts has dropped k-mers. */
-static bool is_filtered(const struct kc_store_info *info)
+bool stores_warn_filtered(bool lacks_dropped, const char *path)
 {
-        return (info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0) &&
-               info->ndropped_distinct > 0;
-}
-
-bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
-{
-        if (!is_filtered(info))
+        if (!lacks_dropped)
                 return false;
         message_print(
                 "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
@@ -123,7 +117,7 @@ void stores_warn_absent(const struct kc_store_info *info, const char *path)
                 message_print("kcount: warning: %s holds only the k-mers given with --only; all "
                               "others count as absent\n",
                               path);
-        if (is_filtered(info))
+        if (kc_library_describe(info).lacks_dropped)
                 message_print("kcount: warning: %s lacks k-mers that --min or --max dropped; they "
                               "count as absent\n",
                               path);

@@ -21,9 +21,9 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err);
 
-/* Warn on standard error if --min or --max dropped k-mers from the store at this path when it was
- * made: sums with its counts lack them. Returns whether it did. */
-bool stores_warn_filtered(const struct kc_store_info *info, const char *path);
+/* Warn on standard error if --min or --max dropped k-mers from the file when it was made
+ * (kcount_info.lacks_dropped): sums with its counts lack them. Returns whether it did. */
+bool stores_warn_filtered(bool lacks_dropped, const char *path);
 
 /* Likewise where k-mers are looked up: the warning says that the dropped ones count as absent. */
 void stores_warn_absent(const struct kc_store_info *info, const char *path);
