@@ -512,6 +512,40 @@ KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
                                                      struct kcount_cell **cells, size_t *ncells,
                                                      struct kcount_error **error);
 
+/* ---- histograms by GC content ---- */
+
+struct kcount_gc_cell {
+        uint32_t gc; /* bases that are G or C, 0 to k */
+        uint32_t count;
+        uint64_t number; /* of k-mers with these; never 0 */
+        uint64_t total;  /* sum of their counts */
+};
+
+struct kcount_gc_options {
+        size_t size;        /* sizeof(struct kcount_gc_options) */
+        uint32_t max_count; /* higher counts are in the cells of max_count + 1; 0: no limit */
+        int nthreads;       /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are parts of the k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_GC_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_gc_options), 0, 0, NULL, NULL \
+        }
+
+/*
+ * How many k-mers have each GC content and count, as `kcount hist --gc` prints it.
+ *   options  NULL: the defaults
+ *   cells    out [*ncells]: those that are not empty, by ascending gc, then by count; the caller
+ *            frees them with kcount_free
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_gc_histogram(struct kcount_counts *counts,
+                                                  const struct kcount_gc_options *options,
+                                                  struct kcount_gc_cell **cells, size_t *ncells,
+                                                  struct kcount_error **error);
+
 /* ---- Arrow ---- */
 
 /* The C data and C stream interfaces, as Arrow's specification defines them. */

@@ -9,6 +9,7 @@
 #include "app/cli/signals.h"
 #include "app/count/count_internal.h"
 #include "app/count/only.h"
+#include "app/library/inside.h"
 #include "app/store/stores.h"
 #include "base/temp_file.h"
 #include "io/input/input.h"
@@ -355,10 +356,12 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
         return status;
 }
 
-enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
+enum kc_status count_operands(const struct invocation *call, struct kcount_counts **counts,
                               struct kc_error *err)
 {
         struct count count = begin_call(call, 0);
+        struct kc_store *store = NULL;
+        enum kc_status status;
         struct count_settings settings = *count.settings;
         settings.min_count = 1;
         settings.max_count = UINT32_MAX;
@@ -366,7 +369,11 @@ enum kc_status count_operands(const struct invocation *call, struct kc_store **s
         count.settings = &settings;
         count.writing.settings = &settings.common;
         signals_install(count.writing.job);
-        const enum kc_status status = count_nameless(&count, store, err);
+        KC_TRY(count_nameless(&count, &store, err));
+        KC_TRY(kc_library_counts_new(counts, store, err));
+        store = NULL; /* the counts' */
+out:
+        kc_store_close(store);
         close_count(&count);
         return status;
 }

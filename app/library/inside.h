@@ -12,6 +12,10 @@
 /* What has failed, with its remedies. Valid until kcount_error_free. */
 const struct kc_error *kc_library_cause(const struct kcount_error *error);
 
+/* Make the handle of a store. On success, the handle owns the store. KC_ENOMEM. */
+enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,
+                                     struct kc_error *err);
+
 /* The open .kc file, which the counts own. */
 struct kc_store *kc_library_store(const struct kcount_counts *counts);
 

@@ -19,10 +19,6 @@ struct kcount_counts {
         int k, nwords;
 };
 
-/* Make the handle of a store. On success, the handle owns the store. KC_ENOMEM. */
-enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,
-                                     struct kc_error *err);
-
 /*
  * Take the options that the caller gives.
  *   options      in: the defaults; out: with the fields that both the caller's header and this one
