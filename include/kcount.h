@@ -451,12 +451,13 @@ struct kcount_set_options {
         const char *device;       /* "cpu", "cuda" or "cuda:N"; NULL or "auto": cpu */
         uint64_t device_nbytes; /* bound on memory of the device; 0: nine tenths of what is free */
         struct kcount_info *info; /* out: of the result, with size set by the caller; NULL: none */
+        struct kcount_set_inside *inside; /* NULL; only the program kcount has more to say */
 };
 
 #define KCOUNT_SET_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
-                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL \
         }
 
 /*
@@ -627,12 +628,13 @@ struct kcount_export_options {
         kcount_name_guard *guard; /* NULL: none */
         uint32_t count_cap;       /* higher counts are written as this; at least min_count, which
                                      must be 0 if this is */
+        const struct kcount_export_inside *inside; /* NULL; only the program has more to say */
 };
 
 #define KCOUNT_EXPORT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
-                        NULL, NULL, NULL, UINT32_MAX \
+                        NULL, NULL, NULL, UINT32_MAX, NULL \
         }
 
 struct kcount_exported {

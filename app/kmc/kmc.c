@@ -240,11 +240,11 @@ static enum kc_status write_files(const struct kmc_settings *s, const struct exp
                                   struct kcount_counts *counts, struct kmc_summary *summary,
                                   struct kc_error *err)
 {
-        const struct kc_export_companion companion = { summary, complete_json };
+        const struct kcount_export_inside inside = { summary, complete_json };
         struct kc_new_file *file;
         enum kc_status status;
         if (!s->no_output)
-                return exporting_write(exporting, counts, &companion, NULL, err);
+                return exporting_write(exporting, counts, &inside, NULL, err);
         KC_TRY(complete_json(summary, &file, err));
         if (file != NULL)
                 KC_TRY(kc_new_file_commit(file, err));

@@ -31,7 +31,6 @@ static size_t batch_nbytes(size_t nwords, size_t n)
 struct export_call {
         struct kcount_counts *counts;
         struct kcount_export_options options;
-        const struct kc_export_companion *companion;
         enum kc_file_format format;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS]; /* in the order of words of all other code */
         char *path;                                    /* without an ending that the format adds */
@@ -137,8 +136,8 @@ static enum kc_status work(void *ctx, struct kc_error *err)
         KC_TRY(kc_export_create(&c->writer, c->path, &writing, err));
         KC_TRY(feed(c, err));
         KC_TRY(kc_export_finish(c->writer, err));
-        if (c->companion != NULL)
-                KC_TRY(c->companion->complete(c->companion->ctx, &other, err));
+        if (o->inside != NULL)
+                KC_TRY(o->inside->complete(o->inside->ctx, &other, err));
         KC_TRY(kc_library_may_commit(&c->job, o->guard, err));
         KC_TRY(kc_export_commit(c->writer, other, &c->written, err));
 out:
@@ -160,16 +159,8 @@ enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
                                  const struct kcount_export_options *options,
                                  struct kcount_exported *exported, struct kcount_error **error)
 {
-        return kc_export_counts(counts, path, options, NULL, exported, error);
-}
-
-enum kcount_status kc_export_counts(struct kcount_counts *counts, const char *path,
-                                    const struct kcount_export_options *options,
-                                    const struct kc_export_companion *companion,
-                                    struct kcount_exported *exported, struct kcount_error **error)
-{
         static const char *const stages[KC_NSTAGES] = { "writing", "writing", "writing" };
-        struct export_call c = { .counts = counts, .companion = companion };
+        struct export_call c = { .counts = counts };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, path, options, &err));

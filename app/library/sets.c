@@ -18,7 +18,7 @@ struct set_call {
         struct kcount_set_options options;
         struct kc_set set;
         struct kc_store **stores;
-        struct kc_combine_inside *inside;
+        struct kcount_set_inside *inside;
         bool on_device;
         int device;
         struct kc_library_output output;
@@ -159,20 +159,14 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
                                   const struct kcount_set_options *options, const char *output,
                                   struct kcount_counts **counts, struct kcount_error **error)
 {
-        struct kc_combine_inside inside = { 0 };
-        return kc_combine_counts(inputs, ninputs, options, &inside, output, counts, error);
-}
-
-enum kcount_status kc_combine_counts(struct kcount_counts *const *inputs, size_t ninputs,
-                                     const struct kcount_set_options *options,
-                                     struct kc_combine_inside *inside, const char *output,
-                                     struct kcount_counts **counts, struct kcount_error **error)
-{
         static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
-        struct set_call c = { .inside = inside };
+        struct kcount_set_inside own = { 0 };
+        struct set_call c = { .inside = &own };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));
+        if (c.options.inside != NULL)
+                c.inside = c.options.inside;
         KC_TRY(take_inputs(&c, inputs, ninputs, &err));
         KC_TRY(choose_device(&c, inputs[0]->k, &err));
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,

@@ -133,7 +133,7 @@ static enum kc_status merge(struct combining *c, const char *device, struct kc_e
         const struct combine_plan *plan = c->plan;
         struct writing *w = &c->writing;
         struct bridge_progress progress = { w->job, &stage, 1 };
-        struct kc_combine_inside inside = { .lock = plan->lock,
+        struct kcount_set_inside inside = { .lock = plan->lock,
                                             .batch_nkmers = s->gpu_batch_nkmers,
                                             .trace = s->gpu_trace };
         struct kcount_set_options options = KCOUNT_SET_OPTIONS_INIT;
@@ -152,8 +152,9 @@ static enum kc_status merge(struct combining *c, const char *device, struct kc_e
         options.device = device;
         options.device_nbytes = s->gpu_memory_nbytes;
         options.info = &c->result;
-        const enum kcount_status status = kc_combine_counts(c->counts, plan->ninputs, &options,
-                                                            &inside, plan->output, NULL, &error);
+        options.inside = &inside;
+        const enum kcount_status status =
+                kcount_combine(c->counts, plan->ninputs, &options, plan->output, NULL, &error);
         w->gpu = inside.report;
         if (inside.nthreads > 0)
                 w->nthreads = inside.nthreads;

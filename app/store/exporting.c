@@ -110,7 +110,7 @@ static bool guard_names(int step, const char *temporary)
 }
 
 enum kc_status exporting_write(const struct exporting *exporting, struct kcount_counts *counts,
-                               const struct kc_export_companion *companion,
+                               const struct kcount_export_inside *inside,
                                struct kcount_exported *exported, struct kc_error *err)
 {
         static const char *const stage = "writing";
@@ -135,9 +135,9 @@ enum kc_status exporting_write(const struct exporting *exporting, struct kcount_
         options.guard = e->job != NULL ? signals_guard : guard_names;
         options.progress = e->job != NULL ? bridge_progress : NULL;
         options.progress_ctx = &progress;
-        KC_TRY(bridge_check(
-                kc_export_counts(counts, e->output, &options, companion, &written, &error), &error,
-                err));
+        options.inside = inside;
+        KC_TRY(bridge_check(kcount_export(counts, e->output, &options, &written, &error), &error,
+                            err));
         warn(exporting, info.hpc, &written);
         if (exported != NULL)
                 *exported = written;

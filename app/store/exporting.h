@@ -7,6 +7,7 @@
 
 #include "app/library/export.h"
 #include "base/job.h"
+#include "include/kcount.h"
 #include "io/formats/export.h"
 
 /* The names of the formats, for help and for shells. */
@@ -52,10 +53,10 @@ void exporting_free(struct exporting_files *files);
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err);
 
-/* kc_export_counts, with warnings. On failure, none of the files remains.
- *   companion, exported  may be NULL */
+/* kcount_export, with warnings. On failure, none of the files remains.
+ *   inside, exported  may be NULL */
 enum kc_status exporting_write(const struct exporting *exporting, struct kcount_counts *counts,
-                               const struct kc_export_companion *companion,
+                               const struct kcount_export_inside *inside,
                                struct kcount_exported *exported, struct kc_error *err);
 
 #endif
