@@ -96,15 +96,13 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(count_select(count, err));
-        count->memory_nbytes = s->memory_nbytes
-                                       ? s->memory_nbytes
-                                       : kc_memory_default_nbytes(ranks_local(count->ranks));
         if (!count->adds) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)
                         count->outputs[i].k = (int)s->ks.values[i];
-                count->stranded = s->stranded;
+                count->counter.stranded = s->stranded;
         }
+        count_set_up(count);
         if (!count->adds && count->histogram == NULL)
                 KC_TRY(count_name_outputs(count, err));
         if (s->tmp_dir != NULL || count->histogram != NULL)
@@ -113,6 +111,7 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
                 count->tmp_dir = kc_path_folder(count->outputs[0].path);
         if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        count->counter.tmp_folder = count->tmp_dir;
 out:
         return status;
 }
@@ -125,9 +124,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         KC_TRY(count_open_outputs(count, err));
         count_warn_of_lengths(count);
         KC_TRY(kc_temp_file_try(count->tmp_dir, err));
-        count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
-        count->rereadable = kc_reader_is_rereadable(count->reader);
         KC_TRY(count_check_inputs(count, err));
         count_warn_of_same_inputs(count);
 out:
@@ -138,7 +135,6 @@ out:
 static enum kc_status only_read(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
-        count_plan_memory(count);
         KC_TRY(count_open_reader(count, err));
         KC_TRY(count_nothing(count, err));
         count_report(count);
@@ -221,7 +217,7 @@ static void close_count(struct count *count)
                 exporting_free(&count->outputs[i].exports);
                 kc_kmer_set_free(&count->outputs[i].only);
         }
-        kc_reader_close(count->reader);
+        kc_counter_close(&count->counter);
         kc_histogram_free(count->histogram);
         kc_store_close(count->temporary);
         free(count->reports);
@@ -292,7 +288,7 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err)
         if (o->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(count.writing.job);
-        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.stranded, err));
+        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.counter.stranded, err));
         KC_TRY(warn_of_sums(o->path, err));
         KC_TRY(count_all(&count, err));
 out:
@@ -321,11 +317,11 @@ static struct count_done describe(const struct count *count)
 {
         const struct kc_reader_totals read = count_read_totals(count);
         const char *const *names;
-        struct count_done done = { .nfiles = kc_reader_names(count->reader, &names),
+        struct count_done done = { .nfiles = kc_reader_names(count->counter.reader, &names),
                                    .nreads = read.nreads,
                                    .nbases = read.nbases,
                                    .nskipped = read.nskipped,
-                                   .spilled_nbytes = count->outputs[0].totals.spilled_nbytes };
+                                   .spilled_nbytes = count->outputs[0].totals->spilled_nbytes };
         device_name(&count->writing.device, done.device);
         return done;
 }

@@ -7,9 +7,9 @@
 
 #include "app/count/count.h"
 #include "app/count/ranks.h"
+#include "app/library/counter.h"
 #include "app/store/exporting.h"
 #include "io/formats/format.h"
-#include "io/reader.h"
 #include "kmer/kmer_set.h"
 
 /* What is counted with one k. */
@@ -21,12 +21,10 @@ struct count_output {
         struct kc_store_writer *writer;
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
-        struct kc_kmer_set only; /* with --only: what is counted */
-        uint64_t only_checksum;  /* of this set; 0: there is no set */
-        uint64_t nguest;         /* bytes that this guest has written */
-        /* valid once it has been counted */
-        struct kc_gpu_report gpu;
-        struct kc_count_totals totals;
+        struct kc_kmer_set only;        /* with --only: what is counted */
+        uint64_t only_checksum;         /* of this set; 0: there is no set */
+        uint64_t nguest;                /* bytes that this guest has written */
+        struct kc_count_totals *totals; /* of the counter's task; valid once it has been counted */
         struct kc_store_written written;
         struct kc_histogram_row *rows; /* [nrows] if they are wanted */
         size_t nrows;
@@ -57,17 +55,12 @@ struct count {
         struct kc_store *temporary;     /* this file, once it has been counted */
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
-        bool stranded;
-        struct kc_selection selection;
+        struct kc_counter counter;
         enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
         char *tmp_dir;
-        uint64_t memory_nbytes, only_nbytes; /* the second: the part of it that the sets take */
-        struct memory_plan plan;             /* how memory_nbytes is divided */
-        bool rereadable;                     /* all inputs, from their beginning */
-        bool tried_device;
-        struct kc_reader *reader;
+        uint64_t only_nbytes; /* what the sets take */
         uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
         struct ranks *ranks;            /* that count together; or NULL */
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
@@ -97,18 +90,6 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
 
 /* Warn on rank 0 if an input is given more than once. The reader must be open. */
 void count_warn_of_same_inputs(const struct count *count);
-
-/* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
- * kc_reader_open. */
-enum kc_status count_open_reader(struct count *count, struct kc_error *err);
-
-/* How to read the file that --only names, with a plan for that alone. */
-struct kc_reader_options count_reading_of_only(const struct count *count,
-                                               const struct memory_plan *plan);
-
-/* Let the open reader begin again after another count_plan_memory, if the inputs are rereadable.
- * Fails like kc_reader_reopen. */
-enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
 
 /* ---- app/count/outputs.c: outputs ---- */
 
@@ -152,10 +133,12 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
-/* Divide the memory, and lower the number of threads if there is not enough for all. Call this
- * once the engine is chosen, because the number of threads that share the memory depends on
- * it. */
-void count_plan_memory(struct count *count);
+/* Tell the counter what is to be counted, once count_select has chosen. */
+void count_set_up(struct count *count);
+
+/* Divide the memory, and open this rank's part of the inputs. Call this once the engine is chosen,
+ * because the number of threads that share the memory depends on it. Fails like kc_reader_open. */
+enum kc_status count_open_reader(struct count *count, struct kc_error *err);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */
 enum kc_status count_on_engine(struct count *count, struct kc_error *err);

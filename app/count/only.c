@@ -65,7 +65,7 @@ static enum kc_status count_kmers(struct count *count, struct kc_reader *reader,
                                   const struct memory_plan *plan, struct kc_count_task *tasks,
                                   struct kc_error *err)
 {
-        const struct kc_count_params params = { .stranded = count->stranded,
+        const struct kc_count_params params = { .stranded = count->counter.stranded,
                                                 .nthreads = plan->nthreads,
                                                 .memory_nbytes = plan->engine_nbytes,
                                                 .tmp_dir = count->tmp_dir,
@@ -77,16 +77,21 @@ static enum kc_status count_kmers(struct count *count, struct kc_reader *reader,
 
 static enum kc_status read_sets(struct count *count, struct kc_error *err)
 {
-        const struct memory_plan plan =
-                kc_memory_plan_count(count->memory_nbytes / MEMORY_SHARES * (MEMORY_SHARES - 1),
-                                     count->writing.nthreads, false);
-        const struct kc_reader_options reading = count_reading_of_only(count, &plan);
-        const uint64_t share = count->memory_nbytes / MEMORY_SHARES / (uint64_t)count->noutputs;
+        const struct memory_plan plan = kc_memory_plan_count(
+                count->counter.memory_nbytes / MEMORY_SHARES * (MEMORY_SHARES - 1),
+                count->writing.nthreads, false);
+        struct kc_reader_options reading = kc_counter_reading(&count->counter, &plan);
+        const uint64_t share =
+                count->counter.memory_nbytes / MEMORY_SHARES / (uint64_t)count->noutputs;
         struct kc_count_task tasks[OPTION_NUMBERS_MAX];
         struct set_sink sinks[OPTION_NUMBERS_MAX];
         struct kc_run_sink ends[OPTION_NUMBERS_MAX];
         struct kc_reader *reader = NULL;
         enum kc_status status;
+        reading.min_quality = 0;
+        reading.selection = (struct kc_selection){ .hpc = count->counter.selection.hpc };
+        reading.nworkers = plan.nthreads;
+        reading.rank = reading.nranks = 0; /* each rank needs all of it */
         for (int i = 0; i < count->noutputs; i++) {
                 struct count_output *o = &count->outputs[i];
                 o->only.k = o->k;

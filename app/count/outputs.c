@@ -91,7 +91,7 @@ enum kc_status count_check_exports(const struct count *count, struct kc_error *e
                 const struct count_output *o = &count->outputs[i];
                 const struct exporting exporting = export_of(count, o);
                 if (o->export_path != NULL)
-                        status = exporting_check(&exporting, o->k, count->stranded, err);
+                        status = exporting_check(&exporting, o->k, count->counter.stranded, err);
         }
         return status;
 }
@@ -101,8 +101,8 @@ static enum kc_status create_store(const struct count *count, struct count_outpu
 {
         const struct count_settings *s = count->settings;
         struct kc_store_options storing = { .k = o->k,
-                                            .stranded = count->stranded,
-                                            .hpc = count->selection.hpc,
+                                            .stranded = count->counter.stranded,
+                                            .hpc = count->counter.selection.hpc,
                                             .only_checksum = o->only_checksum,
                                             .replace = s->force,
                                             .guard = signals_guard,
@@ -170,17 +170,10 @@ void count_warn_of_lengths(const struct count *count)
                               count->outputs[i].k, count->outputs[i].path);
 }
 
-static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)
+static struct kc_store_origin origin_of(const struct count *count, int i)
 {
         const struct kc_reader_totals read = count_read_totals(count);
-        struct kc_store_origin origin = { .nreads = read.nreads,
-                                          .nbases = read.nbases,
-                                          .nskipped = read.nskipped,
-                                          .nlow_quality = read.nlow_quality,
-                                          .nkmers = o->totals.nkmers,
-                                          .nsaturated = o->totals.nsaturated };
-        origin.nnames = kc_reader_names(count->reader, &origin.names);
-        return origin;
+        return kc_counter_origin(&count->counter, i, &read);
 }
 
 static enum kc_status commit_all(struct count *count, struct kc_error *err)
@@ -189,7 +182,7 @@ static enum kc_status commit_all(struct count *count, struct kc_error *err)
         struct kc_store_written written[OPTION_NUMBERS_MAX];
         struct kc_store_writer *writers[OPTION_NUMBERS_MAX];
         for (int i = 0; i < count->noutputs; i++) {
-                origins[i] = origin_of(count, &count->outputs[i]);
+                origins[i] = origin_of(count, i);
                 writers[i] = count->outputs[i].writer;
                 count->outputs[i].writer = NULL; /* commit frees it, even on failure */
         }
@@ -206,7 +199,7 @@ static enum kc_status commit_all(struct count *count, struct kc_error *err)
 static enum kc_status commit_added(struct count *count, struct kc_error *err)
 {
         struct count_output *o = &count->outputs[0];
-        const struct kc_store_origin origin = origin_of(count, o);
+        const struct kc_store_origin origin = origin_of(count, 0);
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* commit frees it, even on failure */
         const enum kc_status status = kc_store_commit(writer, &origin, &o->written, err);
@@ -220,7 +213,7 @@ static enum kc_status take_rows(struct count *count, struct kc_error *err)
 {
         struct count_output *o = &count->outputs[0];
         enum kc_status status =
-                kc_histogram_rows(count->histogram, &o->totals, &o->rows, &o->nrows, err);
+                kc_histogram_rows(count->histogram, o->totals, &o->rows, &o->nrows, err);
         o->written.info.k = o->k;
         if (status == KC_OK && o->nrows > 0 && o->rows[0].count == 1)
                 o->written.nunique = o->rows[0].ndistinct;
@@ -230,7 +223,7 @@ static enum kc_status take_rows(struct count *count, struct kc_error *err)
 static enum kc_status open_temporary(struct count *count, struct kc_error *err)
 {
         struct count_output *o = &count->outputs[0];
-        const struct kc_store_origin origin = origin_of(count, o);
+        const struct kc_store_origin origin = origin_of(count, 0);
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* it is freed, even on failure */
         const enum kc_status status =

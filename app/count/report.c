@@ -21,7 +21,7 @@ static void warn_of_inputs(const struct count *count, unsigned mask, unsigned ma
                            const char *what, const char *other)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         size_t nfound = 0;
         for (size_t i = 0; i < n; i++)
                 if ((count->marks[i] & mask) == marks && ++nfound <= MOST_WARNINGS)
@@ -35,10 +35,10 @@ static void warn_of_inputs(const struct count *count, unsigned mask, unsigned ma
 static void warn_of_letters(const struct count *count)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         size_t nfound = 0;
         for (size_t i = 0; i < n; i++) {
-                const unsigned percent = kc_reader_percent_other(count->reader, i);
+                const unsigned percent = kc_reader_percent_other(count->counter.reader, i);
                 if (percent > 0 && ++nfound <= MOST_WARNINGS)
                         message_print("kcount: warning: %u%% of the first letters in %s are not A, "
                                       "C, G, T, U or N; is this protein?\n",
@@ -51,9 +51,9 @@ static void warn_of_letters(const struct count *count)
 
 static void warn_of_k(const struct count *count, const struct count_output *o)
 {
-        if (o->totals.nkmers == 0)
+        if (o->totals->nkmers == 0)
                 message_print(WRITING_EMPTY "no read has %d usable bases in a row\n", o->k);
-        else if (!count->adds && o->written.info.ndropped_distinct == o->totals.ndistinct)
+        else if (!count->adds && o->written.info.ndropped_distinct == o->totals->ndistinct)
                 message_print(WRITING_ALL_DROPPED, o->k);
 }
 
@@ -63,13 +63,14 @@ static void warn_of_nothing(const struct count *count)
         const struct kc_reader_totals read = count_read_totals(count);
         const char *const *names;
         if (read.nbases + read.nleft_out == 0) {
-                if (kc_reader_names(count->reader, &names) > 1)
+                if (kc_reader_names(count->counter.reader, &names) > 1)
                         message_print(WRITING_EMPTY "no input holds a sequence\n");
                 return;
         }
         if (count->settings->min_quality > 0 && !read.any_qualities)
                 message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
-        if ((count->selection.required | count->selection.excluded) != 0 && !read.any_flags)
+        if ((count->counter.selection.required | count->counter.selection.excluded) != 0 &&
+            !read.any_flags)
                 message_print("kcount: warning: --require-flags and --exclude-flags have no "
                               "effect: no input is SAM, BAM or CRAM\n");
         for (int i = 0; i < count->noutputs; i++)

@@ -84,7 +84,7 @@ static void put_inputs(struct json *json, const char *key, const struct count *c
                        unsigned marks)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(c->reader, &names);
+        const size_t n = kc_reader_names(c->counter.reader, &names);
         json_begin(json, key, '[');
         for (size_t i = 0; i < n; i++)
                 if ((c->marks[i] & mask) == marks)
@@ -104,12 +104,12 @@ static void put_settings(struct json *json, const struct count *c, const struct 
                    KC_INPUT_NO_END_BLOCK);
         json_number(json, "runs", o->written.info.nruns);
         json_number(json, "min_quality", c->settings->min_quality);
-        json_number(json, "skip", c->selection.nskip);
-        json_bool(json, "hpc", c->selection.hpc);
+        json_number(json, "skip", c->counter.selection.nskip);
+        json_bool(json, "hpc", c->counter.selection.hpc);
         json_bool(json, "only", c->settings->only != NULL);
-        json_number(json, "require_flags", c->selection.required);
-        json_number(json, "exclude_flags", c->selection.excluded);
-        json_number(json, "memory_bound_bytes", c->memory_nbytes);
+        json_number(json, "require_flags", c->counter.selection.required);
+        json_number(json, "exclude_flags", c->counter.selection.excluded);
+        json_number(json, "memory_bound_bytes", c->counter.memory_nbytes);
 }
 
 static void put_read(struct json *json, const struct kc_reader_totals *read)
@@ -129,13 +129,13 @@ static void put_read(struct json *json, const struct kc_reader_totals *read)
 
 static void put_counted(struct json *json, const struct count_output *o)
 {
-        json_number(json, "kmers", o->totals.nkmers);
-        json_number(json, "distinct", o->totals.ndistinct);
+        json_number(json, "kmers", o->totals->nkmers);
+        json_number(json, "distinct", o->totals->ndistinct);
         json_number(json, "unique", o->written.nunique);
         json_number(json, "dropped_distinct", o->written.info.ndropped_distinct);
         json_number(json, "dropped_kmers", o->written.info.ndropped_kmers);
-        json_number(json, "saturated_kmers", o->totals.nsaturated);
-        json_number(json, "spilled_bytes", o->totals.spilled_nbytes);
+        json_number(json, "saturated_kmers", o->totals->nsaturated);
+        json_number(json, "spilled_bytes", o->totals->spilled_nbytes);
 }
 
 static void put_histogram(struct json *json, const struct count_output *o)
@@ -152,13 +152,13 @@ void count_put_json(const void *ctx, size_t i, struct json *json)
         const struct count_output *o = &c->outputs[i];
         const struct kc_reader_totals read = count_read_totals(c);
         const bool counted = !c->settings->reader_only;
-        const double *seconds = o->totals.stage_seconds, wall = writing_seconds(&c->writing);
+        const double *seconds = o->totals->stage_seconds, wall = writing_seconds(&c->writing);
         const struct writing_stage stages[] = { { "partition", seconds[KC_STAGE_PARTITION] },
                                                 { "count", seconds[KC_STAGE_COUNT] },
                                                 { "order", seconds[KC_STAGE_ORDER] } };
         if (counted) {
                 put_settings(json, c, o);
-                put_device(json, c, &o->gpu);
+                put_device(json, c, &c->counter.reports[i]);
                 put_ranks(json, c, i);
                 put_counted(json, o);
         }

@@ -46,10 +46,10 @@ static void put_counted(struct text_out *out, const struct count *c)
 {
         const struct count_output *o = &c->outputs[0];
         const struct kc_store_info *stored = &o->written.info;
-        const uint64_t ndistinct = o->totals.ndistinct;
+        const uint64_t ndistinct = o->totals->ndistinct;
         char range[RANGE_NBYTES], label[RANGE_NBYTES + 32];
         snprintf(label, sizeof label, "%d-mers", o->k);
-        writing_put_number(out, label, o->totals.nkmers);
+        writing_put_number(out, label, o->totals->nkmers);
         writing_put_number(out, "  distinct", ndistinct);
         writing_put_share(out, "  seen once", o->written.nunique, ndistinct);
         if (is_filtered(c)) {
@@ -58,8 +58,8 @@ static void put_counted(struct text_out *out, const struct count *c)
                          stored->only_checksum != 0 ? ", --only" : "");
                 writing_put_share(out, label, stored->ndistinct, ndistinct);
         }
-        if (o->totals.nsaturated > 0)
-                writing_put_number(out, "  lost to saturation", o->totals.nsaturated);
+        if (o->totals->nsaturated > 0)
+                writing_put_number(out, "  lost to saturation", o->totals->nsaturated);
 }
 
 /* ---- several k: a table ---- */
@@ -107,11 +107,11 @@ static void add_row(struct table *t, const struct count_output *o, bool filtered
         t->nrows++;
         t->ncolumns = 0;
         add_number(t, (uint64_t)o->k);
-        add_number(t, o->totals.nkmers);
-        add_number(t, o->totals.ndistinct);
-        add_share(t, o->written.nunique, o->totals.ndistinct);
+        add_number(t, o->totals->nkmers);
+        add_number(t, o->totals->ndistinct);
+        add_share(t, o->written.nunique, o->totals->ndistinct);
         if (filtered)
-                add_share(t, o->written.info.ndistinct, o->totals.ndistinct);
+                add_share(t, o->written.info.ndistinct, o->totals->ndistinct);
         add_cell(t, format_size(o->written.info.file_nbytes, size));
 }
 
@@ -147,8 +147,8 @@ static void put_table(struct text_out *out, const struct count *c)
                 const struct count_output *o = &c->outputs[i];
                 char label[64];
                 snprintf(label, sizeof label, "%d-mers lost to saturation", o->k);
-                if (o->totals.nsaturated > 0)
-                        writing_put_number(out, label, o->totals.nsaturated);
+                if (o->totals->nsaturated > 0)
+                        writing_put_number(out, label, o->totals->nsaturated);
         }
 }
 
@@ -200,7 +200,7 @@ static void put_k(struct text_out *out, const struct count *c, int i)
 static void put_device(struct text_out *out, const struct count *c, int i)
 {
         const struct device_choice *device = &c->writing.device;
-        const struct kc_gpu_report *gpu = &c->outputs[i].gpu;
+        const struct kc_gpu_report *gpu = &c->counter.reports[i];
         char name[DEVICE_NAME_NBYTES], peak[FORMATTED_NBYTES];
         if (!device->cuda)
                 return;
@@ -257,10 +257,10 @@ static void put_exports(struct text_out *out, const struct exporting_files *expo
 /* On a device, the file of kept reads serves all k. */
 static uint64_t spilled_nbytes(const struct count *c)
 {
-        const uint64_t shared = c->writing.device.cuda ? c->outputs[0].gpu.kept_file_nbytes : 0;
+        const uint64_t shared = c->writing.device.cuda ? c->counter.reports[0].kept_file_nbytes : 0;
         uint64_t nbytes = shared;
         for (int i = 0; i < c->noutputs; i++)
-                nbytes += c->outputs[i].totals.spilled_nbytes - shared;
+                nbytes += c->outputs[i].totals->spilled_nbytes - shared;
         return nbytes;
 }
 

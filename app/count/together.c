@@ -20,8 +20,8 @@ void count_silence(struct count *count)
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err)
 {
         bool same;
-        enum kc_status status =
-                ranks_compare(count->ranks, kc_reader_fingerprint(count->reader), &same, err);
+        enum kc_status status = ranks_compare(
+                count->ranks, kc_reader_fingerprint(count->counter.reader), &same, err);
         if (status == KC_OK && !same)
                 status = kc_fail(err, KC_EINPUT,
                                  "this process does not see the same inputs, of the same sizes, as "
@@ -100,12 +100,12 @@ static enum kc_status gather_marks(struct ranks *ranks, uint8_t *marks, size_t n
 static enum kc_status take_marks(struct count *count, struct kc_error *err)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         enum kc_status status = KC_OK;
         count->marks = malloc(n);
         if (count->marks == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        kc_reader_marks(count->reader, count->marks);
+        kc_reader_marks(count->counter.reader, count->marks);
         for (size_t i = 0; i < n && count->ranks != NULL; i += MOST_MARKS)
                 KC_TRY(gather_marks(count->ranks, count->marks + i,
                                     n - i < MOST_MARKS ? n - i : (size_t)MOST_MARKS, err));
@@ -178,17 +178,18 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
                 return KC_OK;
         if (count->histogram != NULL)
                 KC_TRY(add_histograms(count->ranks, count->histogram, err));
-        kc_reader_totals(count->reader, &own.read);
+        kc_reader_totals(count->counter.reader, &own.read);
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
-                own.ncounted[i] = count->outputs[i].totals.nown;
-                own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
+                own.ncounted[i] = count->outputs[i].totals->nown;
+                own.nspilled[i] = count->outputs[i].totals->spilled_nbytes;
                 own.nwritten[i] = count->outputs[i].nguest;
         }
         KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
         for (int i = 0; i < count->noutputs; i++)
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
-                        count->outputs[i].totals.spilled_nbytes += count->reports[rank].nspilled[i];
+                        count->outputs[i].totals->spilled_nbytes +=
+                                count->reports[rank].nspilled[i];
 out:
         return status;
 }
@@ -210,9 +211,9 @@ int count_nreports(const struct count *count)
 
 struct kc_reader_totals count_read_totals(const struct count *count)
 {
-        struct kc_reader_totals sum = { 0 };
+        struct kc_reader_totals sum;
         if (count->reports == NULL)
-                kc_reader_totals(count->reader, &sum);
+                sum = kc_counter_read_totals(&count->counter);
         else
                 sum = count->reports[0].read;
         for (int i = 1; i < count_nreports(count); i++) {

@@ -1,15 +1,11 @@
-/* Counting for callers of the library, as app/count does it for the program. */
-#include "app/library/device.h"
+/* Counting for callers of the library. */
+#include "app/library/counter.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
-#include "app/library/memory.h"
 #include "app/library/output.h"
 #include "app/library/references.h"
 #include "app/library/same_file.h"
 #include "app/library/working.h"
-#include "cpu/cpu_engine.h"
-#include "io/reader.h"
-#include "io/sequences.h"
 #include "kmer/remedy.h"
 
 #include <stdio.h>
@@ -29,16 +25,9 @@ struct count_call {
         struct count_input input;
         struct kcount_count_options options;
         struct kc_library_output output;
-        int devices[KC_GPU_MAX_DEVICES], ndevices;
-        bool on_device, may_fall_back;
         char notice[KCOUNT_NOTICE_NBYTES]; /* why no device has counted, if that is a surprise */
-        uint64_t memory_nbytes;
-        struct memory_plan plan;
         struct kc_job job;
-        struct kc_reader *reader;
-        struct kc_sequences *sequences;
-        bool rereadable; /* whether the inputs can be read again from the beginning */
-        struct kc_count_totals totals;
+        struct kc_counter counter;
 };
 
 /* ---- the options ---- */
@@ -68,13 +57,15 @@ static enum kc_status check_input(const struct count_call *c, struct kc_error *e
 static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
 {
         const char *device = c->options.device != NULL ? c->options.device : "auto";
+        struct kc_counter_devices *d = &c->counter.devices;
         const int k = c->options.k;
         enum kc_status status;
         int n;
-        KC_TRY(kc_device_parse(device, c->devices, &c->ndevices, err));
-        c->may_fall_back = strcmp(device, "auto") == 0;
-        c->on_device = c->ndevices > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K;
-        if (c->ndevices == 0 || c->may_fall_back || c->on_device)
+        KC_TRY(kc_device_parse(device, d->indices, &d->n, err));
+        d->reader = KC_READING_FASTER;
+        d->may_fall_back = strcmp(device, "auto") == 0;
+        d->used = d->n > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K;
+        if (d->n == 0 || d->may_fall_back || d->used)
                 return KC_OK;
         if (!kc_gpu_has_engine())
                 return kc_gpu_devices(NULL, 0, &n, err); /* it fails, and says why */
@@ -83,6 +74,32 @@ static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
                                 KC_GPU_ENGINE_MAX_K, k);
 out:
         return status;
+}
+
+/* That the machine has no device is not worth a notice. */
+static void note_fall_back(void *ctx, const struct kc_error *reason)
+{
+        struct count_call *c = ctx;
+        if (reason->status != KC_ENODEVICE)
+                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
+}
+
+static void set_up(struct count_call *c)
+{
+        const struct kcount_count_options *o = &c->options;
+        struct kc_counter *counter = &c->counter;
+        counter->tasks[0].k = o->k;
+        counter->ntasks = 1;
+        counter->stranded = o->stranded;
+        counter->min_quality = o->min_quality;
+        counter->selection.hpc = o->hpc;
+        counter->accept_empty = o->accept_empty;
+        counter->nthreads = kc_machine_nthreads((uint64_t)o->nthreads);
+        counter->bounded = o->memory_nbytes > 0;
+        counter->memory_nbytes = counter->bounded ? o->memory_nbytes : kc_memory_guest_nbytes();
+        counter->job = &c->job;
+        counter->fell_back = note_fall_back;
+        counter->ctx = c;
 }
 
 /* Copy the options and check them. given: may be NULL. */
@@ -98,33 +115,12 @@ static enum kc_status take_options(struct count_call *c, const struct kcount_cou
         KC_TRY(check_numbers(&c->options, err));
         KC_TRY(check_input(c, err));
         KC_TRY(choose_device(c, err));
-        c->memory_nbytes =
-                c->options.memory_nbytes > 0 ? c->options.memory_nbytes : kc_memory_guest_nbytes();
+        set_up(c);
 out:
         return status;
 }
 
 /* ---- before counting ---- */
-
-static void plan_memory(struct count_call *c)
-{
-        const int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
-        c->plan = kc_memory_plan_count(c->memory_nbytes, nthreads, c->on_device);
-        if (c->on_device && c->options.memory_nbytes == 0)
-                c->plan.reader_nbytes = 0; /* what may be pinned leaves enough for a reader */
-}
-
-static struct kc_reader_options reading_of(struct count_call *c)
-{
-        return (struct kc_reader_options){ .k = c->options.k,
-                                           .min_quality = c->options.min_quality,
-                                           .selection = { .hpc = c->options.hpc },
-                                           .empty = c->options.accept_empty,
-                                           .nworkers = c->plan.nthreads,
-                                           .memory_nbytes = c->plan.reader_nbytes,
-                                           .bound = c->plan.reader_bound,
-                                           .job = &c->job };
-}
 
 static enum kc_status create_store(struct count_call *c, struct kc_error *err)
 {
@@ -137,17 +133,15 @@ static enum kc_status create_store(struct count_call *c, struct kc_error *err)
         return kc_library_output_create(&c->output, &storing, err);
 }
 
-static enum kc_status open_reader(struct count_call *c, struct kc_error *err)
+static enum kc_status open_files(struct count_call *c, struct kc_error *err)
 {
         const char *output = c->output.path;
         const char *const *names;
-        const struct kc_reader_options reading = reading_of(c);
         enum kc_status status;
-        KC_TRY(kc_reader_open(&c->reader, c->input.paths, c->input.npaths, &reading, err));
-        const size_t n = kc_reader_names(c->reader, &names);
+        KC_TRY(kc_counter_open_files(&c->counter, c->input.paths, c->input.npaths, err));
+        const size_t n = kc_reader_names(c->counter.reader, &names);
         KC_TRY(kc_output_check_files(&output, 1, names, n, err));
         KC_TRY(kc_references_check(&output, 1, names, n, err));
-        c->rereadable = kc_reader_is_rereadable(c->reader);
 out:
         return status;
 }
@@ -173,131 +167,11 @@ static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap,
 static enum kc_status open_input(struct count_call *c, struct kc_error *err)
 {
         const struct kc_sequence_giver giver = { c, give };
-        if (c->input.next == NULL)
-                return open_reader(c, err);
-        return kc_sequences_open(&c->sequences, c->options.k, c->plan.nthreads, &giver, &c->job,
-                                 err);
+        return c->input.next == NULL ? open_files(c, err)
+                                     : kc_counter_open_sequences(&c->counter, &giver, err);
 }
 
 /* ---- counting ---- */
-
-static struct kc_batch_source source_of(const struct count_call *c)
-{
-        return c->reader != NULL ? kc_reader_source(c->reader) : kc_sequences_source(c->sequences);
-}
-
-static struct kc_count_params params_of(const struct count_call *c)
-{
-        return (struct kc_count_params){
-                .stranded = c->options.stranded,
-                .nthreads = c->plan.nthreads,
-                .memory_nbytes = c->plan.engine_nbytes,
-                .tmp_dir = c->output.tmp_folder,
-                .expected_nbases = c->reader != NULL ? kc_reader_expected_nbases(c->reader) : 0,
-        };
-}
-
-/* stored: out, the files if devices should read them; it must outlive the result */
-static struct kc_gpu_params gpu_params_of(const struct count_call *c, uint64_t nbases,
-                                          struct kc_stored_source *stored)
-{
-        const int ndevices = kc_devices_worth(c->ndevices, nbases);
-        struct kc_gpu_params gpu = {
-                .device = c->devices[0],
-                .nothers = ndevices - 1,
-                .nleft_out = c->ndevices - ndevices,
-                .table = KC_TABLE_WARPDRIVE,
-                .pinned_nbytes = c->options.memory_nbytes > 0
-                                         ? 0
-                                         : kc_device_pinned_nbytes(c->memory_nbytes),
-                .read_ahead = c->rereadable,
-        };
-        if (c->reader != NULL)
-                gpu.stored = kc_device_files(c->reader, KC_READING_FASTER, c->plan.nthreads,
-                                             ndevices, 0, stored);
-        memcpy(gpu.others, c->devices + 1, (size_t)(c->ndevices - 1) * sizeof *gpu.others);
-        return gpu;
-}
-
-/* *began: whether the device was initialized. */
-static enum kc_status count_on_device(struct count_call *c, struct kc_count_task *task, bool *began,
-                                      struct kc_error *err)
-{
-        struct kc_stored_source stored;
-        struct kc_gpu_report report;
-        const struct kc_count_params params = params_of(c);
-        const struct kc_gpu_params gpu = gpu_params_of(c, params.expected_nbases, &stored);
-        const struct kc_batch_source source = source_of(c);
-        const enum kc_status status =
-                kc_gpu_count_all(&params, &gpu, &source, task, 1, &c->job, &report, err);
-        *began = report.began;
-        return status;
-}
-
-static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *task,
-                                   struct kc_error *err)
-{
-        const struct kc_count_params params = params_of(c);
-        const struct kc_batch_source source = source_of(c);
-        return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
-}
-
-/* A device could not start: plan for the CPU, and read the inputs from the beginning. That the
- * machine has no device is not worth a notice. */
-static enum kc_status begin_again(struct count_call *c, const struct kc_error *reason,
-                                  struct kc_error *err)
-{
-        if (reason->status != KC_ENODEVICE)
-                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
-        c->on_device = false;
-        plan_memory(c);
-        const struct kc_reader_options reading = reading_of(c);
-        return c->rereadable ? kc_reader_reopen(&c->reader, &reading, err) : KC_OK;
-}
-
-static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err)
-{
-        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
-        struct kc_count_task task = { .k = c->options.k, .sink = &sink };
-        enum kc_status status;
-        if (c->on_device) {
-                struct kc_error own = { 0 };
-                bool began;
-                status = count_on_device(c, &task, &began, &own);
-                if (status != KC_OK && (began || !c->may_fall_back || !kc_device_is_unusable(&own)))
-                        return kc_fail_as(err, &own);
-                if (status != KC_OK)
-                        KC_TRY(begin_again(c, &own, err));
-        }
-        if (!c->on_device)
-                KC_TRY(count_on_cpu(c, &task, err));
-        c->totals = task.totals;
-out:
-        return status;
-}
-
-/* ---- afterwards ---- */
-
-static struct kc_store_origin origin_of(const struct count_call *c)
-{
-        struct kc_store_origin origin = { .nkmers = c->totals.nkmers,
-                                          .nsaturated = c->totals.nsaturated };
-        if (c->reader != NULL) {
-                struct kc_reader_totals read;
-                kc_reader_totals(c->reader, &read);
-                origin.nreads = read.nreads;
-                origin.nbases = read.nbases;
-                origin.nskipped = read.nskipped;
-                origin.nlow_quality = read.nlow_quality;
-                origin.nnames = kc_reader_names(c->reader, &origin.names);
-        } else {
-                const struct kc_sequence_totals read = kc_sequences_totals(c->sequences);
-                origin.nreads = read.nsequences;
-                origin.nbases = read.nletters;
-                origin.nskipped = read.nskipped;
-        }
-        return origin;
-}
 
 /* ctx: a struct count_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
@@ -308,10 +182,12 @@ static enum kc_status work(void *ctx, struct kc_error *err)
         if (c->input.next == NULL)
                 KC_TRY(kc_output_check_operands(&output, 1, c->input.paths, c->input.npaths, err));
         KC_TRY(create_store(c, err));
-        plan_memory(c);
         KC_TRY(open_input(c, err));
-        KC_TRY(count_on_engine(c, err));
-        const struct kc_store_origin origin = origin_of(c);
+        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
+        c->counter.tasks[0].sink = &sink;
+        KC_TRY(kc_counter_run(&c->counter, err));
+        const struct kc_reader_totals read = kc_counter_read_totals(&c->counter);
+        const struct kc_store_origin origin = kc_counter_origin(&c->counter, 0, &read);
         KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
 out:
         return status;
@@ -328,6 +204,7 @@ static enum kcount_status count(const struct count_input *input,
         KC_TRY(take_options(&c, options, &err));
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
                                       c.options.guard, &err));
+        c.counter.tmp_folder = c.output.tmp_folder;
         const struct kc_working working = {
                 &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
         };
@@ -337,8 +214,7 @@ static enum kcount_status count(const struct count_input *input,
                 strcpy((*counts)->notice, c.notice);
 out:
         kc_library_output_close(&c.output);
-        kc_reader_close(c.reader);
-        kc_sequences_close(c.sequences);
+        kc_counter_close(&c.counter);
         return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
