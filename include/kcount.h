@@ -140,6 +140,28 @@ enum kcount_name_step {
 
 struct kcount_counts; /* k-mers with their counts: an open .kc file, with or without a name */
 
+struct kcount_statistics {
+        size_t size;  /* sizeof(struct kcount_statistics), set by the caller */
+        int nthreads; /* that counted: fewer than wanted if the memory is not enough for them */
+        int ndevices; /* that counted; 0: the CPU did */
+        uint64_t nreads, nbases;
+        uint64_t nskipped;       /* of these bases: letters other than A, C, G, T, U */
+        uint64_t nlow_quality;   /* likewise: bases of lower quality than min_quality */
+        uint64_t nleft_out;      /* bases that are not in nbases: those of `skip` */
+        uint64_t input_nbytes;   /* read from files */
+        uint64_t text_nbytes;    /* after decompression */
+        uint64_t memory_nbytes;  /* the bound */
+        uint64_t spilled_nbytes; /* written to temporary files */
+        uint64_t device_nbytes;  /* the most memory that was allocated on the first device */
+        double reading_seconds, counting_seconds, writing_seconds;
+};
+
+/* Called before counting ends, by the thread that called the function, for each thing that the user
+ * should know: an input holds no sequence, may lack its end, or may hold proteins; or the CPU has
+ * counted because no device can be used.
+ *   text  one line, valid until the callback returns */
+typedef void kcount_warn(void *ctx, const char *text);
+
 struct kcount_count_options {
         size_t size;            /* sizeof(struct kcount_count_options) */
         int k;                  /* 1 .. KCOUNT_MAX_K */
@@ -157,12 +179,22 @@ struct kcount_count_options {
         kcount_progress *progress; /* NULL: none */
         void *progress_ctx;
         kcount_name_guard *guard; /* NULL: none */
+        uint32_t skip; /* leave out so many bases at the beginning of each read; not with hpc */
+        /* Of SAM, BAM and CRAM, count the alignments that have all SAM flags of the first, and none
+         * of the second; never secondary or supplementary ones. */
+        uint16_t require_flags, exclude_flags;
+        const char *only; /* count only the k-mers of this file of reads; NULL: all. They may take a
+                             quarter of the memory. The CPU counts */
+        kcount_warn *warn; /* NULL: none */
+        void *warn_ctx;
+        struct kcount_statistics *statistics; /* out: filled in on success; NULL: none */
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_count_options), 31, false, false, false, false, 1, \
-                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, \
+                        NULL, NULL \
         }
 
 /*
@@ -183,6 +215,34 @@ KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_
                                                  const char *output, struct kcount_counts **counts,
                                                  struct kcount_error **error);
 
+/*
+ * Count with several k, while the files are read only once. Each file is the same as one that
+ * kcount_count_files writes. All get their names, or none does.
+ *   ks       [nks] 1 to 16 different ones; options->k is not used
+ *   outputs  [nks], or NULL, as for kcount_count_files
+ *   counts   out [nks], or NULL, likewise
+ * Fails like kcount_count_files.
+ */
+KCOUNT_API enum kcount_status kcount_count_several(const char *const *paths, size_t npaths,
+                                                   const int *ks, size_t nks,
+                                                   const struct kcount_count_options *options,
+                                                   const char *const *outputs,
+                                                   struct kcount_counts **counts,
+                                                   struct kcount_error **error);
+
+struct kcount_row;
+
+/*
+ * Only the histogram of the counts of files, without keeping the k-mers, which takes less time.
+ *   options  as for kcount_count_files; min_count and max_count choose rows
+ *   rows     out [*nrows] as for kcount_histogram
+ * Fails like kcount_count_files.
+ */
+KCOUNT_API enum kcount_status kcount_count_histogram(const char *const *paths, size_t npaths,
+                                                     const struct kcount_count_options *options,
+                                                     struct kcount_row **rows, size_t *nrows,
+                                                     struct kcount_error **error);
+
 struct kcount_sequence {
         const char *bases; /* k-mers with letters other than A, C, G, T, U are not counted */
         size_t nbases;
@@ -198,8 +258,8 @@ struct kcount_sequence {
 typedef bool kcount_next_sequences(void *ctx, struct kcount_sequence *sequences, size_t cap,
                                    size_t *n);
 
-/* As kcount_count_files, for sequences in memory. KCOUNT_EUSAGE also if options set min_quality or
- * hpc, which are for files. */
+/* As kcount_count_files, for sequences in memory. KCOUNT_EUSAGE also if options set min_quality,
+ * hpc, skip, require_flags or exclude_flags, which are for files. */
 KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx,
                                                      const struct kcount_count_options *options,
                                                      const char *output,

@@ -96,16 +96,16 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(count_select(count, err));
-        if (!count->adds) {
+        if (!count_adds(count)) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)
                         count->outputs[i].k = (int)s->ks.values[i];
                 count->counter.stranded = s->stranded;
         }
         count_set_up(count);
-        if (!count->adds && count->histogram == NULL)
+        if (!count_adds(count) && count->counter.target != KC_COUNTER_HISTOGRAM)
                 KC_TRY(count_name_outputs(count, err));
-        if (s->tmp_dir != NULL || count->histogram != NULL)
+        if (s->tmp_dir != NULL || count->counter.target == KC_COUNTER_HISTOGRAM)
                 count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
         else
                 count->tmp_dir = kc_path_folder(count->outputs[0].path);
@@ -155,7 +155,7 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_choose_device(count, err));
         KC_TRY(count->writing.call == NULL
                        ? count_check_inputs_exist(count, err)
-                       : count_check_exist(count->writing.call, count->adds, err));
+                       : count_check_exist(count->writing.call, count_adds(count), err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
         KC_TRY(only_read_sets(count, err));
@@ -180,7 +180,8 @@ out:
 static enum kc_status finish(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(count_commit(count, err));
+        const struct kc_reader_totals read = count_read_totals(count);
+        KC_TRY(kc_counter_commit(&count->counter, &read, err));
         count_add_first_rank(count);
         count_warn(count);
         if (count->settings->format != NULL)
@@ -209,17 +210,12 @@ out:
 static void close_count(struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++) {
-                kc_store_abort(count->outputs[i].writer);
                 kc_store_leave(count->outputs[i].guest);
-                free(count->outputs[i].rows);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);
                 exporting_free(&count->outputs[i].exports);
-                kc_kmer_set_free(&count->outputs[i].only);
         }
         kc_counter_close(&count->counter);
-        kc_histogram_free(count->histogram);
-        kc_store_close(count->temporary);
         free(count->reports);
         free(count->marks);
         free(count->tmp_dir);
@@ -278,8 +274,8 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err)
         struct count count = begin_call(call, 1);
         enum kc_status status;
         struct count_output *o = &count.outputs[0];
-        count.adds = true;
-        count.noutputs = 1;
+        count.counter.target = KC_COUNTER_RUN;
+        count.noutputs = count.counter.ntasks = 1;
         KC_TRY(check_settings(count.settings, err));
         KC_TRY(misplaced_check_first(call, err));
         if (access(call->operands[0], F_OK) != 0 && errno == ENOENT)
@@ -288,7 +284,8 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err)
         if (o->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(count.writing.job);
-        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.counter.stranded, err));
+        KC_TRY(stores_append(&count.counter.outputs[0].writer, o->path, false, &o->k,
+                             &count.counter.stranded, err));
         KC_TRY(warn_of_sums(o->path, err));
         KC_TRY(count_all(&count, err));
 out:
@@ -302,12 +299,13 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
         struct count count = begin_call(call, 0);
         enum kc_status status;
         KC_TRY(check_settings(count.settings, err));
-        KC_TRY(kc_histogram_new(&count.histogram, err));
+        count.counter.target = KC_COUNTER_HISTOGRAM;
         signals_install(count.writing.job);
         KC_TRY(count_all(&count, err));
-        *rows = count.outputs[0].rows;
-        *nrows = count.outputs[0].nrows;
-        count.outputs[0].rows = NULL; /* the caller's */
+        struct kc_store_written *written = &count.counter.outputs[0].written;
+        *rows = written->rows;
+        *nrows = written->nrows;
+        written->rows = NULL; /* the caller's */
 out:
         close_count(&count);
         return status;
@@ -330,11 +328,11 @@ static enum kc_status count_nameless(struct count *count, struct kc_store **stor
                                      struct kc_error *err)
 {
         enum kc_status status;
-        count->is_temporary = true;
+        count->counter.target = KC_COUNTER_NAMELESS;
         KC_TRY(check_settings(count->settings, err));
         KC_TRY(count_all(count, err));
-        *store = count->temporary;
-        count->temporary = NULL; /* the caller's */
+        *store = count->counter.outputs[0].store;
+        count->counter.outputs[0].store = NULL; /* the caller's */
 out:
         return status;
 }

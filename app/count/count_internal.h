@@ -10,7 +10,6 @@
 #include "app/library/counter.h"
 #include "app/store/exporting.h"
 #include "io/formats/format.h"
-#include "kmer/kmer_set.h"
 
 /* What is counted with one k. */
 struct count_output {
@@ -18,16 +17,11 @@ struct count_output {
         char *path;        /* NULL if nothing is written */
         char *export_path; /* NULL if the file is not exported as well */
         struct exporting_files exports;
-        struct kc_store_writer *writer;
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
-        struct kc_run_sink sink;
-        struct kc_kmer_set only;        /* with --only: what is counted */
-        uint64_t only_checksum;         /* of this set; 0: there is no set */
-        uint64_t nguest;                /* bytes that this guest has written */
-        struct kc_count_totals *totals; /* of the counter's task; valid once it has been counted */
-        struct kc_store_written written;
-        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
-        size_t nrows;
+        uint64_t nguest;              /* bytes that this guest has written */
+        /* the counter's; valid once it has been counted */
+        struct kc_count_totals *totals;
+        struct kc_counter_output *counted;
         char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
 };
 
@@ -49,10 +43,6 @@ struct rank_report {
 struct count {
         const struct count_settings *settings;
         struct writing writing;
-        bool adds;                      /* the output is a .kc file to which a run is added */
-        struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
-        bool is_temporary;              /* the output is a file without a name */
-        struct kc_store *temporary;     /* this file, once it has been counted */
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
         struct kc_counter counter;
@@ -60,12 +50,17 @@ struct count {
         const char *const *inputs;
         size_t ninputs;
         char *tmp_dir;
-        uint64_t only_nbytes; /* what the sets take */
         uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
         struct ranks *ranks;            /* that count together; or NULL */
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
         struct writing_settings silent; /* of a rank that does not report */
 };
+
+/* Whether the output is a .kc file to which a run is added. */
+static inline bool count_adds(const struct count *count)
+{
+        return count->counter.target == KC_COUNTER_RUN;
+}
 
 /* ---- app/count/selection.c ---- */
 
@@ -114,11 +109,6 @@ enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
 /* If -k is given more than once, print on standard error which k is counted into which file: the
  * user may have meant the last one to replace the others. Only rank 0 prints it. */
 void count_warn_of_lengths(const struct count *count);
-
-/* Give new files their names, all or none; or commit the run that was added; or open the file that
- * has no name; or take the rows of the histogram, if nothing is written. No writer is left, even on
- * failure. Fails like kc_store_commit and kc_histogram_rows. */
-enum kc_status count_commit(struct count *count, struct kc_error *err);
 
 /* Export the files that have just been committed. Fails like exporting_write, and says that these
  * files stay. */

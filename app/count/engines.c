@@ -2,9 +2,11 @@
 
 #include "app/cli/fall_back.h"
 #include "app/cli/message.h"
+#include "app/cli/signals.h"
 #include "app/count/joint_devices.h"
 #include "base/parallel.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,8 @@ static enum kc_status count_on_joint_devices(const struct kc_count_params *param
         return joint_devices_count(&joint, tasks, ntasks, reports, err);
 }
 
+static_assert((int)KC_COUNTER_MAX_TASKS == OPTION_NUMBERS_MAX, "-k takes as many");
+
 void count_set_up(struct count *count)
 {
         const struct count_settings *s = count->settings;
@@ -36,28 +40,28 @@ void count_set_up(struct count *count)
         counter->engine_nbytes = s->engine_memory_nbytes;
         counter->job = count->writing.job;
         if (count->ranks != NULL)
-                counter->ranks = (struct kc_counter_ranks){ &count->ranks->exchange,
-                                                            count->ranks->exchange.rank,
-                                                            ranks_count(count->ranks),
-                                                            count_on_joint_devices };
+                counter->ranks = (struct kc_counter_ranks){
+                        &count->ranks->exchange, count->ranks->exchange.rank,
+                        ranks_count(count->ranks), ranks_nbytes(count->ranks, counter->nthreads),
+                        count_on_joint_devices
+                };
+        counter->storing = (struct kc_store_options){
+                .replace = s->force,
+                .guard = signals_guard,
+                .min_count = s->min_count ? (uint32_t)s->min_count : 1,
+                .max_count = s->max_count ? (uint32_t)s->max_count : UINT32_MAX,
+                .wants_rows = s->histogram,
+        };
         for (int i = 0; i < count->noutputs; i++) {
                 counter->tasks[i].k = count->outputs[i].k;
                 count->outputs[i].totals = &counter->tasks[i].totals;
+                count->outputs[i].counted = &counter->outputs[i];
         }
-}
-
-/* What messages and the sets of --only take. */
-static uint64_t reserved_nbytes(const struct count *count)
-{
-        const uint64_t messages = ranks_nbytes(count->ranks, count->writing.nthreads);
-        const uint64_t rest = count->counter.memory_nbytes - count->only_nbytes;
-        return count->only_nbytes + (rest > 2 * messages ? messages : rest - rest / 2);
 }
 
 enum kc_status count_open_reader(struct count *count, struct kc_error *err)
 {
         struct kc_counter *counter = &count->counter;
-        counter->reserved_nbytes = reserved_nbytes(count);
         const enum kc_status status =
                 kc_counter_open_files(counter, count->inputs, count->ninputs, err);
         count->writing.nthreads = counter->nthreads;
@@ -132,11 +136,6 @@ static enum kc_status count_on_either(void *ctx, struct kc_error *err)
         struct kc_counter *counter = &count->counter;
         counter->fell_back = tell_fall_back;
         counter->ctx = count;
-        for (int i = 0; i < count->noutputs; i++) {
-                counter->tasks[i].sink = &count->outputs[i].sink;
-                if (count->settings->only != NULL)
-                        counter->tasks[i].only = &count->outputs[i].only;
-        }
         const enum kc_status status = kc_counter_run(counter, err);
         w->device.ndevices = counter->devices.n;
         w->device.nleft_out = counter->devices.nleft_out;
@@ -156,7 +155,8 @@ static void name_stages(struct count *count, const char **labels)
                 for (int stage = 1; stage < KC_NSTAGES; stage++) {
                         char *label = count->outputs[i].labels[stage - 1];
                         const size_t nbytes = sizeof count->outputs[i].labels[0];
-                        const char *name = usual[count->histogram != NULL ? 1 : stage];
+                        const char *name =
+                                usual[count->counter.target == KC_COUNTER_HISTOGRAM ? 1 : stage];
                         if (count->noutputs > 1)
                                 snprintf(label, nbytes, "%s %d-mers", name, count->outputs[i].k);
                         else
@@ -175,8 +175,9 @@ enum kc_status count_on_engine(struct count *count, struct kc_error *err)
                 .on_cpu = count_on_either,
                 .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
         };
-        return count->is_temporary ? writing_run_part(&count->writing, &work, err)
-                                   : writing_run(&count->writing, &work, err);
+        return count->counter.target == KC_COUNTER_NAMELESS
+                       ? writing_run_part(&count->writing, &work, err)
+                       : writing_run(&count->writing, &work, err);
 }
 
 /* ---- --reader-only ---- */

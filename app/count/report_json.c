@@ -94,7 +94,7 @@ static void put_inputs(struct json *json, const char *key, const struct count *c
 
 static void put_settings(struct json *json, const struct count *c, const struct count_output *o)
 {
-        const struct kcount_info info = kc_library_describe(&o->written.info);
+        const struct kcount_info info = kc_library_describe(&o->counted->written.info);
         writing_json_output(json, o->path, &info);
         if (o->exports.n > 0)
                 json_strings(json, "exports", (const char *const *)o->exports.paths, o->exports.n);
@@ -102,7 +102,7 @@ static void put_settings(struct json *json, const struct count *c, const struct 
         put_inputs(json, "inputs_without_sequence", c, KC_INPUT_HAS_BASES, 0);
         put_inputs(json, "inputs_without_end_block", c, KC_INPUT_NO_END_BLOCK,
                    KC_INPUT_NO_END_BLOCK);
-        json_number(json, "runs", o->written.info.nruns);
+        json_number(json, "runs", o->counted->written.info.nruns);
         json_number(json, "min_quality", c->settings->min_quality);
         json_number(json, "skip", c->counter.selection.nskip);
         json_bool(json, "hpc", c->counter.selection.hpc);
@@ -131,9 +131,9 @@ static void put_counted(struct json *json, const struct count_output *o)
 {
         json_number(json, "kmers", o->totals->nkmers);
         json_number(json, "distinct", o->totals->ndistinct);
-        json_number(json, "unique", o->written.nunique);
-        json_number(json, "dropped_distinct", o->written.info.ndropped_distinct);
-        json_number(json, "dropped_kmers", o->written.info.ndropped_kmers);
+        json_number(json, "unique", o->counted->written.nunique);
+        json_number(json, "dropped_distinct", o->counted->written.info.ndropped_distinct);
+        json_number(json, "dropped_kmers", o->counted->written.info.ndropped_kmers);
         json_number(json, "saturated_kmers", o->totals->nsaturated);
         json_number(json, "spilled_bytes", o->totals->spilled_nbytes);
 }
@@ -141,8 +141,11 @@ static void put_counted(struct json *json, const struct count_output *o)
 static void put_histogram(struct json *json, const struct count_output *o)
 {
         json_begin(json, "histogram", '[');
-        for (size_t i = 0; i < o->nrows; i++)
-                json_numbers(json, NULL, (uint64_t[]){ o->rows[i].count, o->rows[i].ndistinct }, 2);
+        for (size_t i = 0; i < o->counted->written.nrows; i++)
+                json_numbers(json, NULL,
+                             (uint64_t[]){ o->counted->written.rows[i].count,
+                                           o->counted->written.rows[i].ndistinct },
+                             2);
         json_end(json, ']');
 }
 
@@ -163,7 +166,7 @@ void count_put_json(const void *ctx, size_t i, struct json *json)
                 put_counted(json, o);
         }
         put_read(json, &read);
-        if (o->rows != NULL)
+        if (o->counted->written.rows != NULL)
                 put_histogram(json, o);
         writing_json_costs(json, &c->writing, stages, counted ? 3 : 0);
         json_real(json, "mbases_per_second", wall > 0 ? (double)read.nbases / wall * 1e-6 : 0);

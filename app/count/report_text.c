@@ -30,14 +30,14 @@ static void put_read(struct text_out *out, const struct count *c)
 /* Whether a file is left that the user can name. */
 static bool leaves_file(const struct count *c)
 {
-        return c->outputs[0].path != NULL && !c->is_temporary;
+        return c->outputs[0].path != NULL && c->counter.target != KC_COUNTER_NAMELESS;
 }
 
 /* Whether the file may lack k-mers that were counted. */
 static bool is_filtered(const struct count *c)
 {
-        const struct kc_store_info *stored = &c->outputs[0].written.info;
-        return leaves_file(c) && !c->adds &&
+        const struct kc_store_info *stored = &c->outputs[0].counted->written.info;
+        return leaves_file(c) && !count_adds(c) &&
                (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX ||
                 stored->only_checksum != 0);
 }
@@ -45,13 +45,13 @@ static bool is_filtered(const struct count *c)
 static void put_counted(struct text_out *out, const struct count *c)
 {
         const struct count_output *o = &c->outputs[0];
-        const struct kc_store_info *stored = &o->written.info;
+        const struct kc_store_info *stored = &o->counted->written.info;
         const uint64_t ndistinct = o->totals->ndistinct;
         char range[RANGE_NBYTES], label[RANGE_NBYTES + 32];
         snprintf(label, sizeof label, "%d-mers", o->k);
         writing_put_number(out, label, o->totals->nkmers);
         writing_put_number(out, "  distinct", ndistinct);
-        writing_put_share(out, "  seen once", o->written.nunique, ndistinct);
+        writing_put_share(out, "  seen once", o->counted->written.nunique, ndistinct);
         if (is_filtered(c)) {
                 format_range(stored->min_count, stored->max_count_kept, range);
                 snprintf(label, sizeof label, "  kept (%s%s)", range,
@@ -109,10 +109,10 @@ static void add_row(struct table *t, const struct count_output *o, bool filtered
         add_number(t, (uint64_t)o->k);
         add_number(t, o->totals->nkmers);
         add_number(t, o->totals->ndistinct);
-        add_share(t, o->written.nunique, o->totals->ndistinct);
+        add_share(t, o->counted->written.nunique, o->totals->ndistinct);
         if (filtered)
-                add_share(t, o->written.info.ndistinct, o->totals->ndistinct);
-        add_cell(t, format_size(o->written.info.file_nbytes, size));
+                add_share(t, o->counted->written.info.ndistinct, o->totals->ndistinct);
+        add_cell(t, format_size(o->counted->written.info.file_nbytes, size));
 }
 
 static int width_of(const struct table *t, int column)
@@ -236,10 +236,10 @@ static void put_output(struct text_out *out, const struct count *c)
 {
         const struct count_output *o = &c->outputs[0];
         char size[FORMATTED_NBYTES];
-        format_size(o->written.info.file_nbytes, size);
-        if (c->adds)
+        format_size(o->counted->written.info.file_nbytes, size);
+        if (count_adds(c))
                 text_out_printf(out, "added to %s, now %u runs, %s\n", o->path,
-                                o->written.info.nruns, size);
+                                o->counted->written.info.nruns, size);
         else
                 text_out_printf(out, "wrote %s, %s\n", o->path, size);
 }
@@ -280,7 +280,7 @@ static void put_next(struct text_out *out, const struct count *c)
 {
         const char *output = c->outputs[0].path;
         char name[SHELL_LINE_NBYTES];
-        if (leaves_file(c) && !c->adds && isatty(out->fd))
+        if (leaves_file(c) && !count_adds(c) && isatty(out->fd))
                 text_out_printf(out, "next: kcount hist --plot %s%s\n",
                                 strchr("-@", *output) ? "./" : "", shell_word(output, name));
 }

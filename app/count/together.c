@@ -56,13 +56,13 @@ out:
 enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        if (count->ranks == NULL || count->histogram != NULL || count->settings->gather)
+        if (count->ranks == NULL || count->counter.histogram != NULL || count->settings->gather)
                 return KC_OK;
         for (int i = 0; i < count->noutputs; i++) {
                 struct count_output *o = &count->outputs[i];
-                KC_TRY(invite(count->ranks, o->writer, o->path, o->k, &o->guest, err));
+                KC_TRY(invite(count->ranks, o->counted->writer, o->path, o->k, &o->guest, err));
                 if (o->guest != NULL)
-                        o->sink.joint = kc_store_guest_joint(o->guest);
+                        o->counted->sink.joint = kc_store_guest_joint(o->guest);
         }
 out:
         return status;
@@ -176,8 +176,8 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
         KC_TRY(take_marks(count, err));
         if (count->ranks == NULL)
                 return KC_OK;
-        if (count->histogram != NULL)
-                KC_TRY(add_histograms(count->ranks, count->histogram, err));
+        if (count->counter.histogram != NULL)
+                KC_TRY(add_histograms(count->ranks, count->counter.histogram, err));
         kc_reader_totals(count->counter.reader, &own.read);
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
@@ -198,7 +198,7 @@ void count_add_first_rank(struct count *count)
 {
         for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
                 uint64_t *first = &count->reports[0].nwritten[i];
-                *first = count->outputs[i].written.info.file_nbytes;
+                *first = count->outputs[i].counted->written.info.file_nbytes;
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
                         *first -= count->reports[rank].nwritten[i];
         }

@@ -2,6 +2,7 @@
 
 #include "cpu/cpu_engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the input ---- */
@@ -9,8 +10,10 @@
 static void plan_memory(struct kc_counter *c)
 {
         const bool on_device = c->devices.used;
-        c->plan =
-                kc_memory_plan_count(c->memory_nbytes - c->reserved_nbytes, c->nthreads, on_device);
+        const uint64_t messages = c->ranks.messages_nbytes;
+        const uint64_t nbytes = c->memory_nbytes - c->only_nbytes;
+        const uint64_t rest = nbytes > 2 * messages ? nbytes - messages : nbytes / 2;
+        c->plan = kc_memory_plan_count(rest, c->nthreads, on_device);
         if (c->engine_nbytes > 0)
                 c->plan.engine_nbytes = c->engine_nbytes;
         else
@@ -172,23 +175,16 @@ struct kc_reader_totals kc_counter_read_totals(const struct kc_counter *c)
         return totals;
 }
 
-struct kc_store_origin kc_counter_origin(const struct kc_counter *c, int task,
-                                         const struct kc_reader_totals *read)
-{
-        const struct kc_count_totals *totals = &c->tasks[task].totals;
-        struct kc_store_origin origin = { .nreads = read->nreads,
-                                          .nbases = read->nbases,
-                                          .nskipped = read->nskipped,
-                                          .nlow_quality = read->nlow_quality,
-                                          .nkmers = totals->nkmers,
-                                          .nsaturated = totals->nsaturated };
-        if (c->reader != NULL)
-                origin.nnames = kc_reader_names(c->reader, &origin.names);
-        return origin;
-}
-
 void kc_counter_close(struct kc_counter *c)
 {
+        for (int i = 0; i < c->ntasks; i++) {
+                struct kc_counter_output *o = &c->outputs[i];
+                kc_store_abort(o->writer);
+                kc_store_close(o->store);
+                kc_kmer_set_free(&o->only);
+                free(o->written.rows);
+        }
+        kc_histogram_free(c->histogram);
         kc_reader_close(c->reader);
         kc_sequences_close(c->sequences);
 }

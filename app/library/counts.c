@@ -107,30 +107,37 @@ void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *inf
         kc_library_put_info(&counts->info, info);
 }
 
+enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, uint32_t min_count,
+                               uint32_t max_count, struct kcount_row **rows, size_t *nrows,
+                               struct kc_error *err)
+{
+        struct kcount_row *out = malloc((n + 1) * sizeof *out);
+        size_t nout = 0;
+        if (out == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a histogram");
+        for (size_t i = 0; i < n; i++)
+                if (stored[i].count >= min_count && stored[i].count <= max_count)
+                        out[nout++] = (struct kcount_row){ stored[i].count, stored[i].ndistinct };
+        *rows = out;
+        *nrows = nout;
+        return KC_OK;
+}
+
 enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
                                     struct kcount_row **rows, size_t *nrows,
                                     struct kcount_error **error)
 {
         struct kc_error err = { 0 };
         struct kc_histogram_row *stored = NULL;
-        struct kcount_row *out;
         size_t n;
         enum kc_status status;
         KC_TRY(kc_store_histogram(counts->store,
                                   kc_machine_nthreads(nthreads > 0 ? (uint64_t)nthreads : 0),
                                   &stored, &n, &err));
-        out = malloc((n + 1) * sizeof *out);
-        if (out == NULL)
-                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for a histogram"));
-        for (size_t i = 0; i < n; i++)
-                out[i] = (struct kcount_row){ stored[i].count, stored[i].ndistinct };
-        free(stored);
-        *rows = out;
-        *nrows = n;
-        return KCOUNT_OK;
+        status = kc_library_rows(stored, n, 0, UINT32_MAX, rows, nrows, &err);
 out:
         free(stored);
-        return kc_library_failed(&err, error);
+        return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uint64_t **bounds,

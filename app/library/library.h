@@ -8,6 +8,7 @@
 #include "app/library/inside.h"
 #include "base/job.h"
 #include "include/kcount.h"
+#include "io/histogram.h"
 #include "io/store.h"
 
 enum { KCOUNT_NOTICE_NBYTES = sizeof((struct kc_error *)NULL)->message + 32 };
@@ -33,6 +34,12 @@ enum kc_status kc_library_take_options(void *options, size_t nbytes, const void 
 
 /* Fill in as much of the caller's struct as it has room for; info->size says how much that is. */
 void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info);
+
+/* Copy the rows with counts from min_count to max_count, for the caller of the library.
+ *   rows  out [*nrows], freed by kcount_free */
+enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, uint32_t min_count,
+                               uint32_t max_count, struct kcount_row **rows, size_t *nrows,
+                               struct kc_error *err);
 
 /* Fields that several structs of options have. */
 struct kc_library_limits {
