@@ -188,13 +188,15 @@ struct kcount_count_options {
         kcount_warn *warn; /* NULL: none */
         void *warn_ctx;
         struct kcount_statistics *statistics; /* out: filled in on success; NULL: none */
+        const struct kcount_count_inside
+                *inside; /* NULL; only the program kcount has more to say */
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_count_options), 31, false, false, false, false, 1, \
                         UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, \
-                        NULL, NULL \
+                        NULL, NULL, NULL \
         }
 
 /*

@@ -11,7 +11,6 @@
 #include "app/count/only.h"
 #include "app/library/inside.h"
 #include "app/store/stores.h"
-#include "base/temp_file.h"
 #include "io/input/input.h"
 
 #include <errno.h>
@@ -105,44 +104,12 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         count_set_up(count);
         if (!count_adds(count) && count->counter.target != KC_COUNTER_HISTOGRAM)
                 KC_TRY(count_name_outputs(count, err));
-        if (s->tmp_dir != NULL || count->counter.target == KC_COUNTER_HISTOGRAM)
-                count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
-        else
-                count->tmp_dir = kc_path_folder(count->outputs[0].path);
-        if (count->tmp_dir == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        count->counter.tmp_folder = count->tmp_dir;
 out:
         return status;
 }
 
-/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
+/* What can be refused before any output is created, and before the reader waits for standard
  * input. */
-static enum kc_status open_all(struct count *count, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(count_open_outputs(count, err));
-        count_warn_of_lengths(count);
-        KC_TRY(kc_temp_file_try(count->tmp_dir, err));
-        KC_TRY(count_open_reader(count, err));
-        KC_TRY(count_check_inputs(count, err));
-        count_warn_of_same_inputs(count);
-out:
-        return status;
-}
-
-/* --reader-only */
-static enum kc_status only_read(struct count *count, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(count_open_reader(count, err));
-        KC_TRY(count_nothing(count, err));
-        count_report(count);
-out:
-        return status;
-}
-
-/* Everything that can be refused before counting. */
 static enum kc_status prepare(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
@@ -158,9 +125,37 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
                        : count_check_exist(count->writing.call, count_adds(count), err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
-        KC_TRY(only_read_sets(count, err));
-        KC_TRY(open_all(count, err));
 out:
+        return status;
+}
+
+/* ---- through kcount.h ---- */
+
+static enum kc_status take_step(void *ctx, enum kc_count_step step, struct kc_error *err)
+{
+        struct count *count = ctx;
+        enum kc_status status = KC_OK;
+        switch (step) {
+        case KC_COUNT_CREATES:
+                return count_check_outputs(count, err);
+        case KC_COUNT_CREATED:
+                count_warn_of_lengths(count);
+                break;
+        case KC_COUNT_OPENED:
+                status = count_check_inputs(count, err);
+                if (status == KC_OK)
+                        count_warn_of_same_inputs(count);
+                break;
+        }
+        return status;
+}
+
+static enum kc_status agree(void *ctx, enum kc_status prepared, struct kc_error *err)
+{
+        struct count *count = ctx;
+        const enum kc_status status = ranks_agree(count->ranks, prepared, err);
+        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
+        count->writing.nthreads = count->counter.nthreads;
         return status;
 }
 
@@ -176,12 +171,76 @@ out:
         return status;
 }
 
-/* Rank 0, or the only process: write the outputs, and report. */
+static enum kc_status count_opened(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        if (count->settings->reader_only)
+                return count_nothing(count, err);
+        return ranks_agree(count->ranks, count_together(count, err), err);
+}
+
+static struct kcount_count_options options_of(const struct count *count,
+                                              const struct kcount_count_inside *inside)
+{
+        const struct count_settings *s = count->settings;
+        struct kcount_count_options options = KCOUNT_COUNT_OPTIONS_INIT;
+        options.k = count->outputs[0].k;
+        options.stranded = count->counter.stranded;
+        options.hpc = count->counter.selection.hpc;
+        options.replace = s->force;
+        options.accept_empty = s->skip_empty;
+        if (s->min_count > 0)
+                options.min_count = (uint32_t)s->min_count;
+        if (s->max_count > 0)
+                options.max_count = (uint32_t)s->max_count;
+        options.min_quality = (int)s->min_quality;
+        options.memory_nbytes = s->memory_nbytes;
+        options.tmp_folder = s->tmp_dir;
+        options.guard = signals_guard;
+        options.skip = count->counter.selection.nskip;
+        options.require_flags = count->counter.selection.required;
+        options.exclude_flags = count->counter.selection.excluded;
+        options.only = s->only;
+        options.inside = inside;
+        return options;
+}
+
+/* Ranks other than 0 are left with what they have to report. */
+static enum kc_status count_inputs(struct count *count, struct kc_error *err)
+{
+        const struct kcount_count_inside inside = { .counter = &count->counter,
+                                                    .reads_only = count->settings->reader_only,
+                                                    .ctx = count,
+                                                    .step = take_step,
+                                                    .agree = agree,
+                                                    .count = count_opened };
+        const struct kcount_count_options options = options_of(count, &inside);
+        const char *paths[OPTION_NUMBERS_MAX];
+        int ks[OPTION_NUMBERS_MAX];
+        struct kcount_error *error = NULL;
+        struct kcount_row *rows;
+        enum kcount_status status;
+        size_t nrows;
+        for (int i = 0; i < count->noutputs; i++) {
+                ks[i] = count->outputs[i].k;
+                paths[i] = count->outputs[i].path;
+        }
+        if (count->counter.target == KC_COUNTER_HISTOGRAM)
+                status = kcount_count_histogram(count->inputs, count->ninputs, &options, &rows,
+                                                &nrows, &error);
+        else
+                status = kcount_count_several(
+                        count->inputs, count->ninputs, ks, (size_t)count->noutputs, &options,
+                        count->counter.target == KC_COUNTER_NAMELESS ? NULL : paths, NULL, &error);
+        return bridge_check(status, &error, err);
+}
+
+/* ---- all of it ---- */
+
+/* Rank 0, or the only process: report what was committed. */
 static enum kc_status finish(struct count *count, struct kc_error *err)
 {
-        enum kc_status status;
-        const struct kc_reader_totals read = count_read_totals(count);
-        KC_TRY(kc_counter_commit(&count->counter, &read, err));
+        enum kc_status status = KC_OK;
         count_add_first_rank(count);
         count_warn(count);
         if (count->settings->format != NULL)
@@ -196,12 +255,13 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         count_silence(count);
-        KC_TRY(ranks_agree(count->ranks, prepare(count, err), err));
-        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
+        status = prepare(count, err);
+        if (status != KC_OK)
+                return ranks_agree(count->ranks, status, err);
+        KC_TRY(count_inputs(count, err));
         if (count->settings->reader_only)
-                return only_read(count, err);
-        KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));
-        if (ranks_is_first(count->ranks))
+                count_report(count);
+        else if (ranks_is_first(count->ranks))
                 KC_TRY(finish(count, err));
 out:
         return status;
@@ -218,7 +278,6 @@ static void close_count(struct count *count)
         kc_counter_close(&count->counter);
         free(count->reports);
         free(count->marks);
-        free(count->tmp_dir);
 }
 
 static struct count begin(const struct count_settings *settings, const char *const *inputs,
@@ -313,12 +372,12 @@ out:
 
 static struct count_done describe(const struct count *count)
 {
-        const struct kc_reader_totals read = count_read_totals(count);
+        const struct kc_reader_totals *read = &count->counter.read;
         const char *const *names;
         struct count_done done = { .nfiles = kc_reader_names(count->counter.reader, &names),
-                                   .nreads = read.nreads,
-                                   .nbases = read.nbases,
-                                   .nskipped = read.nskipped,
+                                   .nreads = read->nreads,
+                                   .nbases = read->nbases,
+                                   .nskipped = read->nskipped,
                                    .spilled_nbytes = count->outputs[0].totals->spilled_nbytes };
         device_name(&count->writing.device, done.device);
         return done;

@@ -49,7 +49,6 @@ struct count {
         enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
-        char *tmp_dir;
         uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
         struct ranks *ranks;            /* that count together; or NULL */
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
@@ -102,9 +101,9 @@ size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_F
 /* Find out before reading whether the exports can be written. Fails like exporting_check. */
 enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
 
-/* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
- * output_check and kc_store_create. */
-enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
+/* Find out whether the outputs can become .kc files, if this rank creates any, and whether those of
+ * an existing one were counted with the same k-mers. Fails like output_check. */
+enum kc_status count_check_outputs(const struct count *count, struct kc_error *err);
 
 /* If -k is given more than once, print on standard error which k is counted into which file: the
  * user may have meant the last one to replace the others. Only rank 0 prints it. */
@@ -123,12 +122,8 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
-/* Tell the counter what is to be counted, once count_select has chosen. */
+/* Tell the counter what the options of kcount.h do not say. */
 void count_set_up(struct count *count);
-
-/* Divide the memory, and open this rank's part of the inputs. Call this once the engine is chosen,
- * because the number of threads that share the memory depends on it. Fails like kc_reader_open. */
-enum kc_status count_open_reader(struct count *count, struct kc_error *err);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */
 enum kc_status count_on_engine(struct count *count, struct kc_error *err);
@@ -160,10 +155,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err);
 /* How many ranks have reported; 0: there is one process, or they have not counted yet. */
 int count_nreports(const struct count *count);
 
-/* What this process has read, or, after count_gather, all ranks have. */
-struct kc_reader_totals count_read_totals(const struct count *count);
-
-/* Only on rank 0, after count_commit: report that it has written what the others have not. */
+/* Only on rank 0, after all is committed: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);
 
 /* ---- app/count/report.c, report_text.c, report_json.c: reporting to the user ---- */

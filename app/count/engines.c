@@ -2,11 +2,9 @@
 
 #include "app/cli/fall_back.h"
 #include "app/cli/message.h"
-#include "app/cli/signals.h"
 #include "app/count/joint_devices.h"
 #include "base/parallel.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,49 +21,36 @@ static enum kc_status count_on_joint_devices(const struct kc_count_params *param
         return joint_devices_count(&joint, tasks, ntasks, reports, err);
 }
 
-static_assert((int)KC_COUNTER_MAX_TASKS == OPTION_NUMBERS_MAX, "-k takes as many");
+static void tell_fall_back(void *ctx, const struct kc_error *reason)
+{
+        struct writing *w = &((struct count *)ctx)->writing;
+        w->device.cuda = !fall_back_to_cpu(reason, "counting", w->settings->quiet);
+}
 
+/* What the options of kcount.h do not say. */
 void count_set_up(struct count *count)
 {
         const struct count_settings *s = count->settings;
         struct kc_counter *counter = &count->counter;
-        counter->ntasks = count->noutputs;
-        counter->min_quality = (int)s->min_quality;
-        counter->accept_empty = s->skip_empty;
         counter->nthreads = count->writing.nthreads;
         counter->memory_nbytes = s->memory_nbytes
                                          ? s->memory_nbytes
                                          : kc_memory_default_nbytes(ranks_local(count->ranks));
-        counter->bounded = s->memory_nbytes > 0;
         counter->engine_nbytes = s->engine_memory_nbytes;
+        counter->storing.wants_rows = s->histogram;
         counter->job = count->writing.job;
+        counter->fell_back = tell_fall_back;
+        counter->ctx = count;
         if (count->ranks != NULL)
                 counter->ranks = (struct kc_counter_ranks){
                         &count->ranks->exchange, count->ranks->exchange.rank,
                         ranks_count(count->ranks), ranks_nbytes(count->ranks, counter->nthreads),
                         count_on_joint_devices
                 };
-        counter->storing = (struct kc_store_options){
-                .replace = s->force,
-                .guard = signals_guard,
-                .min_count = s->min_count ? (uint32_t)s->min_count : 1,
-                .max_count = s->max_count ? (uint32_t)s->max_count : UINT32_MAX,
-                .wants_rows = s->histogram,
-        };
         for (int i = 0; i < count->noutputs; i++) {
-                counter->tasks[i].k = count->outputs[i].k;
                 count->outputs[i].totals = &counter->tasks[i].totals;
                 count->outputs[i].counted = &counter->outputs[i];
         }
-}
-
-enum kc_status count_open_reader(struct count *count, struct kc_error *err)
-{
-        struct kc_counter *counter = &count->counter;
-        const enum kc_status status =
-                kc_counter_open_files(counter, count->inputs, count->ninputs, err);
-        count->writing.nthreads = counter->nthreads;
-        return status;
 }
 
 static int largest_k(const struct count *count)
@@ -122,20 +107,12 @@ out:
         return status;
 }
 
-static void tell_fall_back(void *ctx, const struct kc_error *reason)
-{
-        struct writing *w = &((struct count *)ctx)->writing;
-        w->device.cuda = !fall_back_to_cpu(reason, "counting", w->settings->quiet);
-}
-
 /* On a device or on the CPU, as counter->devices says. */
 static enum kc_status count_on_either(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
         struct writing *w = &count->writing;
         struct kc_counter *counter = &count->counter;
-        counter->fell_back = tell_fall_back;
-        counter->ctx = count;
         const enum kc_status status = kc_counter_run(counter, err);
         w->device.ndevices = counter->devices.n;
         w->device.nleft_out = counter->devices.nleft_out;
@@ -204,6 +181,10 @@ static enum kc_status drain(void *ctx, int worker, struct kc_error *err)
 
 enum kc_status count_nothing(struct count *count, struct kc_error *err)
 {
-        struct kc_batch_source source = kc_reader_source(count->counter.reader);
-        return kc_parallel(count->writing.nthreads, drain, NULL, &source, err);
+        struct kc_reader *reader = count->counter.reader;
+        struct kc_batch_source source = kc_reader_source(reader);
+        const enum kc_status status =
+                kc_parallel(count->writing.nthreads, drain, NULL, &source, err);
+        kc_reader_totals(reader, &count->counter.read);
+        return status;
 }

@@ -25,8 +25,7 @@ out:
         return status;
 }
 
-/* Whether the file that is added to, if any, was counted with the same k-mers. */
-static enum kc_status check_added(const struct count *count, struct kc_error *err)
+enum kc_status only_check_added(const struct count *count, struct kc_error *err)
 {
         const struct kc_store_writer *writer = count->outputs[0].counted->writer;
         if (!count_adds(count))
@@ -38,14 +37,4 @@ static enum kc_status check_added(const struct count *count, struct kc_error *er
                        own == 0 ? "%s was counted with --only; give it again, with the same file"
                                 : "%s was not counted with --only and these k-mers",
                        count->outputs[0].path);
-}
-
-enum kc_status only_read_sets(struct count *count, struct kc_error *err)
-{
-        enum kc_status status;
-        if (count->settings->only != NULL)
-                KC_TRY(kc_counter_read_only(&count->counter, count->settings->only, err));
-        status = check_added(count, err);
-out:
-        return status;
 }

@@ -4,6 +4,7 @@
 #include "app/cli/file_check.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
+#include "app/count/only.h"
 #include "app/library/nameless.h"
 
 #include <stdio.h>
@@ -96,20 +97,6 @@ enum kc_status count_check_exports(const struct count *count, struct kc_error *e
         return status;
 }
 
-static enum kc_status create_files(struct count *count, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < count->noutputs; i++)
-                KC_TRY(output_check(count->outputs[i].path, false, count->settings->force, err));
-        for (int i = 0; i < count->noutputs; i++) {
-                const struct kc_store_options storing = kc_counter_storing(&count->counter, i);
-                KC_TRY(kc_store_create(&count->outputs[i].counted->writer, count->outputs[i].path,
-                                       &storing, err));
-        }
-out:
-        return status;
-}
-
 /* Whether this rank creates new files. */
 static bool writes_file(const struct count *count)
 {
@@ -118,13 +105,11 @@ static bool writes_file(const struct count *count)
                ranks_is_first(count->ranks);
 }
 
-enum kc_status count_open_outputs(struct count *count, struct kc_error *err)
+enum kc_status count_check_outputs(const struct count *count, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        if (writes_file(count))
-                KC_TRY(create_files(count, err));
-        KC_TRY(kc_counter_set_sinks(&count->counter, err));
-out:
+        enum kc_status status = only_check_added(count, err);
+        for (int i = 0; i < count->noutputs && writes_file(count) && status == KC_OK; i++)
+                status = output_check(count->outputs[i].path, false, count->settings->force, err);
         return status;
 }
 

@@ -29,17 +29,17 @@ static void warn_of_k(const struct count *count, const struct count_output *o)
 /* For a single input, the warning that it holds no sequence says that nothing was counted. */
 static void warn_of_nothing(const struct count *count)
 {
-        const struct kc_reader_totals read = count_read_totals(count);
+        const struct kc_reader_totals *read = &count->counter.read;
         const char *const *names;
-        if (read.nbases + read.nleft_out == 0) {
+        if (read->nbases + read->nleft_out == 0) {
                 if (kc_reader_names(count->counter.reader, &names) > 1)
                         message_print(WRITING_EMPTY "no input holds a sequence\n");
                 return;
         }
-        if (count->settings->min_quality > 0 && !read.any_qualities)
+        if (count->settings->min_quality > 0 && !read->any_qualities)
                 message_print("kcount: warning: -q has no effect: FASTA has no qualities\n");
         if ((count->counter.selection.required | count->counter.selection.excluded) != 0 &&
-            !read.any_flags)
+            !read->any_flags)
                 message_print("kcount: warning: --require-flags and --exclude-flags have no "
                               "effect: no input is SAM, BAM or CRAM\n");
         for (int i = 0; i < count->noutputs; i++)

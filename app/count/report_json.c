@@ -33,16 +33,16 @@ static void put_left_out(struct json *json, const struct device_choice *device)
 static void put_device(struct json *json, const struct count *c, const struct kc_gpu_report *gpu)
 {
         const struct device_choice *device = &c->writing.device;
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         char name[DEVICE_NAME_NBYTES];
         json_string(json, "device", device_name(device, name));
         if (!device->cuda)
                 return;
         json_string(json, "table", device->table_name);
         json_number(json, "device_peak_memory_bytes", gpu->peak_nbytes);
-        json_number(json, "device_text_bytes", read.stored.text_nbytes);
-        json_number(json, "device_inflated_bytes", read.stored.inflated_nbytes);
-        json_number(json, "device_fallback_bytes", read.stored.wasted_nbytes);
+        json_number(json, "device_text_bytes", read->stored.text_nbytes);
+        json_number(json, "device_inflated_bytes", read->stored.inflated_nbytes);
+        json_number(json, "device_fallback_bytes", read->stored.wasted_nbytes);
         json_number(json, "device_passes", gpu->npasses);
         json_number(json, "device_walks", gpu->nwalks);
         json_number(json, "device_shared_walks", gpu->nshared);
@@ -153,7 +153,7 @@ void count_put_json(const void *ctx, size_t i, struct json *json)
 {
         const struct count *c = ctx;
         const struct count_output *o = &c->outputs[i];
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         const bool counted = !c->settings->reader_only;
         const double *seconds = o->totals->stage_seconds, wall = writing_seconds(&c->writing);
         const struct writing_stage stages[] = { { "partition", seconds[KC_STAGE_PARTITION] },
@@ -165,9 +165,9 @@ void count_put_json(const void *ctx, size_t i, struct json *json)
                 put_ranks(json, c, i);
                 put_counted(json, o);
         }
-        put_read(json, &read);
+        put_read(json, read);
         if (o->counted->written.rows != NULL)
                 put_histogram(json, o);
         writing_json_costs(json, &c->writing, stages, counted ? 3 : 0);
-        json_real(json, "mbases_per_second", wall > 0 ? (double)read.nbases / wall * 1e-6 : 0);
+        json_real(json, "mbases_per_second", wall > 0 ? (double)read->nbases / wall * 1e-6 : 0);
 }

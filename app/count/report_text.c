@@ -11,20 +11,20 @@
 
 static void put_read(struct text_out *out, const struct count *c)
 {
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         const int min_quality = (int)c->settings->min_quality;
         char number[FORMATTED_NBYTES], note[64] = "", label[64];
-        writing_put_number(out, "reads", read.nreads);
-        if (read.nskipped > 0)
+        writing_put_number(out, "reads", read->nreads);
+        if (read->nskipped > 0)
                 snprintf(note, sizeof note, "%s skipped (not A, C, G, T)",
-                         format_number(read.nskipped, number));
-        writing_put_noted(out, "bases", read.nbases, note);
-        if (read.nleft_out > 0)
-                writing_put_number(out, "  left out", read.nleft_out);
+                         format_number(read->nskipped, number));
+        writing_put_noted(out, "bases", read->nbases, note);
+        if (read->nleft_out > 0)
+                writing_put_number(out, "  left out", read->nleft_out);
         if (min_quality == 0)
                 return;
         snprintf(label, sizeof label, "  under quality %d", min_quality);
-        writing_put_share(out, label, read.nlow_quality, read.nbases);
+        writing_put_share(out, label, read->nlow_quality, read->nbases);
 }
 
 /* Whether a file is left that the user can name. */

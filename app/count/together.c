@@ -169,16 +169,30 @@ out:
         return status;
 }
 
+/* Add what another rank has read. */
+static void add_read(struct kc_reader_totals *sum, const struct kc_reader_totals *read)
+{
+        sum->nreads += read->nreads;
+        sum->nbases += read->nbases;
+        sum->nskipped += read->nskipped;
+        sum->nlow_quality += read->nlow_quality;
+        sum->nleft_out += read->nleft_out;
+        sum->input_nbytes += read->input_nbytes;
+        sum->text_nbytes += read->text_nbytes;
+        sum->inflated_nbytes += read->inflated_nbytes;
+        sum->any_qualities |= read->any_qualities;
+        sum->any_flags |= read->any_flags;
+}
+
 enum kc_status count_gather(struct count *count, struct kc_error *err)
 {
-        struct rank_report own = { 0 };
+        struct rank_report own = { .read = count->counter.read };
         enum kc_status status;
         KC_TRY(take_marks(count, err));
         if (count->ranks == NULL)
                 return KC_OK;
         if (count->counter.histogram != NULL)
                 KC_TRY(add_histograms(count->ranks, count->counter.histogram, err));
-        kc_reader_totals(count->counter.reader, &own.read);
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
                 own.ncounted[i] = count->outputs[i].totals->nown;
@@ -186,6 +200,9 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
                 own.nwritten[i] = count->outputs[i].nguest;
         }
         KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
+        count->counter.read = count->reports[0].read;
+        for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                add_read(&count->counter.read, &count->reports[rank].read);
         for (int i = 0; i < count->noutputs; i++)
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
                         count->outputs[i].totals->spilled_nbytes +=
@@ -207,27 +224,4 @@ void count_add_first_rank(struct count *count)
 int count_nreports(const struct count *count)
 {
         return count->reports != NULL ? ranks_count(count->ranks) : 0;
-}
-
-struct kc_reader_totals count_read_totals(const struct count *count)
-{
-        struct kc_reader_totals sum;
-        if (count->reports == NULL)
-                sum = kc_counter_read_totals(&count->counter);
-        else
-                sum = count->reports[0].read;
-        for (int i = 1; i < count_nreports(count); i++) {
-                const struct kc_reader_totals *read = &count->reports[i].read;
-                sum.nreads += read->nreads;
-                sum.nbases += read->nbases;
-                sum.nskipped += read->nskipped;
-                sum.nlow_quality += read->nlow_quality;
-                sum.nleft_out += read->nleft_out;
-                sum.input_nbytes += read->input_nbytes;
-                sum.text_nbytes += read->text_nbytes;
-                sum.inflated_nbytes += read->inflated_nbytes;
-                sum.any_qualities |= read->any_qualities;
-                sum.any_flags |= read->any_flags;
-        }
-        return sum;
 }

@@ -141,7 +141,7 @@ static enum kc_status begin_again(struct kc_counter *c, struct kc_error *err)
         return c->rereadable ? kc_reader_reopen(&c->reader, &reading, err) : KC_OK;
 }
 
-enum kc_status kc_counter_run(struct kc_counter *c, struct kc_error *err)
+static enum kc_status count_on_either(struct kc_counter *c, struct kc_error *err)
 {
         enum kc_status status;
         if (c->devices.used) {
@@ -159,9 +159,7 @@ out:
         return status;
 }
 
-/* ---- afterwards ---- */
-
-struct kc_reader_totals kc_counter_read_totals(const struct kc_counter *c)
+static struct kc_reader_totals totals_of(const struct kc_counter *c)
 {
         struct kc_reader_totals totals = { 0 };
         if (c->reader != NULL) {
@@ -173,6 +171,13 @@ struct kc_reader_totals kc_counter_read_totals(const struct kc_counter *c)
                 totals.nskipped = read.nskipped;
         }
         return totals;
+}
+
+enum kc_status kc_counter_run(struct kc_counter *c, struct kc_error *err)
+{
+        const enum kc_status status = count_on_either(c, err);
+        c->read = totals_of(c);
+        return status;
 }
 
 void kc_counter_close(struct kc_counter *c)

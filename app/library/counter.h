@@ -90,6 +90,7 @@ struct kc_counter {
         struct kc_sequences *sequences; /* or NULL */
         bool rereadable;                /* the inputs can be read again from the beginning */
         struct kc_gpu_report reports[KC_COUNTER_MAX_TASKS]; /* [ntasks] valid if devices.used */
+        struct kc_reader_totals read; /* once counted; the caller adds what other ranks have read */
 };
 
 /*
@@ -119,20 +120,13 @@ enum kc_status kc_counter_open_sequences(struct kc_counter *counter,
                                          const struct kc_sequence_giver *giver,
                                          struct kc_error *err);
 
-/* Read everything and count it. If a device cannot start, calls fell_back, and the CPU counts.
+/* Read everything, and count it. If a device cannot start, calls fell_back, and the CPU counts.
  * Fails like the engines. */
 enum kc_status kc_counter_run(struct kc_counter *counter, struct kc_error *err);
 
-/* What this process has read. */
-struct kc_reader_totals kc_counter_read_totals(const struct kc_counter *counter);
-
-/*
- * Commit all outputs, and set `written` of each. No writer is left, even on failure.
- *   read  what all processes have read
- * Fails like kc_stores_commit and kc_histogram_rows.
- */
-enum kc_status kc_counter_commit(struct kc_counter *counter, const struct kc_reader_totals *read,
-                                 struct kc_error *err);
+/* Commit all outputs, and set `written` of each. No writer is left, even on failure. Fails like
+ * kc_stores_commit and kc_histogram_rows. */
+enum kc_status kc_counter_commit(struct kc_counter *counter, struct kc_error *err);
 
 /*
  * Warn about inputs that hold no sequence, do not show that they are whole, or may hold proteins:

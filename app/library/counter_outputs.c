@@ -41,9 +41,9 @@ out:
         return status;
 }
 
-static struct kc_store_origin origin_of(const struct kc_counter *c, int task,
-                                        const struct kc_reader_totals *read)
+static struct kc_store_origin origin_of(const struct kc_counter *c, int task)
 {
+        const struct kc_reader_totals *read = &c->read;
         const struct kc_count_totals *totals = &c->tasks[task].totals;
         struct kc_store_origin origin = { .nreads = read->nreads,
                                           .nbases = read->nbases,
@@ -107,13 +107,12 @@ static enum kc_status take_rows(struct kc_counter *c, struct kc_error *err)
         return status;
 }
 
-enum kc_status kc_counter_commit(struct kc_counter *c, const struct kc_reader_totals *read,
-                                 struct kc_error *err)
+enum kc_status kc_counter_commit(struct kc_counter *c, struct kc_error *err)
 {
         struct kc_store_origin origins[KC_COUNTER_MAX_TASKS];
         enum kc_status status = KC_OK;
         for (int i = 0; i < c->ntasks; i++)
-                origins[i] = origin_of(c, i, read);
+                origins[i] = origin_of(c, i);
         switch (c->target) {
         case KC_COUNTER_FILES:
                 return commit_files(c, origins, err);

@@ -1,5 +1,5 @@
 /* Counting for callers of the library. */
-#include "app/library/counter.h"
+#include "app/library/inside.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/output.h"
@@ -37,8 +37,9 @@ struct count_call {
         struct kcount_count_options options;
         struct kc_library_output outputs[KC_COUNTER_MAX_TASKS]; /* unless it is a histogram */
         char notice[KCOUNT_NOTICE_NBYTES]; /* why no device has counted, if that is a surprise */
+        const struct kcount_count_inside *inside; /* NULL: a program that is not kcount */
         struct kc_job job;
-        struct kc_counter counter;
+        struct kc_counter *counter; /* the program's, or freed here */
 };
 
 /* ---- the options ---- */
@@ -57,9 +58,9 @@ static enum kc_status take_ks(struct count_call *c, struct kc_error *err)
                 for (size_t j = 0; j < i; j++)
                         if (ks[j] == ks[i])
                                 return kc_fail(err, KC_EUSAGE, "k = %d is given twice", ks[i]);
-                c->counter.tasks[i].k = ks[i];
+                c->counter->tasks[i].k = ks[i];
         }
-        c->counter.ntasks = (int)r->nks;
+        c->counter->ntasks = (int)r->nks;
         return KC_OK;
 }
 
@@ -102,12 +103,12 @@ static enum kc_status check_input(const struct count_call *c, struct kc_error *e
 static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
 {
         const char *device = c->options.device != NULL ? c->options.device : "auto";
-        struct kc_counter_devices *d = &c->counter.devices;
+        struct kc_counter_devices *d = &c->counter->devices;
         enum kc_status status;
         int k = 1, n;
         KC_TRY(kc_device_parse(device, d->indices, &d->n, err));
-        for (int i = 0; i < c->counter.ntasks; i++)
-                k = c->counter.tasks[i].k > k ? c->counter.tasks[i].k : k;
+        for (int i = 0; i < c->counter->ntasks; i++)
+                k = c->counter->tasks[i].k > k ? c->counter->tasks[i].k : k;
         d->reader = KC_READING_FASTER;
         d->may_fall_back = strcmp(device, "auto") == 0;
         d->used = d->n > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K &&
@@ -134,7 +135,7 @@ static void note_fall_back(void *ctx, const struct kc_error *reason)
 static void set_up(struct count_call *c)
 {
         const struct kcount_count_options *o = &c->options;
-        struct kc_counter *counter = &c->counter;
+        struct kc_counter *counter = c->counter;
         if (c->request->rows != NULL)
                 counter->target = KC_COUNTER_HISTOGRAM;
         else if (c->request->outputs == NULL)
@@ -144,30 +145,32 @@ static void set_up(struct count_call *c)
         counter->selection =
                 (struct kc_selection){ o->skip, o->require_flags, o->exclude_flags, o->hpc };
         counter->storing.replace = o->replace;
+        counter->storing.guard = o->guard;
         counter->storing.min_count = o->min_count;
         counter->storing.max_count = o->max_count;
         counter->accept_empty = o->accept_empty;
-        counter->nthreads = kc_machine_nthreads((uint64_t)o->nthreads);
         counter->bounded = o->memory_nbytes > 0;
-        counter->memory_nbytes = counter->bounded ? o->memory_nbytes : kc_memory_guest_nbytes();
+        if (counter->bounded)
+                counter->memory_nbytes = o->memory_nbytes;
+        if (c->inside != NULL)
+                return;
+        if (!counter->bounded)
+                counter->memory_nbytes = kc_memory_guest_nbytes();
+        counter->nthreads = kc_machine_nthreads((uint64_t)o->nthreads);
         counter->job = &c->job;
         counter->fell_back = note_fall_back;
         counter->ctx = c;
 }
 
-/* Copy the options and check them. */
-static enum kc_status take_options(struct count_call *c, struct kc_error *err)
+/* Check the options, and give the counter what they say. */
+static enum kc_status check_options(struct count_call *c, struct kc_error *err)
 {
-        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
         enum kc_status status;
-        c->options = usual;
-        KC_TRY(kc_library_take_options(&c->options, sizeof usual, c->request->options,
-                                       offsetof(struct kcount_count_options, stranded),
-                                       "KCOUNT_COUNT_OPTIONS_INIT", err));
         KC_TRY(take_ks(c, err));
         KC_TRY(check_numbers(&c->options, err));
         KC_TRY(check_input(c, err));
-        KC_TRY(choose_device(c, err));
+        if (c->inside == NULL)
+                KC_TRY(choose_device(c, err));
         set_up(c);
 out:
         return status;
@@ -178,7 +181,7 @@ out:
 /* How many files are written. */
 static int noutputs(const struct count_call *c)
 {
-        return c->request->rows != NULL ? 0 : c->counter.ntasks;
+        return c->request->rows != NULL ? 0 : c->counter->ntasks;
 }
 
 static enum kc_status name_outputs(struct count_call *c, struct kc_error *err)
@@ -190,14 +193,15 @@ static enum kc_status name_outputs(struct count_call *c, struct kc_error *err)
                 const char *path = r->outputs != NULL ? r->outputs[i] : NULL;
                 if (r->outputs != NULL && path == NULL)
                         return kc_fail(err, KC_EUSAGE, "the output for k = %d is NULL",
-                                       c->counter.tasks[i].k);
-                KC_TRY(kc_library_output_name(&c->outputs[i], path, tmp_folder, r->counts != NULL,
+                                       c->counter->tasks[i].k);
+                KC_TRY(kc_library_output_name(&c->outputs[i], path, tmp_folder,
+                                              r->counts != NULL || c->inside != NULL,
                                               c->options.guard, err));
         }
         if (noutputs(c) > 0)
-                c->counter.tmp_folder = c->outputs[0].tmp_folder;
+                c->counter->tmp_folder = c->outputs[0].tmp_folder;
         else
-                c->counter.tmp_folder = tmp_folder != NULL ? tmp_folder : ".";
+                c->counter->tmp_folder = tmp_folder != NULL ? tmp_folder : ".";
 out:
         return status;
 }
@@ -224,6 +228,8 @@ static enum kc_status check_operands(const struct count_call *c, struct kc_error
         const struct count_request *r = c->request;
         const char *const *only = &c->options.only;
         enum kc_status status = KC_OK;
+        if (c->inside != NULL)
+                return KC_OK; /* the program has checked more files */
         if (r->next == NULL)
                 KC_TRY(check_files(c, r->paths, r->npaths, kc_output_check_operands, err));
         if (*only != NULL) {
@@ -234,19 +240,39 @@ out:
         return status;
 }
 
+static enum kc_status step(const struct count_call *c, enum kc_count_step step,
+                           struct kc_error *err)
+{
+        return c->inside != NULL ? c->inside->step(c->inside->ctx, step, err) : KC_OK;
+}
+
+static enum kc_status create_files(struct count_call *c, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < noutputs(c) && status == KC_OK; i++) {
+                const struct kc_store_options storing = kc_counter_storing(c->counter, i);
+                status = kc_store_create(&c->counter->outputs[i].writer, c->outputs[i].path,
+                                         &storing, err);
+        }
+        return status;
+}
+
+/* A file without a name is itself in the folder of temporary files: try that folder first, so that
+ * the error says that no temporary file can be made there. The program's says something else. */
 static enum kc_status create_outputs(struct count_call *c, struct kc_error *err)
 {
+        const bool tries_first = c->counter->target == KC_COUNTER_NAMELESS && c->inside == NULL;
+        const bool creates = c->counter->target != KC_COUNTER_RUN && c->counter->ranks.rank == 0;
         enum kc_status status;
-        for (int i = 0; i < noutputs(c); i++) {
-                struct kc_library_output *o = &c->outputs[i];
-                const struct kc_store_options storing = kc_counter_storing(&c->counter, i);
-                KC_TRY(kc_library_output_create(o, &storing, err));
-                c->counter.outputs[i].writer = o->writer;
-                o->writer = NULL; /* the counter's now */
-        }
-        if (noutputs(c) == 0)
-                KC_TRY(kc_temp_file_try(c->counter.tmp_folder, err));
-        status = kc_counter_set_sinks(&c->counter, err);
+        KC_TRY(step(c, KC_COUNT_CREATES, err));
+        if (tries_first)
+                KC_TRY(kc_temp_file_try(c->counter->tmp_folder, err));
+        if (creates)
+                KC_TRY(create_files(c, err));
+        KC_TRY(step(c, KC_COUNT_CREATED, err));
+        if (!tries_first)
+                KC_TRY(kc_temp_file_try(c->counter->tmp_folder, err));
+        status = kc_counter_set_sinks(c->counter, err);
 out:
         return status;
 }
@@ -256,8 +282,10 @@ static enum kc_status open_files(struct count_call *c, struct kc_error *err)
         const struct count_request *r = c->request;
         const char *const *names;
         enum kc_status status;
-        KC_TRY(kc_counter_open_files(&c->counter, r->paths, r->npaths, err));
-        const size_t n = kc_reader_names(c->counter.reader, &names);
+        KC_TRY(kc_counter_open_files(c->counter, r->paths, r->npaths, err));
+        if (c->inside != NULL)
+                return KC_OK; /* the program will check more files */
+        const size_t n = kc_reader_names(c->counter->reader, &names);
         KC_TRY(check_files(c, names, n, kc_output_check_files, err));
         KC_TRY(check_files(c, names, n, kc_references_check, err));
 out:
@@ -286,7 +314,7 @@ static enum kc_status open_input(struct count_call *c, struct kc_error *err)
 {
         const struct kc_sequence_giver giver = { c, give };
         return c->request->next == NULL ? open_files(c, err)
-                                        : kc_counter_open_sequences(&c->counter, &giver, err);
+                                        : kc_counter_open_sequences(c->counter, &giver, err);
 }
 
 /* ---- counting ---- */
@@ -297,11 +325,27 @@ static enum kc_status open_outputs(struct count_call *c, struct kc_error *err)
         enum kc_status status = KC_OK;
         for (int i = 0; i < noutputs(c); i++) {
                 struct kc_library_output *o = &c->outputs[i];
-                o->store = c->counter.outputs[i].store;
-                c->counter.outputs[i].store = NULL; /* the output's now */
+                o->store = c->counter->outputs[i].store;
+                c->counter->outputs[i].store = NULL; /* the output's now */
                 if (o->is_wanted && o->store == NULL)
                         KC_TRY(kc_store_open(&o->store, o->path, err));
         }
+out:
+        return status;
+}
+
+/* Everything that can fail before the inputs are read. */
+static enum kc_status prepare(struct count_call *c, struct kc_error *err)
+{
+        enum kc_status status;
+        if (c->inside != NULL && c->inside->reads_only)
+                return open_input(c, err);
+        KC_TRY(check_operands(c, err));
+        if (c->options.only != NULL)
+                KC_TRY(kc_counter_read_only(c->counter, c->options.only, err));
+        KC_TRY(create_outputs(c, err));
+        KC_TRY(open_input(c, err));
+        status = step(c, KC_COUNT_OPENED, err);
 out:
         return status;
 }
@@ -311,17 +355,33 @@ static enum kc_status work(void *ctx, struct kc_error *err)
 {
         struct count_call *c = ctx;
         enum kc_status status;
-        KC_TRY(check_operands(c, err));
-        if (c->options.only != NULL)
-                KC_TRY(kc_counter_read_only(&c->counter, c->options.only, err));
-        KC_TRY(create_outputs(c, err));
-        KC_TRY(open_input(c, err));
-        KC_TRY(kc_counter_run(&c->counter, err));
-        const struct kc_reader_totals read = kc_counter_read_totals(&c->counter);
+        KC_TRY(prepare(c, err));
+        KC_TRY(kc_counter_run(c->counter, err));
         KC_TRY(kc_library_may_commit(&c->job, c->options.guard, err));
-        KC_TRY(kc_counter_commit(&c->counter, &read, err));
+        KC_TRY(kc_counter_commit(c->counter, err));
         status = open_outputs(c, err);
 out:
+        return status;
+}
+
+/* The same for the program. */
+static enum kc_status work_inside(struct count_call *c, struct kc_error *err)
+{
+        const struct kcount_count_inside *inside = c->inside;
+        enum kc_status status;
+        c->counter = inside->counter;
+        status = check_options(c, err);
+        if (status == KC_OK)
+                status = name_outputs(c, err);
+        if (status == KC_OK)
+                status = prepare(c, err);
+        KC_TRY(inside->agree(inside->ctx, status, err));
+        KC_TRY(inside->count(inside->ctx, err));
+        if (c->counter->ranks.rank == 0 && !inside->reads_only)
+                KC_TRY(kc_counter_commit(c->counter, err));
+out:
+        if (err->status == KC_OK)
+                err->status = status; /* another rank has the message */
         return status;
 }
 
@@ -335,13 +395,13 @@ static enum kc_status warn_of_inputs(const struct count_call *c, struct kc_error
                 return KC_OK;
         if (c->notice[0] != '\0')
                 o->warn(o->warn_ctx, c->notice);
-        if (c->counter.reader == NULL)
+        if (c->counter->reader == NULL)
                 return KC_OK;
-        uint8_t *marks = malloc(kc_reader_names(c->counter.reader, &names));
+        uint8_t *marks = malloc(kc_reader_names(c->counter->reader, &names));
         if (marks == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        kc_reader_marks(c->counter.reader, marks);
-        kc_counter_warn(&c->counter, marks, o->warn, o->warn_ctx);
+        kc_reader_marks(c->counter->reader, marks);
+        kc_counter_warn(c->counter, marks, o->warn, o->warn_ctx);
         free(marks);
         return KC_OK;
 }
@@ -349,8 +409,8 @@ static enum kc_status warn_of_inputs(const struct count_call *c, struct kc_error
 static void give_statistics(const struct count_call *c)
 {
         struct kcount_statistics *to = c->options.statistics;
-        const struct kc_counter *counter = &c->counter;
-        const struct kc_reader_totals read = kc_counter_read_totals(counter);
+        const struct kc_counter *counter = c->counter;
+        const struct kc_reader_totals read = counter->read;
         struct kcount_statistics all = {
                 .nreads = read.nreads,
                 .nbases = read.nbases,
@@ -383,7 +443,7 @@ static enum kc_status hand_over(struct count_call *c, struct kc_error *err)
 {
         const struct count_request *r = c->request;
         const struct kcount_count_options *o = &c->options;
-        const struct kc_store_written *written = &c->counter.outputs[0].written;
+        const struct kc_store_written *written = &c->counter->outputs[0].written;
         struct kcount_counts *counts[KC_COUNTER_MAX_TASKS] = { NULL };
         enum kc_status status = KC_OK;
         KC_TRY(warn_of_inputs(c, err));
@@ -415,30 +475,42 @@ static void name_stages(const char *stages[1 + (KC_NSTAGES - 1) * KC_COUNTER_MAX
         }
 }
 
-static enum kcount_status count(const struct count_request *request, struct kcount_error **error)
+static enum kc_status work_outside(struct count_call *c, struct kc_error *err)
 {
         const char *stages[1 + (KC_NSTAGES - 1) * KC_COUNTER_MAX_TASKS];
-        struct count_call *c = calloc(1, sizeof *c); /* too large for some stacks */
-        struct kc_error err = { 0 };
-        enum kc_status status;
-        if (c == NULL) {
-                status = kc_fail(&err, KC_ENOMEM, "out of memory");
-                return kc_library_failed(&err, error);
-        }
-        c->request = request;
-        name_stages(stages);
-        KC_TRY(take_options(c, &err));
-        KC_TRY(name_outputs(c, &err));
         const struct kc_working working = {
                 c, work, &c->job, stages, c->options.progress, c->options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
-        status = hand_over(c, &err);
+        enum kc_status status;
+        name_stages(stages);
+        c->counter = calloc(1, sizeof *c->counter);
+        if (c->counter == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(check_options(c, err));
+        KC_TRY(name_outputs(c, err));
+        KC_TRY(kc_working_run(&working, err));
+        status = hand_over(c, err);
 out:
-        for (int i = 0; i < noutputs(c); i++)
-                kc_library_output_close(&c->outputs[i]);
-        kc_counter_close(&c->counter);
-        free(c);
+        kc_counter_close(c->counter);
+        return status;
+}
+
+static enum kcount_status count(const struct count_request *request, struct kcount_error **error)
+{
+        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
+        struct count_call c = { .request = request, .options = usual };
+        struct kc_error err = { 0 };
+        enum kc_status status;
+        KC_TRY(kc_library_take_options(&c.options, sizeof usual, request->options,
+                                       offsetof(struct kcount_count_options, stranded),
+                                       "KCOUNT_COUNT_OPTIONS_INIT", &err));
+        c.inside = c.options.inside;
+        status = c.inside != NULL ? work_inside(&c, &err) : work_outside(&c, &err);
+out:
+        for (int i = 0; i < KC_COUNTER_MAX_TASKS; i++)
+                kc_library_output_close(&c.outputs[i]);
+        if (c.inside == NULL)
+                free(c.counter);
         return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
