@@ -9,8 +9,8 @@ static enum kc_status run_compact(const struct invocation *call, struct kc_error
         int lock = -1;
         struct combine_plan plan = { .inputs = call->operands,
                                      .ninputs = 1,
-                                     .operation = KC_SET_UNION,
-                                     .rule = KC_RULE_SUM,
+                                     .operation = KCOUNT_UNION,
+                                     .rule = KCOUNT_RULE_SUM,
                                      .output = call->operands[0],
                                      .lock = &lock,
                                      .may_be_idle = true };

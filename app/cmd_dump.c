@@ -36,10 +36,10 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
         KC_TRY(choose_form(s, &request.format.form, err));
         KC_TRY(dumping_check(&s->common, &input, 1, err));
-        KC_TRY(stores_open(&request.store, input, err));
+        KC_TRY(stores_open_counts(&request.counts, input, err));
         KC_TRY(dumping_run(call, &s->common, &request, err));
 out:
-        kc_store_close(request.store);
+        kcount_close(request.counts);
         return status;
 }
 

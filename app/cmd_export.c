@@ -28,9 +28,8 @@ struct export
         char *output; /* as the format takes it */
         struct exporting_files files;
         const char *input;
-        struct kc_store *store;
-        struct kc_export *writer;
-        struct kc_export_written written;
+        struct kcount_counts *counts;
+        struct kcount_exported written;
 };
 
 static enum kc_status check_settings(const struct export_settings *s, struct kc_error *err)
@@ -71,7 +70,7 @@ out:
 static enum kc_status fill(void *ctx, struct kc_error *err)
 {
         struct export *e = ctx;
-        return exporting_fill(&e->exporting, e->store, &e->writer, err);
+        return exporting_write(&e->exporting, e->counts, NULL, &e->written, err);
 }
 
 static enum kc_status write_files(struct export *e, struct kc_error *err)
@@ -80,9 +79,7 @@ static enum kc_status write_files(struct export *e, struct kc_error *err)
         const struct writing_work work = { .ctx = e,
                                            .on_cpu = fill,
                                            .progress = { &label, 1, PROGRESS_KMERS } };
-        enum kc_status status = writing_run(&e->writing, &work, err);
-        return status == KC_OK ? exporting_commit(&e->exporting, e->writer, NULL, &e->written, err)
-                               : status;
+        return writing_run_part(&e->writing, &work, err); /* the library has named the files */
 }
 
 /* ---- the report: ctx is a struct export ---- */
@@ -117,14 +114,13 @@ static enum kc_status run_export(const struct invocation *call, struct kc_error 
                             .input = call->operands[0] };
         enum kc_status status;
         KC_TRY(set_up(&e, err));
-        KC_TRY(stores_open(&e.store, e.input, err));
+        KC_TRY(stores_open_counts(&e.counts, e.input, err));
         signals_install(e.writing.job);
         KC_TRY(write_files(&e, err));
         writing_report(&e.writing, &(struct writing_report){
                                            .ctx = &e, .put_text = put_text, .put_json = put_json });
 out:
-        kc_export_close(e.writer);
-        kc_store_close(e.store);
+        kcount_close(e.counts);
         exporting_free(&e.files);
         free(e.output);
         return status;

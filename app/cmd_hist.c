@@ -1,6 +1,7 @@
 /*
  * kcount hist: how many distinct k-mers have each count, in a .kc file or in reads.
  */
+#include "app/cli/bridge.h"
 #include "app/cli/command.h"
 #include "app/cli/output_name.h"
 #include "app/cli/shell.h"
@@ -205,20 +206,38 @@ static enum kc_status choose(const struct invocation *call, bool *reads, struct 
         return KC_OK;
 }
 
+static enum kc_status copy_rows(const struct kcount_row *rows, size_t nrows, struct result *r,
+                                struct kc_error *err)
+{
+        r->rows = malloc((nrows + 1) * sizeof *r->rows);
+        if (r->rows == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a histogram");
+        for (size_t i = 0; i < nrows; i++)
+                r->rows[i] = (struct kc_histogram_row){ rows[i].count, rows[i].number };
+        r->nrows = nrows;
+        return KC_OK;
+}
+
 static enum kc_status read_rows(const char *path, uint64_t nthreads, struct result *r,
                                 struct kc_error *err)
 {
-        struct kc_store *store = NULL;
-        struct kc_store_info info;
+        struct kcount_counts *counts = NULL;
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_row *rows = NULL;
+        struct kcount_error *error = NULL;
+        size_t nrows;
         enum kc_status status;
-        KC_TRY(stores_open(&store, path, err));
-        KC_TRY(kc_store_histogram(store, kc_machine_nthreads(nthreads), &r->rows, &r->nrows, err));
-        kc_store_get_info(store, &info);
+        KC_TRY(stores_open_counts(&counts, path, err));
+        KC_TRY(bridge_check(kcount_histogram(counts, (int)nthreads, &rows, &nrows, &error), &error,
+                            err));
+        KC_TRY(copy_rows(rows, nrows, r, err));
+        kcount_get_info(counts, &info);
         r->k = info.k;
         r->stranded = info.stranded;
         r->store = path;
 out:
-        kc_store_close(store);
+        kcount_free(rows);
+        kcount_close(counts);
         return status;
 }
 
@@ -277,7 +296,7 @@ static uint64_t last_of_gc(const struct invocation *call)
 }
 
 /* Count the reads into a file without a name. *nthreads is lowered to what -m allows. */
-static enum kc_status count_for_gc(const struct invocation *call, struct kc_store **store,
+static enum kc_status count_for_gc(const struct invocation *call, struct kcount_counts **counts,
                                    int *nthreads, struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
@@ -285,7 +304,7 @@ static enum kc_status count_for_gc(const struct invocation *call, struct kc_stor
         struct kc_error refused = { 0 };
         enum kc_status status;
         KC_TRY(ranks_require_one(call->ranks, "hist --gc", err));
-        if (count_operands(call, store, &refused) != KC_OK)
+        if (count_operands(call, counts, &refused) != KC_OK)
                 return advise(&refused, err);
         status = kc_memory_limit_threads(memory > 0 ? memory : kc_memory_default_nbytes(1),
                                          MEMORY_THREAD_NBYTES, "a histogram", nthreads, err);
@@ -298,22 +317,30 @@ static enum kc_status read_gc(const struct invocation *call, bool reads, struct 
 {
         const struct hist_settings *s = call->settings;
         struct writing writing = writing_of(call, &s->counting.common);
-        struct kc_store *store = NULL;
-        struct kc_store_info info;
+        static const char *const stage = "merging";
+        struct bridge_progress progress = { writing.job, &stage, 1 };
+        struct kcount_gc_options options = KCOUNT_GC_OPTIONS_INIT;
+        struct kcount_counts *counts = NULL;
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
         enum kc_status status;
         /* greater counts may be taken together unless some of them are left out */
         const uint64_t last = last_of_gc(call);
         const bool is_bounded = s->counting.max_count == UINT32_MAX &&
                                 s->counting.min_count <= last && last < UINT32_MAX;
-        KC_TRY(reads ? count_for_gc(call, &store, &writing.nthreads, err)
-                     : stores_open(&store, h->file, err));
-        KC_TRY(kc_store_gc(store, is_bounded ? (uint32_t)last : 0, writing.nthreads, writing.job,
-                           &h->cells, &h->ncells, err));
+        KC_TRY(reads ? count_for_gc(call, &counts, &writing.nthreads, err)
+                     : stores_open_counts(&counts, h->file, err));
+        options.max_count = is_bounded ? (uint32_t)last : 0;
+        options.nthreads = writing.nthreads;
+        options.progress = bridge_progress;
+        options.progress_ctx = &progress;
+        KC_TRY(bridge_check(kcount_gc_histogram(counts, &options, &h->cells, &h->ncells, &error),
+                            &error, err));
         gc_select(h, s->counting.min_count, s->counting.max_count, last);
-        kc_store_get_info(store, &info);
+        kcount_get_info(counts, &info);
         h->k = info.k;
 out:
-        kc_store_close(store);
+        kcount_close(counts);
         return status;
 }
 
@@ -346,7 +373,7 @@ static enum kc_status run_gc(const struct invocation *call, bool reads, struct k
         else
                 gc_put_table(call->out, &h);
 out:
-        free(h.cells);
+        kcount_free(h.cells);
         return status;
 }
 

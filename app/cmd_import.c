@@ -9,6 +9,7 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/inside.h"
 #include "app/library/memory.h"
 #include "app/library/same_file.h"
 #include "cpu/cpu_engine.h"
@@ -224,20 +225,20 @@ static void put_json(const void *ctx, size_t number, struct json *json)
 {
         (void)number;
         const struct importing *m = ctx;
-        const struct kc_store_info *r = &m->writing.written.info;
+        const struct kcount_info r = kc_library_describe(&m->writing.written.info);
         const double *seconds = m->totals.stage_seconds;
         const struct writing_stage stages[] = { { "read", seconds[KC_STAGE_PARTITION] },
                                                 { "sort", seconds[KC_STAGE_ORDER] } };
         json_string(json, "input", m->path);
         json_string(json, "format", m->info.what);
-        writing_json_output(json, m->settings->output, r);
-        json_bool(json, "hpc", r->hpc);
+        writing_json_output(json, m->settings->output, &r);
+        json_bool(json, "hpc", r.hpc);
         json_number(json, "kmers_read", m->npairs);
         json_number(json, "repeated_kmers", m->npairs - m->totals.ndistinct);
         json_number(json, "zero_counts", m->read.nzero);
         json_number(json, "outside_range", m->read.noutside);
         json_number(json, "at_limit", m->read.natlimit);
-        writing_json_counts(json, r);
+        writing_json_counts(json, &r);
         json_number(json, "spilled_bytes", m->totals.spilled_nbytes);
         writing_json_costs(json, &m->writing, stages, 2);
 }

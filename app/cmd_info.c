@@ -5,6 +5,7 @@
 #include "app/cli/device.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/inside.h"
 #include "app/store/stores.h"
 
 struct info_settings {
@@ -91,6 +92,7 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)
 {
+        const struct kcount_info described = kc_library_describe(info);
         struct json json = { .out = out };
         json_begin(&json, NULL, '{');
         json_string(&json, "file", path);
@@ -103,7 +105,7 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_number(&json, "runs", info->nruns);
         json_number(&json, "tombstone_runs", info->ntombstone_runs);
         json_number(&json, "tombstones", info->ntombstones);
-        writing_json_counts(&json, info);
+        writing_json_counts(&json, &described);
         json_number(&json, "counted_kmers", info->nkmers);
         json_number(&json, "min_count", info->min_count);
         json_number(&json, "max_count", info->max_count_kept);

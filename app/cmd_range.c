@@ -6,7 +6,6 @@
 #include "app/cli/typed_kmer.h"
 #include "app/store/dumping.h"
 #include "app/store/stores.h"
-#include "kmer/kmer.h"
 
 struct range_settings {
         struct dumping_settings common;
@@ -17,20 +16,20 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
 {
         const struct range_settings *s = call->settings;
         const char *input = call->operands[0];
-        struct kc_store_info info;
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
+        struct kcount_info info = { .size = sizeof info };
+        uint64_t from[KCOUNT_MAX_WORDS], to[KCOUNT_MAX_WORDS];
         struct dumping_request request = {
                 .from = from, .to = to, .format = { .max_count = UINT32_MAX }, .totals = s->count
         };
         enum kc_status status;
         KC_TRY(misplaced_check_first(call, err));
         KC_TRY(dumping_check(&s->common, &input, 1, err));
-        KC_TRY(stores_open(&request.store, input, err));
-        kc_store_get_info(request.store, &info);
+        KC_TRY(stores_open_counts(&request.counts, input, err));
+        kcount_get_info(request.counts, &info);
         KC_TRY(typed_kmer_range(call->operands[1], call->operands[2], info.k, from, to, err));
         KC_TRY(dumping_run(call, &s->common, &request, err));
 out:
-        kc_store_close(request.store);
+        kcount_close(request.counts);
         return status;
 }
 

@@ -8,6 +8,7 @@
 #include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/cli/writing.h"
+#include "app/library/inside.h"
 #include "app/library/memory.h"
 #include "app/library/same_file.h"
 #include "app/store/removals.h"
@@ -167,10 +168,10 @@ static void put_json(const void *ctx, size_t number, struct json *json)
 {
         (void)number;
         const struct removing *r = ctx;
-        const struct kc_store_info *info = &r->writing.written.info;
+        const struct kcount_info info = kc_library_describe(&r->writing.written.info);
         char device[DEVICE_NAME_NBYTES];
-        writing_json_output(json, r->path, info);
-        json_number(json, "runs", info->nruns);
+        writing_json_output(json, r->path, &info);
+        json_number(json, "runs", info.nruns);
         json_string(json, "device", device_name(&r->writing.device, device));
         json_number(json, "sequences", r->removals.nsequences);
         json_number(json, "short_sequences", r->removals.nshort);

@@ -25,8 +25,8 @@ out:
  * rules  those that --counts takes, in the order in which it lists them
  * rule   the one that applies if --counts is not given
  */
-static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
-                          const enum kc_count_rule *rules, enum kc_count_rule rule,
+static enum kc_status run(const struct invocation *call, enum kcount_set operation,
+                          const enum kcount_rule *rules, enum kcount_rule rule,
                           struct kc_error *err)
 {
         enum kc_status status;
@@ -37,7 +37,7 @@ static enum kc_status run(const struct invocation *call, enum kc_set_operation o
         if (s->counts != 0)
                 plan.rule = rules[s->counts - 1];
         KC_TRY(find_inputs(call, &inputs, err));
-        if (operation == KC_SET_SUBTRACT && inputs.n < 2)
+        if (operation == KCOUNT_SUBTRACT && inputs.n < 2)
                 KC_TRY(kc_fail(err, KC_EUSAGE, "subtract needs %s%s", call->command->operands,
                                command_example(call->command, example)));
         plan.inputs = (const char *const *)inputs.names;
@@ -50,25 +50,25 @@ out:
 }
 
 #define RULE_WORDS "min max sum difference left right"
-static const enum kc_count_rule counted_rules[] = {
-        KC_RULE_MIN, KC_RULE_MAX, KC_RULE_SUM, KC_RULE_DIFFERENCE, KC_RULE_LEFT, KC_RULE_RIGHT
-};
+static const enum kcount_rule counted_rules[] = { KCOUNT_RULE_MIN,  KCOUNT_RULE_MAX,
+                                                  KCOUNT_RULE_SUM,  KCOUNT_RULE_DIFFERENCE,
+                                                  KCOUNT_RULE_LEFT, KCOUNT_RULE_RIGHT };
 #define SUBTRACT_WORDS "left difference"
-static const enum kc_count_rule subtract_rules[] = { KC_RULE_LEFT, KC_RULE_DIFFERENCE };
+static const enum kcount_rule subtract_rules[] = { KCOUNT_RULE_LEFT, KCOUNT_RULE_DIFFERENCE };
 
 static enum kc_status run_union(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_UNION, counted_rules, KC_RULE_SUM, err);
+        return run(call, KCOUNT_UNION, counted_rules, KCOUNT_RULE_SUM, err);
 }
 
 static enum kc_status run_intersect(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_INTERSECT, counted_rules, KC_RULE_MIN, err);
+        return run(call, KCOUNT_INTERSECT, counted_rules, KCOUNT_RULE_MIN, err);
 }
 
 static enum kc_status run_subtract(const struct invocation *call, struct kc_error *err)
 {
-        return run(call, KC_SET_SUBTRACT, subtract_rules, KC_RULE_LEFT, err);
+        return run(call, KCOUNT_SUBTRACT, subtract_rules, KCOUNT_RULE_LEFT, err);
 }
 
 static char *propose_output(const struct invocation *call)

@@ -30,15 +30,17 @@
 /*
  * Keeps signals from ending the process while names are created and removed. Between HOLD and
  * RELEASE no signal may end it, and the calls in between say which temporary names to remove if one
- * does so later.
+ * does so later. Returns true; for ALLOW, which only app/library calls, whether complete files may
+ * get their names, or a signal has ended the work (kcount_name_guard in include/kcount.h).
  */
 enum kc_name_step {
+        KC_NAMES_ALLOW,
         KC_NAMES_HOLD,
         KC_NAMES_ADD,    /* remove this name; the string stays valid until it is dropped */
         KC_NAMES_DROP,   /* no longer */
-        KC_NAMES_RELEASE /* for HOLD and RELEASE, the name is NULL */
+        KC_NAMES_RELEASE /* for ALLOW, HOLD and RELEASE, the name is NULL */
 };
-typedef void kc_name_guard(enum kc_name_step step, const char *temporary);
+typedef bool kc_name_guard(int step, const char *temporary); /* step: of enum kc_name_step */
 
 struct kc_new_file_options {
         bool replace;         /* an existing file may be replaced */

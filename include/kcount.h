@@ -114,9 +114,53 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
  */
 typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
+/* ---- signals ---- */
+
+/*
+ * Called while files are created and get their names, for programs that a signal may end at any
+ * time. Until an output gets its name, it has none, or, on some file systems, a temporary one. With
+ * a guard, a program can leave neither that nor half of the files of an output behind.
+ *   step       of enum kcount_name_step
+ *   temporary  for ADD and DROP: the path of a file; otherwise NULL
+ * A thread of the library calls it, in which signals are blocked. It has no ctx, because signals
+ * are for the whole process. The result matters only for ALLOW.
+ */
+typedef bool kcount_name_guard(int step, const char *temporary);
+
+enum kcount_name_step {
+        KCOUNT_NAMES_ALLOW, /* the work is done. Return false to cancel: no file gets its name,
+                                 and the function fails with KCOUNT_ECANCELED */
+        KCOUNT_NAMES_HOLD,  /* until RELEASE, the process must not be ended */
+        KCOUNT_NAMES_ADD,   /* if it is ended later, remove this file; valid until DROP */
+        KCOUNT_NAMES_DROP,  /* do not remove it any longer */
+        KCOUNT_NAMES_RELEASE,
+};
+
 /* ---- counting ---- */
 
 struct kcount_counts; /* k-mers with their counts: an open .kc file, with or without a name */
+
+struct kcount_statistics {
+        size_t size;  /* sizeof(struct kcount_statistics), set by the caller */
+        int nthreads; /* that counted: fewer than wanted if the memory is not enough for them */
+        int ndevices; /* that counted; 0: the CPU did */
+        uint64_t nreads, nbases;
+        uint64_t nskipped;       /* of these bases: letters other than A, C, G, T, U */
+        uint64_t nlow_quality;   /* likewise: bases of lower quality than min_quality */
+        uint64_t nleft_out;      /* bases that are not in nbases: those of `skip` */
+        uint64_t input_nbytes;   /* read from files */
+        uint64_t text_nbytes;    /* after decompression */
+        uint64_t memory_nbytes;  /* the bound */
+        uint64_t spilled_nbytes; /* written to temporary files */
+        uint64_t device_nbytes;  /* the most memory that was allocated on the first device */
+        double reading_seconds, counting_seconds, writing_seconds;
+};
+
+/* Called before counting ends, by the thread that called the function, for each thing that the user
+ * should know: an input holds no sequence, may lack its end, or may hold proteins; or the CPU has
+ * counted because no device can be used.
+ *   text  one line, valid until the callback returns */
+typedef void kcount_warn(void *ctx, const char *text);
 
 struct kcount_count_options {
         size_t size;            /* sizeof(struct kcount_count_options) */
@@ -134,12 +178,25 @@ struct kcount_count_options {
         const char *device;     /* "auto", "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL: auto */
         kcount_progress *progress; /* NULL: none */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
+        uint32_t skip; /* leave out so many bases at the beginning of each read; not with hpc */
+        /* Of SAM, BAM and CRAM, count the alignments that have all SAM flags of the first, and none
+         * of the second; never secondary or supplementary ones. */
+        uint16_t require_flags, exclude_flags;
+        const char *only; /* count only the k-mers of this file of reads; NULL: all. They may take a
+                             quarter of the memory. The CPU counts */
+        kcount_warn *warn; /* NULL: none */
+        void *warn_ctx;
+        struct kcount_statistics *statistics; /* out: filled in on success; NULL: none */
+        const struct kcount_count_inside
+                *inside; /* NULL; only the program kcount has more to say */
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_count_options), 31, false, false, false, false, 1, \
-                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, \
+                        NULL, NULL, NULL \
         }
 
 /*
@@ -160,6 +217,34 @@ KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_
                                                  const char *output, struct kcount_counts **counts,
                                                  struct kcount_error **error);
 
+/*
+ * Count with several k, while the files are read only once. Each file is the same as one that
+ * kcount_count_files writes. All get their names, or none does.
+ *   ks       [nks] 1 to 16 different ones; options->k is not used
+ *   outputs  [nks], or NULL, as for kcount_count_files
+ *   counts   out [nks], or NULL, likewise
+ * Fails like kcount_count_files.
+ */
+KCOUNT_API enum kcount_status kcount_count_several(const char *const *paths, size_t npaths,
+                                                   const int *ks, size_t nks,
+                                                   const struct kcount_count_options *options,
+                                                   const char *const *outputs,
+                                                   struct kcount_counts **counts,
+                                                   struct kcount_error **error);
+
+struct kcount_row;
+
+/*
+ * Only the histogram of the counts of files, without keeping the k-mers, which takes less time.
+ *   options  as for kcount_count_files; min_count and max_count choose rows
+ *   rows     out [*nrows] as for kcount_histogram
+ * Fails like kcount_count_files.
+ */
+KCOUNT_API enum kcount_status kcount_count_histogram(const char *const *paths, size_t npaths,
+                                                     const struct kcount_count_options *options,
+                                                     struct kcount_row **rows, size_t *nrows,
+                                                     struct kcount_error **error);
+
 struct kcount_sequence {
         const char *bases; /* k-mers with letters other than A, C, G, T, U are not counted */
         size_t nbases;
@@ -175,8 +260,8 @@ struct kcount_sequence {
 typedef bool kcount_next_sequences(void *ctx, struct kcount_sequence *sequences, size_t cap,
                                    size_t *n);
 
-/* As kcount_count_files, for sequences in memory. KCOUNT_EUSAGE also if options set min_quality or
- * hpc, which are for files. */
+/* As kcount_count_files, for sequences in memory. KCOUNT_EUSAGE also if options set min_quality,
+ * hpc, skip, require_flags or exclude_flags, which are for files. */
 KCOUNT_API enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx,
                                                      const struct kcount_count_options *options,
                                                      const char *output,
@@ -193,6 +278,11 @@ KCOUNT_API enum kcount_status kcount_open(struct kcount_counts **counts, const c
  * lost; what was added to it last may be missing; or the CPU has counted because a device or the
  * CUDA engine cannot be used. Valid until kcount_close. */
 KCOUNT_API const char *kcount_warning(const struct kcount_counts *counts);
+
+/* Close the file of open counts, for programs that open more files than a process may have open at
+ * a time. From now on, each read opens it again, and fails with KCOUNT_EIO if the name leads to
+ * another file by then. Not for counts without a name. */
+KCOUNT_API void kcount_detach(struct kcount_counts *counts);
 
 /* All cursors and askers of the counts must have been closed before. NULL is fine. */
 KCOUNT_API void kcount_close(struct kcount_counts *counts);
@@ -213,6 +303,11 @@ struct kcount_info {
          * it, and `kcount compact` has not merged them yet. Then ndistinct, nunique and total are
          * upper bounds, and max_count is the largest count before counts are added up. */
         bool exact;
+        uint64_t nbytes;     /* of the file */
+        uint64_t nruns;      /* sorted runs in it; more than 1 if k-mers were added or removed */
+        uint64_t nsaturated; /* what was left out of counts that would be above UINT32_MAX */
+        bool lacks_dropped;  /* k-mers were dropped because of the bounds */
+        bool lacks_others;   /* only given k-mers were counted */
 };
 
 KCOUNT_API void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info);
@@ -271,6 +366,44 @@ KCOUNT_API void kcount_cursor_close(struct kcount_cursor *cursor); /* NULL is fi
 KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts,
                                            uint64_t **bounds, size_t *nbounds,
                                            struct kcount_error **error);
+
+/* ---- walks: k-mers in order, with several threads ---- */
+
+/* Convert n k-mers and their counts, and put the result at `to`. Returns its end. Threads of the
+ * library call it at the same time. */
+typedef char *kcount_convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
+                             char *to);
+
+/* Take what calls of kcount_convert have put one after another. One thread at a time calls it, in
+ * the order of the k-mers. Return false to give up: kcount_walk then fails with
+ * KCOUNT_ECANCELED. */
+typedef bool kcount_deliver(void *ctx, const char *data, size_t nbytes);
+
+struct kcount_walk_options {
+        size_t size;               /* sizeof(struct kcount_walk_options) */
+        const uint64_t *from, *to; /* as for kcount_cursor_open; NULL: no bound */
+        int nthreads;              /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are k-mers, its stage is "writing" */
+        void *progress_ctx;
+};
+
+#define KCOUNT_WALK_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_walk_options), NULL, NULL, 0, NULL, NULL \
+        }
+
+/*
+ * Walk over k-mers with several threads, for programs that write them in a format of their own.
+ * Each thread converts a part of the k-mers, and delivers the result after those of all earlier
+ * parts.
+ *   nbytes   the most that a k-mer takes in the result, at most 65536
+ *   options  NULL: the defaults
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
+                                          kcount_convert *convert, kcount_deliver *deliver,
+                                          void *ctx, const struct kcount_walk_options *options,
+                                          struct kcount_error **error);
 
 /* ---- askers: the counts of given k-mers ---- */
 
@@ -376,12 +509,17 @@ struct kcount_set_options {
         const char *tmp_folder;    /* for temporary files; NULL: the output's, or the current one */
         kcount_progress *progress; /* NULL: none; its units are parts of the inputs */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
+        const char *device;       /* "cpu", "cuda" or "cuda:N"; NULL or "auto": cpu */
+        uint64_t device_nbytes; /* bound on memory of the device; 0: nine tenths of what is free */
+        struct kcount_info *info; /* out: of the result, with size set by the caller; NULL: none */
+        struct kcount_set_inside *inside; /* NULL; only the program kcount has more to say */
 };
 
 #define KCOUNT_SET_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_set_options), KCOUNT_UNION, KCOUNT_RULE_SUM, false, 1, \
-                        UINT32_MAX, 0, 0, NULL, NULL, NULL \
+                        UINT32_MAX, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL \
         }
 
 /*
@@ -393,7 +531,8 @@ struct kcount_set_options {
  *   output   as for kcount_count_files. It may be the file of an input if options->replace is true:
  *            the open input still has the old counts
  *   counts   out: likewise
- * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED.
+ * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED; with a device also _EDEVICE,
+ * _ENODEVICE. The file is the same, byte for byte, wherever it is made.
  */
 KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
                                              const struct kcount_set_options *options,
@@ -435,6 +574,40 @@ KCOUNT_API enum kcount_status kcount_joint_histogram(struct kcount_counts *a,
                                                      const struct kcount_joint_options *options,
                                                      struct kcount_cell **cells, size_t *ncells,
                                                      struct kcount_error **error);
+
+/* ---- histograms by GC content ---- */
+
+struct kcount_gc_cell {
+        uint32_t gc; /* bases that are G or C, 0 to k */
+        uint32_t count;
+        uint64_t number; /* of k-mers with these; never 0 */
+        uint64_t total;  /* sum of their counts */
+};
+
+struct kcount_gc_options {
+        size_t size;        /* sizeof(struct kcount_gc_options) */
+        uint32_t max_count; /* higher counts are in the cells of max_count + 1; 0: no limit */
+        int nthreads;       /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are parts of the k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_GC_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_gc_options), 0, 0, NULL, NULL \
+        }
+
+/*
+ * How many k-mers have each GC content and count, as `kcount hist --gc` prints it.
+ *   options  NULL: the defaults
+ *   cells    out [*ncells]: those that are not empty, by ascending gc, then by count; the caller
+ *            frees them with kcount_free
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_gc_histogram(struct kcount_counts *counts,
+                                                  const struct kcount_gc_options *options,
+                                                  struct kcount_gc_cell **cells, size_t *ncells,
+                                                  struct kcount_error **error);
 
 /* ---- Arrow ---- */
 
@@ -514,12 +687,16 @@ struct kcount_export_options {
         int nthreads;              /* threads that read; 0: as many as the process may use */
         kcount_progress *progress; /* NULL: none; its units are k-mers */
         void *progress_ctx;
+        kcount_name_guard *guard; /* NULL: none */
+        uint32_t count_cap;       /* higher counts are written as this; at least min_count, which
+                                     must be 0 if this is */
+        const struct kcount_export_inside *inside; /* NULL; only the program has more to say */
 };
 
 #define KCOUNT_EXPORT_OPTIONS_INIT \
         { \
                 sizeof(struct kcount_export_options), "tsv", false, NULL, NULL, 1, UINT32_MAX, 0, \
-                        NULL, NULL \
+                        NULL, NULL, NULL, UINT32_MAX, NULL \
         }
 
 struct kcount_exported {

@@ -35,13 +35,15 @@ static inline void put_word(uint64_t word, char *text)
                 memcpy(text + 4 * i, letters[word >> (56 - 8 * i) & 255], 4);
 }
 
-static inline char *put_kmer(const uint64_t *kmer, int k, int nwords, int shift, char *text)
+/* high: the most significant word; step: from there to the next one, 1 or -1 */
+static inline char *put_kmer(const uint64_t *high, int step, int k, int nwords, int shift,
+                             char *text)
 {
-        for (int i = nwords - 1; i >= 0; i--) {
-                uint64_t word = kmer[i] << shift;
-                if (i > 0 && shift > 0)
-                        word |= kmer[i - 1] >> (64 - shift);
-                put_word(word, text + WORD_LETTERS * (nwords - 1 - i));
+        for (int i = 0; i < nwords; i++, high += step) {
+                uint64_t word = *high << shift;
+                if (i + 1 < nwords && shift > 0)
+                        word |= high[step] >> (64 - shift);
+                put_word(word, text + WORD_LETTERS * i);
         }
         return text + k;
 }
@@ -50,7 +52,7 @@ char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text)
 {
         const int nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
         for (size_t i = 0; i < n; i++)
-                text = put_kmer(kmers + i * (size_t)nwords, k, nwords, shift, text);
+                text = put_kmer(kmers + (i + 1) * (size_t)nwords - 1, -1, k, nwords, shift, text);
         return text;
 }
 
@@ -78,17 +80,18 @@ char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmer
 {
         int k = format->k, nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
         const char separator = format->form == KC_KMER_TEXT_SPACE ? ' ' : '\t';
-        for (size_t i = 0; i < n; i++) {
-                const uint64_t *kmer = kmers + i * (size_t)nwords;
+        const int step = format->high_first ? 1 : -1;
+        const uint64_t *high = kmers + (format->high_first ? 0 : nwords - 1);
+        for (size_t i = 0; i < n; i++, high += nwords) {
                 if (counts[i] < format->min_count || counts[i] > format->max_count)
                         continue;
                 if (format->form == KC_KMER_TEXT_FASTA) {
                         *text++ = '>';
                         text = put_count(counts[i], text);
                         *text++ = '\n';
-                        text = put_kmer(kmer, k, nwords, shift, text);
+                        text = put_kmer(high, step, k, nwords, shift, text);
                 } else {
-                        text = put_kmer(kmer, k, nwords, shift, text);
+                        text = put_kmer(high, step, k, nwords, shift, text);
                         *text++ = separator;
                         text = put_count(counts[i], text);
                 }

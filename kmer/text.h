@@ -4,6 +4,7 @@
 #ifndef KC_KMER_TEXT_H
 #define KC_KMER_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct kc_kmer_text {
         int k;
         enum kc_kmer_text_form form;
         uint32_t min_count, max_count; /* pairs with other counts are left out */
+        bool high_first; /* the k-mers have the most significant word first, as in kcount.h */
 };
 
 enum { KC_KMER_TEXT_SCRATCH_NBYTES = 31 };

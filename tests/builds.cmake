@@ -12,7 +12,7 @@
 # A test that none of these lists names runs in all three; a unit test, in the first two.
 
 # One thread, or only the threads of store_check and store_set, which other tests start too.
-set(one_thread test_app_advice test_app_contigs test_app_device_total test_app_early
+set(one_thread test_app_advice test_app_bridge test_app_contigs test_app_device_total test_app_early
   test_app_filter test_app_memory test_app_model test_app_order test_app_page test_app_pictures
   test_app_plot test_app_progress test_app_report test_app_tally test_app_text
   test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk test_cut test_deflate

@@ -191,9 +191,11 @@ static void drop_temporary(const char *temporary)
                         state.temporaries[i] = state.temporaries[--state.ntemporaries];
 }
 
-void signals_guard(enum kc_name_step step, const char *temporary)
+bool signals_guard(int step, const char *temporary)
 {
-        switch (step) {
+        switch ((enum kc_name_step)step) {
+        case KC_NAMES_ALLOW:
+                return signals_allow_commit();
         case KC_NAMES_HOLD:
                 pthread_mutex_lock(&state.lock);
                 state.makes_file = true;
@@ -209,6 +211,7 @@ void signals_guard(enum kc_name_step step, const char *temporary)
                 pthread_mutex_unlock(&state.lock);
                 break;
         }
+        return true;
 }
 
 bool signals_allow_commit(void)

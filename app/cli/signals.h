@@ -28,9 +28,9 @@ void signals_ignore_file_limit(void);
  */
 void signals_install(struct kc_job *job);
 
-/* A kc_name_guard (base/new_file.h): keeps the process alive while files get names, and records
- * which names to remove when it dies. */
-void signals_guard(enum kc_name_step step, const char *temporary);
+/* A kc_name_guard (base/new_file.h) and kcount_name_guard: keeps the process alive while files get
+ * names, and records which names to remove when it dies. ALLOW is signals_allow_commit. */
+bool signals_guard(int step, const char *temporary);
 
 /*
  * Call it before committing a job's work. It returns false, and the work must not be committed, if

@@ -168,20 +168,20 @@ void writing_json_device(struct json *json, const struct writing *w)
         json_number(json, "device_ranges", w->gpu.nranges);
 }
 
-void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info)
+void writing_json_output(struct json *json, const char *path, const struct kcount_info *info)
 {
         json_string(json, "output", path);
-        json_number(json, "output_bytes", info->file_nbytes);
+        json_number(json, "output_bytes", info->nbytes);
         json_number(json, "k", (uint64_t)info->k);
         json_bool(json, "stranded", info->stranded);
 }
 
-void writing_json_counts(struct json *json, const struct kc_store_info *info)
+void writing_json_counts(struct json *json, const struct kcount_info *info)
 {
         json_number(json, "distinct", info->ndistinct);
         json_number(json, "unique", info->nunique);
         json_number(json, "largest_count", info->max_count);
-        json_number(json, "sum", info->sum);
+        json_number(json, "sum", info->total);
         json_number(json, "dropped_distinct", info->ndropped_distinct);
         json_number(json, "dropped_kmers", info->ndropped_kmers);
         json_number(json, "saturated_kmers", info->nsaturated);

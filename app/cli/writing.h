@@ -9,6 +9,7 @@
 #include "app/cli/json.h"
 #include "app/cli/options.h"
 #include "app/cli/progress.h"
+#include "include/kcount.h"
 #include "io/store.h"
 
 #include <stddef.h>
@@ -126,8 +127,8 @@ struct writing_stage {
         double seconds;
 };
 void writing_json_device(struct json *json, const struct writing *writing);
-void writing_json_output(struct json *json, const char *path, const struct kc_store_info *info);
-void writing_json_counts(struct json *json, const struct kc_store_info *info);
+void writing_json_output(struct json *json, const char *path, const struct kcount_info *info);
+void writing_json_counts(struct json *json, const struct kcount_info *info);
 void writing_json_costs(struct json *json, const struct writing *writing,
                         const struct writing_stage *stages, size_t nstages);
 

@@ -1,5 +1,6 @@
 #include "app/count/count.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
 #include "app/cli/misplaced.h"
@@ -8,8 +9,8 @@
 #include "app/cli/signals.h"
 #include "app/count/count_internal.h"
 #include "app/count/only.h"
+#include "app/library/inside.h"
 #include "app/store/stores.h"
-#include "base/temp_file.h"
 #include "io/input/input.h"
 
 #include <errno.h>
@@ -94,57 +95,21 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(count_select(count, err));
-        count->memory_nbytes = s->memory_nbytes
-                                       ? s->memory_nbytes
-                                       : kc_memory_default_nbytes(ranks_local(count->ranks));
-        if (!count->adds) {
+        if (!count_adds(count)) {
                 count->noutputs = (int)s->ks.n;
                 for (int i = 0; i < count->noutputs; i++)
                         count->outputs[i].k = (int)s->ks.values[i];
-                count->stranded = s->stranded;
+                count->counter.stranded = s->stranded;
         }
-        if (!count->adds && count->histogram == NULL)
+        count_set_up(count);
+        if (!count_adds(count) && count->counter.target != KC_COUNTER_HISTOGRAM)
                 KC_TRY(count_name_outputs(count, err));
-        if (s->tmp_dir != NULL || count->histogram != NULL)
-                count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
-        else
-                count->tmp_dir = kc_path_folder(count->outputs[0].path);
-        if (count->tmp_dir == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
 out:
         return status;
 }
 
-/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
+/* What can be refused before any output is created, and before the reader waits for standard
  * input. */
-static enum kc_status open_all(struct count *count, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(count_open_outputs(count, err));
-        count_warn_of_lengths(count);
-        KC_TRY(kc_temp_file_try(count->tmp_dir, err));
-        count_plan_memory(count);
-        KC_TRY(count_open_reader(count, err));
-        count->rereadable = kc_reader_is_rereadable(count->reader);
-        KC_TRY(count_check_inputs(count, err));
-        count_warn_of_same_inputs(count);
-out:
-        return status;
-}
-
-/* --reader-only */
-static enum kc_status only_read(struct count *count, struct kc_error *err)
-{
-        enum kc_status status;
-        count_plan_memory(count);
-        KC_TRY(count_open_reader(count, err));
-        KC_TRY(count_nothing(count, err));
-        count_report(count);
-out:
-        return status;
-}
-
-/* Everything that can be refused before counting. */
 static enum kc_status prepare(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
@@ -157,12 +122,40 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_choose_device(count, err));
         KC_TRY(count->writing.call == NULL
                        ? count_check_inputs_exist(count, err)
-                       : count_check_exist(count->writing.call, count->adds, err));
+                       : count_check_exist(count->writing.call, count_adds(count), err));
         if (ranks_is_first(count->ranks))
                 KC_TRY(count_check_exports(count, err));
-        KC_TRY(only_read_sets(count, err));
-        KC_TRY(open_all(count, err));
 out:
+        return status;
+}
+
+/* ---- through kcount.h ---- */
+
+static enum kc_status take_step(void *ctx, enum kc_count_step step, struct kc_error *err)
+{
+        struct count *count = ctx;
+        enum kc_status status = KC_OK;
+        switch (step) {
+        case KC_COUNT_CREATES:
+                return count_check_outputs(count, err);
+        case KC_COUNT_CREATED:
+                count_warn_of_lengths(count);
+                break;
+        case KC_COUNT_OPENED:
+                status = count_check_inputs(count, err);
+                if (status == KC_OK)
+                        count_warn_of_same_inputs(count);
+                break;
+        }
+        return status;
+}
+
+static enum kc_status agree(void *ctx, enum kc_status prepared, struct kc_error *err)
+{
+        struct count *count = ctx;
+        const enum kc_status status = ranks_agree(count->ranks, prepared, err);
+        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
+        count->writing.nthreads = count->counter.nthreads;
         return status;
 }
 
@@ -178,11 +171,76 @@ out:
         return status;
 }
 
-/* Rank 0, or the only process: write the outputs, and report. */
+static enum kc_status count_opened(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        if (count->settings->reader_only)
+                return count_nothing(count, err);
+        return ranks_agree(count->ranks, count_together(count, err), err);
+}
+
+static struct kcount_count_options options_of(const struct count *count,
+                                              const struct kcount_count_inside *inside)
+{
+        const struct count_settings *s = count->settings;
+        struct kcount_count_options options = KCOUNT_COUNT_OPTIONS_INIT;
+        options.k = count->outputs[0].k;
+        options.stranded = count->counter.stranded;
+        options.hpc = count->counter.selection.hpc;
+        options.replace = s->force;
+        options.accept_empty = s->skip_empty;
+        if (s->min_count > 0)
+                options.min_count = (uint32_t)s->min_count;
+        if (s->max_count > 0)
+                options.max_count = (uint32_t)s->max_count;
+        options.min_quality = (int)s->min_quality;
+        options.memory_nbytes = s->memory_nbytes;
+        options.tmp_folder = s->tmp_dir;
+        options.guard = signals_guard;
+        options.skip = count->counter.selection.nskip;
+        options.require_flags = count->counter.selection.required;
+        options.exclude_flags = count->counter.selection.excluded;
+        options.only = s->only;
+        options.inside = inside;
+        return options;
+}
+
+/* Ranks other than 0 are left with what they have to report. */
+static enum kc_status count_inputs(struct count *count, struct kc_error *err)
+{
+        const struct kcount_count_inside inside = { .counter = &count->counter,
+                                                    .reads_only = count->settings->reader_only,
+                                                    .ctx = count,
+                                                    .step = take_step,
+                                                    .agree = agree,
+                                                    .count = count_opened };
+        const struct kcount_count_options options = options_of(count, &inside);
+        const char *paths[OPTION_NUMBERS_MAX];
+        int ks[OPTION_NUMBERS_MAX];
+        struct kcount_error *error = NULL;
+        struct kcount_row *rows;
+        enum kcount_status status;
+        size_t nrows;
+        for (int i = 0; i < count->noutputs; i++) {
+                ks[i] = count->outputs[i].k;
+                paths[i] = count->outputs[i].path;
+        }
+        if (count->counter.target == KC_COUNTER_HISTOGRAM)
+                status = kcount_count_histogram(count->inputs, count->ninputs, &options, &rows,
+                                                &nrows, &error);
+        else
+                status = kcount_count_several(
+                        count->inputs, count->ninputs, ks, (size_t)count->noutputs, &options,
+                        count->counter.target == KC_COUNTER_NAMELESS ? NULL : paths, NULL, &error);
+        return bridge_check(status, &error, err);
+}
+
+/* ---- all of it ---- */
+
+/* Rank 0, or the only process: report what was committed. */
 static enum kc_status finish(struct count *count, struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(count_commit(count, err));
+        enum kc_status status = KC_OK;
         count_add_first_rank(count);
         count_warn(count);
         if (count->settings->format != NULL)
@@ -197,12 +255,13 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         count_silence(count);
-        KC_TRY(ranks_agree(count->ranks, prepare(count, err), err));
-        ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
+        status = prepare(count, err);
+        if (status != KC_OK)
+                return ranks_agree(count->ranks, status, err);
+        KC_TRY(count_inputs(count, err));
         if (count->settings->reader_only)
-                return only_read(count, err);
-        KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));
-        if (ranks_is_first(count->ranks))
+                count_report(count);
+        else if (ranks_is_first(count->ranks))
                 KC_TRY(finish(count, err));
 out:
         return status;
@@ -211,20 +270,14 @@ out:
 static void close_count(struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++) {
-                kc_store_abort(count->outputs[i].writer);
                 kc_store_leave(count->outputs[i].guest);
-                free(count->outputs[i].rows);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);
                 exporting_free(&count->outputs[i].exports);
-                kc_kmer_set_free(&count->outputs[i].only);
         }
-        kc_reader_close(count->reader);
-        kc_histogram_free(count->histogram);
-        kc_store_close(count->temporary);
+        kc_counter_close(&count->counter);
         free(count->reports);
         free(count->marks);
-        free(count->tmp_dir);
 }
 
 static struct count begin(const struct count_settings *settings, const char *const *inputs,
@@ -263,14 +316,15 @@ out:
 
 static enum kc_status warn_of_sums(const char *path, struct kc_error *err)
 {
-        struct kc_store *store;
-        struct kc_store_info info;
-        enum kc_status status = kc_store_open(&store, path, err);
+        struct kcount_counts *counts;
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
+        const enum kc_status status = bridge_check(kcount_open(&counts, path, &error), &error, err);
         if (status != KC_OK)
                 return status;
-        kc_store_get_info(store, &info);
-        stores_warn_filtered(&info, path);
-        kc_store_close(store);
+        kcount_get_info(counts, &info);
+        stores_warn_filtered(info.lacks_dropped, path);
+        kcount_close(counts);
         return KC_OK;
 }
 
@@ -279,8 +333,8 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err)
         struct count count = begin_call(call, 1);
         enum kc_status status;
         struct count_output *o = &count.outputs[0];
-        count.adds = true;
-        count.noutputs = 1;
+        count.counter.target = KC_COUNTER_RUN;
+        count.noutputs = count.counter.ntasks = 1;
         KC_TRY(check_settings(count.settings, err));
         KC_TRY(misplaced_check_first(call, err));
         if (access(call->operands[0], F_OK) != 0 && errno == ENOENT)
@@ -289,7 +343,8 @@ enum kc_status count_add(const struct invocation *call, struct kc_error *err)
         if (o->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(count.writing.job);
-        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.stranded, err));
+        KC_TRY(stores_append(&count.counter.outputs[0].writer, o->path, false, &o->k,
+                             &count.counter.stranded, err));
         KC_TRY(warn_of_sums(o->path, err));
         KC_TRY(count_all(&count, err));
 out:
@@ -303,12 +358,13 @@ enum kc_status count_histogram(const struct invocation *call, struct kc_histogra
         struct count count = begin_call(call, 0);
         enum kc_status status;
         KC_TRY(check_settings(count.settings, err));
-        KC_TRY(kc_histogram_new(&count.histogram, err));
+        count.counter.target = KC_COUNTER_HISTOGRAM;
         signals_install(count.writing.job);
         KC_TRY(count_all(&count, err));
-        *rows = count.outputs[0].rows;
-        *nrows = count.outputs[0].nrows;
-        count.outputs[0].rows = NULL; /* the caller's */
+        struct kc_store_written *written = &count.counter.outputs[0].written;
+        *rows = written->rows;
+        *nrows = written->nrows;
+        written->rows = NULL; /* the caller's */
 out:
         close_count(&count);
         return status;
@@ -316,13 +372,13 @@ out:
 
 static struct count_done describe(const struct count *count)
 {
-        const struct kc_reader_totals read = count_read_totals(count);
+        const struct kc_reader_totals *read = &count->counter.read;
         const char *const *names;
-        struct count_done done = { .nfiles = kc_reader_names(count->reader, &names),
-                                   .nreads = read.nreads,
-                                   .nbases = read.nbases,
-                                   .nskipped = read.nskipped,
-                                   .spilled_nbytes = count->outputs[0].totals.spilled_nbytes };
+        struct count_done done = { .nfiles = kc_reader_names(count->counter.reader, &names),
+                                   .nreads = read->nreads,
+                                   .nbases = read->nbases,
+                                   .nskipped = read->nskipped,
+                                   .spilled_nbytes = count->outputs[0].totals->spilled_nbytes };
         device_name(&count->writing.device, done.device);
         return done;
 }
@@ -331,11 +387,11 @@ static enum kc_status count_nameless(struct count *count, struct kc_store **stor
                                      struct kc_error *err)
 {
         enum kc_status status;
-        count->is_temporary = true;
+        count->counter.target = KC_COUNTER_NAMELESS;
         KC_TRY(check_settings(count->settings, err));
         KC_TRY(count_all(count, err));
-        *store = count->temporary;
-        count->temporary = NULL; /* the caller's */
+        *store = count->counter.outputs[0].store;
+        count->counter.outputs[0].store = NULL; /* the caller's */
 out:
         return status;
 }
@@ -353,10 +409,12 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
         return status;
 }
 
-enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
+enum kc_status count_operands(const struct invocation *call, struct kcount_counts **counts,
                               struct kc_error *err)
 {
         struct count count = begin_call(call, 0);
+        struct kc_store *store = NULL;
+        enum kc_status status;
         struct count_settings settings = *count.settings;
         settings.min_count = 1;
         settings.max_count = UINT32_MAX;
@@ -364,7 +422,11 @@ enum kc_status count_operands(const struct invocation *call, struct kc_store **s
         count.settings = &settings;
         count.writing.settings = &settings.common;
         signals_install(count.writing.job);
-        const enum kc_status status = count_nameless(&count, store, err);
+        KC_TRY(count_nameless(&count, &store, err));
+        KC_TRY(kc_library_counts_new(counts, store, err));
+        store = NULL; /* the counts' */
+out:
+        kc_store_close(store);
         close_count(&count);
         return status;
 }

@@ -68,7 +68,7 @@ enum kc_status count_temporary(const struct count_settings *settings, const char
  * hist --gc: the same for the operands, which are reads, with the messages of count_histogram,
  * including the summary. min_count and max_count are not applied. Only one process may count.
  */
-enum kc_status count_operands(const struct invocation *call, struct kc_store **store,
+enum kc_status count_operands(const struct invocation *call, struct kcount_counts **counts,
                               struct kc_error *err);
 
 /* ---- their options ---- */

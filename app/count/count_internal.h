@@ -7,10 +7,9 @@
 
 #include "app/count/count.h"
 #include "app/count/ranks.h"
+#include "app/library/counter.h"
 #include "app/store/exporting.h"
 #include "io/formats/format.h"
-#include "io/reader.h"
-#include "kmer/kmer_set.h"
 
 /* What is counted with one k. */
 struct count_output {
@@ -18,18 +17,11 @@ struct count_output {
         char *path;        /* NULL if nothing is written */
         char *export_path; /* NULL if the file is not exported as well */
         struct exporting_files exports;
-        struct kc_store_writer *writer;
         struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
-        struct kc_run_sink sink;
-        struct kc_kmer_set only; /* with --only: what is counted */
-        uint64_t only_checksum;  /* of this set; 0: there is no set */
-        uint64_t nguest;         /* bytes that this guest has written */
-        /* valid once it has been counted */
-        struct kc_gpu_report gpu;
-        struct kc_count_totals totals;
-        struct kc_store_written written;
-        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
-        size_t nrows;
+        uint64_t nguest;              /* bytes that this guest has written */
+        /* the counter's; valid once it has been counted */
+        struct kc_count_totals *totals;
+        struct kc_counter_output *counted;
         char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
 };
 
@@ -51,28 +43,23 @@ struct rank_report {
 struct count {
         const struct count_settings *settings;
         struct writing writing;
-        bool adds;                      /* the output is a .kc file to which a run is added */
-        struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
-        bool is_temporary;              /* the output is a file without a name */
-        struct kc_store *temporary;     /* this file, once it has been counted */
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
-        bool stranded;
-        struct kc_selection selection;
+        struct kc_counter counter;
         enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
-        char *tmp_dir;
-        uint64_t memory_nbytes, only_nbytes; /* the second: the part of it that the sets take */
-        struct memory_plan plan;             /* how memory_nbytes is divided */
-        bool rereadable;                     /* all inputs, from their beginning */
-        bool tried_device;
-        struct kc_reader *reader;
         uint8_t *marks; /* [inputs of the reader] what all ranks have found in them, once counted */
         struct ranks *ranks;            /* that count together; or NULL */
         struct rank_report *reports;    /* [ranks_count] when they have counted; or NULL */
         struct writing_settings silent; /* of a rank that does not report */
 };
+
+/* Whether the output is a .kc file to which a run is added. */
+static inline bool count_adds(const struct count *count)
+{
+        return count->counter.target == KC_COUNTER_RUN;
+}
 
 /* ---- app/count/selection.c ---- */
 
@@ -98,18 +85,6 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
 /* Warn on rank 0 if an input is given more than once. The reader must be open. */
 void count_warn_of_same_inputs(const struct count *count);
 
-/* Open the reader for this rank's part of the inputs, after count_plan_memory. Fails like
- * kc_reader_open. */
-enum kc_status count_open_reader(struct count *count, struct kc_error *err);
-
-/* How to read the file that --only names, with a plan for that alone. */
-struct kc_reader_options count_reading_of_only(const struct count *count,
-                                               const struct memory_plan *plan);
-
-/* Let the open reader begin again after another count_plan_memory, if the inputs are rereadable.
- * Fails like kc_reader_reopen. */
-enum kc_status count_reopen_reader(struct count *count, struct kc_error *err);
-
 /* ---- app/count/outputs.c: outputs ---- */
 
 /* The names of new files: one, or one for each k, and their exports. KC_EUSAGE for an unknown
@@ -126,18 +101,13 @@ size_t count_list_files(const struct count *count, const char *names[COUNT_MAX_F
 /* Find out before reading whether the exports can be written. Fails like exporting_check. */
 enum kc_status count_check_exports(const struct count *count, struct kc_error *err);
 
-/* Create the new files, if this rank writes any, and set the sinks of all outputs. Fails like
- * output_check and kc_store_create. */
-enum kc_status count_open_outputs(struct count *count, struct kc_error *err);
+/* Find out whether the outputs can become .kc files, if this rank creates any, and whether those of
+ * an existing one were counted with the same k-mers. Fails like output_check. */
+enum kc_status count_check_outputs(const struct count *count, struct kc_error *err);
 
 /* If -k is given more than once, print on standard error which k is counted into which file: the
  * user may have meant the last one to replace the others. Only rank 0 prints it. */
 void count_warn_of_lengths(const struct count *count);
-
-/* Give new files their names, all or none; or commit the run that was added; or open the file that
- * has no name; or take the rows of the histogram, if nothing is written. No writer is left, even on
- * failure. Fails like kc_store_commit and kc_histogram_rows. */
-enum kc_status count_commit(struct count *count, struct kc_error *err);
 
 /* Export the files that have just been committed. Fails like exporting_write, and says that these
  * files stay. */
@@ -152,10 +122,8 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
-/* Divide the memory, and lower the number of threads if there is not enough for all. Call this
- * once the engine is chosen, because the number of threads that share the memory depends on
- * it. */
-void count_plan_memory(struct count *count);
+/* Tell the counter what the options of kcount.h do not say. */
+void count_set_up(struct count *count);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */
 enum kc_status count_on_engine(struct count *count, struct kc_error *err);
@@ -187,10 +155,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err);
 /* How many ranks have reported; 0: there is one process, or they have not counted yet. */
 int count_nreports(const struct count *count);
 
-/* What this process has read, or, after count_gather, all ranks have. */
-struct kc_reader_totals count_read_totals(const struct count *count);
-
-/* Only on rank 0, after count_commit: report that it has written what the others have not. */
+/* Only on rank 0, after all is committed: report that it has written what the others have not. */
 void count_add_first_rank(struct count *count);
 
 /* ---- app/count/report.c, report_text.c, report_json.c: reporting to the user ---- */

@@ -1,29 +1,56 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/fall_back.h"
 #include "app/cli/message.h"
 #include "app/count/joint_devices.h"
-#include "app/library/device.h"
 #include "base/parallel.h"
-#include "cpu/cpu_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void count_plan_memory(struct count *count)
+/* Only for several ranks: engine with the interface of kc_gpu_count_all. */
+static enum kc_status count_on_joint_devices(const struct kc_count_params *params,
+                                             const struct kc_gpu_params *gpu,
+                                             const struct kc_batch_source *source,
+                                             struct kc_count_task *tasks, int ntasks,
+                                             struct kc_job *job, struct kc_gpu_report *reports,
+                                             struct kc_error *err)
+{
+        const struct joint_devices_setup joint = { params, gpu, source, job };
+        return joint_devices_count(&joint, tasks, ntasks, reports, err);
+}
+
+static void tell_fall_back(void *ctx, const struct kc_error *reason)
+{
+        struct writing *w = &((struct count *)ctx)->writing;
+        w->device.cuda = !fall_back_to_cpu(reason, "counting", w->settings->quiet);
+}
+
+/* What the options of kcount.h do not say. */
+void count_set_up(struct count *count)
 {
         const struct count_settings *s = count->settings;
-        struct writing *w = &count->writing;
-        const uint64_t messages = ranks_nbytes(count->ranks, w->nthreads);
-        const uint64_t nbytes = count->memory_nbytes - count->only_nbytes;
-        const uint64_t rest = nbytes > 2 * messages ? nbytes - messages : nbytes / 2;
-        count->plan = kc_memory_plan_count(rest, w->nthreads, w->device.cuda);
-        if (s->engine_memory_nbytes)
-                count->plan.engine_nbytes = s->engine_memory_nbytes;
-        else
-                w->nthreads = count->plan.nthreads;
-        if (w->device.cuda && !s->memory_nbytes)
-                count->plan.reader_nbytes = 0; /* what may be pinned leaves enough for any reader */
+        struct kc_counter *counter = &count->counter;
+        counter->nthreads = count->writing.nthreads;
+        counter->memory_nbytes = s->memory_nbytes
+                                         ? s->memory_nbytes
+                                         : kc_memory_default_nbytes(ranks_local(count->ranks));
+        counter->engine_nbytes = s->engine_memory_nbytes;
+        counter->storing.wants_rows = s->histogram;
+        counter->job = count->writing.job;
+        counter->fell_back = tell_fall_back;
+        counter->ctx = count;
+        if (count->ranks != NULL)
+                counter->ranks = (struct kc_counter_ranks){
+                        &count->ranks->exchange, count->ranks->exchange.rank,
+                        ranks_count(count->ranks), ranks_nbytes(count->ranks, counter->nthreads),
+                        count_on_joint_devices
+                };
+        for (int i = 0; i < count->noutputs; i++) {
+                count->outputs[i].totals = &counter->tasks[i].totals;
+                count->outputs[i].counted = &counter->outputs[i];
+        }
 }
 
 static int largest_k(const struct count *count)
@@ -32,6 +59,25 @@ static int largest_k(const struct count *count)
         for (int i = 0; i < count->noutputs; i++)
                 k = count->outputs[i].k > k ? count->outputs[i].k : k;
         return k;
+}
+
+static struct kc_counter_devices devices_of(const struct count *count)
+{
+        const struct device_choice *device = &count->writing.device;
+        const struct count_settings *s = count->settings;
+        struct kc_counter_devices devices = {
+                .used = device->cuda,
+                .may_fall_back = device->may_fall_back,
+                .n = device->ndevices,
+                .reader = (enum kc_reading_place)s->reader,
+                .params = { .table = device->table,
+                            .memory_nbytes = s->gpu_memory_nbytes,
+                            .batch_nkmers = s->gpu_batch_nkmers,
+                            .walk_npasses = (int)s->gpu_walk_npasses,
+                            .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL },
+        };
+        memcpy(devices.indices, device->indices, sizeof devices.indices);
+        return devices;
 }
 
 /* With several ranks, devices count only if the user asks for them. */
@@ -50,128 +96,28 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
                                       "on the CPU\n");
                 device->cuda = false;
         }
-        if (count->ranks == NULL || !device->cuda)
-                return KC_OK;
-        if (s->reader == KC_READING_DEVICE)
-                return kc_fail(err, KC_EUSAGE,
-                               "--reader device: with several processes, the host reads");
-        KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+        if (count->ranks != NULL && device->cuda) {
+                if (s->reader == KC_READING_DEVICE)
+                        return kc_fail(err, KC_EUSAGE,
+                                       "--reader device: with several processes, the host reads");
+                KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+        }
+        count->counter.devices = devices_of(count);
 out:
         return status;
 }
 
-static struct kc_count_params engine_params(const struct count *count)
-{
-        return (struct kc_count_params){
-                .stranded = count->stranded,
-                .nthreads = count->writing.nthreads,
-                .memory_nbytes = count->plan.engine_nbytes,
-                .tmp_dir = count->tmp_dir,
-                .expected_nbases = kc_reader_expected_nbases(count->reader),
-                .exchange = count->ranks != NULL ? &count->ranks->exchange : NULL,
-        };
-}
-
-/* What is counted, for an engine. */
-static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
-{
-        for (int i = 0; i < count->noutputs; i++)
-                tasks[i] = (struct kc_count_task){ .k = count->outputs[i].k,
-                                                   .sink = &count->outputs[i].sink,
-                                                   .only = count->settings->only != NULL
-                                                                   ? &count->outputs[i].only
-                                                                   : NULL };
-}
-
-static void end_tasks(struct count *count, const struct kc_count_task *tasks)
-{
-        for (int i = 0; i < count->noutputs; i++)
-                count->outputs[i].totals = tasks[i].totals;
-}
-
-/* stored: space for the files, if the device should read them */
-static struct kc_gpu_params device_params(const struct count *count,
-                                          struct kc_stored_source *stored)
-{
-        const struct device_choice *device = &count->writing.device;
-        const struct count_settings *s = count->settings;
-        struct kc_gpu_params gpu = {
-                .device = device->indices[0],
-                .nothers = device->ndevices - 1,
-                .nleft_out = device->nleft_out,
-                .table = device->table,
-                .memory_nbytes = s->gpu_memory_nbytes,
-                .pinned_nbytes =
-                        s->memory_nbytes ? 0 : kc_device_pinned_nbytes(count->memory_nbytes),
-                .batch_nkmers = s->gpu_batch_nkmers,
-                .walk_npasses = (int)s->gpu_walk_npasses,
-                .read_ahead = count->rereadable,
-                .stored = kc_device_files(count->reader, (enum kc_reading_place)s->reader,
-                                          count->writing.nthreads, device->ndevices,
-                                          s->gpu_batch_nkmers, stored),
-                .trace = ranks_is_first(count->ranks) ? s->gpu_trace : NULL,
-        };
-        memcpy(gpu.others, device->indices + 1,
-               (size_t)(gpu.nothers + gpu.nleft_out) * sizeof *gpu.others);
-        return gpu;
-}
-
-/* With a bound on its memory, or on what it counts at a time, the first device may need the
- * others. */
-static void leave_out_devices(struct count *count)
-{
-        const struct count_settings *s = count->settings;
-        if (count->ranks == NULL && s->gpu_memory_nbytes == 0 && s->gpu_batch_nkmers == 0)
-                device_leave_out(&count->writing.device, kc_reader_expected_nbases(count->reader));
-}
-
-static enum kc_status count_on_device(void *ctx, struct kc_error *err)
+/* On a device or on the CPU, as counter->devices says. */
+static enum kc_status count_on_either(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
         struct writing *w = &count->writing;
-        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
-        struct kc_gpu_report reports[OPTION_NUMBERS_MAX];
-        struct kc_stored_source stored;
-        const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_count_params params = engine_params(count);
-        leave_out_devices(count);
-        const struct kc_gpu_params gpu = device_params(count, &stored);
-        const struct joint_devices_setup joint = { &params, &gpu, &source, w->job };
-        enum kc_status status;
-        count->tried_device = true;
-        begin_tasks(count, tasks);
-        if (count->ranks != NULL)
-                status = joint_devices_count(&joint, tasks, count->noutputs, reports, err);
-        else
-                status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs, w->job,
-                                          reports, err);
-        end_tasks(count, tasks);
-        for (int i = 0; i < count->noutputs; i++)
-                count->outputs[i].gpu = reports[i];
-        w->gpu = reports[0];
-        return status;
-}
-
-/* A device could not start: plan for the CPU, from the beginning of the input. */
-static enum kc_status begin_again(struct count *count, struct kc_error *err)
-{
-        count_plan_memory(count);
-        return count->rereadable ? count_reopen_reader(count, err) : KC_OK;
-}
-
-static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
-{
-        struct count *count = ctx;
-        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
-        enum kc_status status;
-        if (count->tried_device)
-                KC_TRY(begin_again(count, err));
-        const struct kc_count_params params = engine_params(count);
-        const struct kc_batch_source source = kc_reader_source(count->reader);
-        begin_tasks(count, tasks);
-        KC_TRY(kc_cpu_count_all(&params, &source, tasks, count->noutputs, count->writing.job, err));
-        end_tasks(count, tasks);
-out:
+        struct kc_counter *counter = &count->counter;
+        const enum kc_status status = kc_counter_run(counter, err);
+        w->device.ndevices = counter->devices.n;
+        w->device.nleft_out = counter->devices.nleft_out;
+        w->nthreads = counter->nthreads;
+        w->gpu = counter->reports[0];
         return status;
 }
 
@@ -186,7 +132,8 @@ static void name_stages(struct count *count, const char **labels)
                 for (int stage = 1; stage < KC_NSTAGES; stage++) {
                         char *label = count->outputs[i].labels[stage - 1];
                         const size_t nbytes = sizeof count->outputs[i].labels[0];
-                        const char *name = usual[count->histogram != NULL ? 1 : stage];
+                        const char *name =
+                                usual[count->counter.target == KC_COUNTER_HISTOGRAM ? 1 : stage];
                         if (count->noutputs > 1)
                                 snprintf(label, nbytes, "%s %d-mers", name, count->outputs[i].k);
                         else
@@ -201,12 +148,13 @@ enum kc_status count_on_engine(struct count *count, struct kc_error *err)
         name_stages(count, labels);
         const struct writing_work work = {
                 .ctx = count,
-                .on_device = count_on_device,
-                .on_cpu = count_on_cpu,
+                .on_device = count_on_either,
+                .on_cpu = count_on_either,
                 .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
         };
-        return count->is_temporary ? writing_run_part(&count->writing, &work, err)
-                                   : writing_run(&count->writing, &work, err);
+        return count->counter.target == KC_COUNTER_NAMELESS
+                       ? writing_run_part(&count->writing, &work, err)
+                       : writing_run(&count->writing, &work, err);
 }
 
 /* ---- --reader-only ---- */
@@ -233,6 +181,10 @@ static enum kc_status drain(void *ctx, int worker, struct kc_error *err)
 
 enum kc_status count_nothing(struct count *count, struct kc_error *err)
 {
-        struct kc_batch_source source = kc_reader_source(count->reader);
-        return kc_parallel(count->writing.nthreads, drain, NULL, &source, err);
+        struct kc_reader *reader = count->counter.reader;
+        struct kc_batch_source source = kc_reader_source(reader);
+        const enum kc_status status =
+                kc_parallel(count->writing.nthreads, drain, NULL, &source, err);
+        kc_reader_totals(reader, &count->counter.read);
+        return status;
 }

@@ -96,7 +96,7 @@ enum kc_status count_check_inputs(const struct count *count, struct kc_error *er
         const char *files[COUNT_MAX_FILES];
         const char *const *names;
         const size_t nfiles = count_list_files(count, files);
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         enum kc_status status;
         KC_TRY(kc_output_check_files(files, nfiles, names, n, err));
         KC_TRY(kc_references_check(files, nfiles, names, n, err));
@@ -107,56 +107,7 @@ out:
 void count_warn_of_same_inputs(const struct count *count)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         if (ranks_is_first(count->ranks))
                 input_warn_of_same(names, n);
-}
-
-static struct kc_reader_options reading_of(const struct count *count)
-{
-        int min_k = KC_MAX_K, max_k = 1;
-        for (int i = 0; i < count->noutputs; i++) {
-                const int k = count->outputs[i].k;
-                min_k = k < min_k ? k : min_k;
-                max_k = k > max_k ? k : max_k;
-        }
-        struct kc_reader_options reading = { .k = min_k,
-                                             .max_k = max_k,
-                                             .min_quality = (int)count->settings->min_quality,
-                                             .selection = count->selection,
-                                             .empty = count->settings->skip_empty,
-                                             .nworkers = count->writing.nthreads,
-                                             .memory_nbytes = count->plan.reader_nbytes,
-                                             .bound = count->plan.reader_bound,
-                                             .job = count->writing.job };
-        if (count->ranks != NULL) {
-                reading.rank = count->ranks->exchange.rank;
-                reading.nranks = ranks_count(count->ranks);
-        }
-        return reading;
-}
-
-struct kc_reader_options count_reading_of_only(const struct count *count,
-                                               const struct memory_plan *plan)
-{
-        struct kc_reader_options reading = reading_of(count);
-        reading.min_quality = 0;
-        reading.selection = (struct kc_selection){ .hpc = count->selection.hpc };
-        reading.nworkers = plan->nthreads;
-        reading.memory_nbytes = plan->reader_nbytes;
-        reading.bound = plan->reader_bound;
-        reading.rank = reading.nranks = 0; /* each rank needs all of it */
-        return reading;
-}
-
-enum kc_status count_open_reader(struct count *count, struct kc_error *err)
-{
-        const struct kc_reader_options reading = reading_of(count);
-        return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
-}
-
-enum kc_status count_reopen_reader(struct count *count, struct kc_error *err)
-{
-        const struct kc_reader_options reading = reading_of(count);
-        return kc_reader_reopen(&count->reader, &reading, err);
 }

@@ -1,9 +1,10 @@
 #include "app/count/count_internal.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/file_check.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
-#include "app/cli/signals.h"
+#include "app/count/only.h"
 #include "app/library/nameless.h"
 
 #include <stdio.h>
@@ -59,8 +60,9 @@ static enum kc_status name_temporary(struct count *count, struct kc_error *err)
 
 enum kc_status count_name_outputs(struct count *count, struct kc_error *err)
 {
-        enum kc_status status =
-                count->is_temporary ? name_temporary(count, err) : name_stores(count, err);
+        enum kc_status status = count->counter.target == KC_COUNTER_NAMELESS
+                                        ? name_temporary(count, err)
+                                        : name_stores(count, err);
         return status == KC_OK && count->settings->format != NULL ? name_exports(count, err)
                                                                   : status;
 }
@@ -90,71 +92,24 @@ enum kc_status count_check_exports(const struct count *count, struct kc_error *e
                 const struct count_output *o = &count->outputs[i];
                 const struct exporting exporting = export_of(count, o);
                 if (o->export_path != NULL)
-                        status = exporting_check(&exporting, o->k, count->stranded, err);
+                        status = exporting_check(&exporting, o->k, count->counter.stranded, err);
         }
-        return status;
-}
-
-static enum kc_status create_store(const struct count *count, struct count_output *o,
-                                   struct kc_error *err)
-{
-        const struct count_settings *s = count->settings;
-        struct kc_store_options storing = { .k = o->k,
-                                            .stranded = count->stranded,
-                                            .hpc = count->selection.hpc,
-                                            .only_checksum = o->only_checksum,
-                                            .replace = s->force,
-                                            .guard = signals_guard,
-                                            .min_count = (uint32_t)s->min_count,
-                                            .max_count = (uint32_t)s->max_count,
-                                            .wants_rows = s->histogram };
-        return kc_store_create(&o->writer, o->path, &storing, err);
-}
-
-static enum kc_status create_files(struct count *count, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < count->noutputs; i++)
-                KC_TRY(output_check(count->outputs[i].path, false, count->settings->force, err));
-        for (int i = 0; i < count->noutputs; i++)
-                KC_TRY(create_store(count, &count->outputs[i], err));
-out:
         return status;
 }
 
 /* Whether this rank creates new files. */
 static bool writes_file(const struct count *count)
 {
-        return !count->adds && count->histogram == NULL && ranks_is_first(count->ranks);
+        const enum kc_counter_target target = count->counter.target;
+        return (target == KC_COUNTER_FILES || target == KC_COUNTER_NAMELESS) &&
+               ranks_is_first(count->ranks);
 }
 
-static void cancel_nothing(void *ctx)
+enum kc_status count_check_outputs(const struct count *count, struct kc_error *err)
 {
-        (void)ctx;
-}
-
-static struct kc_run_sink sink_of(const struct count *count, const struct count_output *o)
-{
-        const struct count_settings *s = count->settings;
-        if (count->histogram != NULL)
-                return kc_histogram_sink(count->histogram);
-        if (o->writer != NULL)
-                return kc_store_sink(o->writer);
-        /* the engine passes nothing to a rank that writes no file, but filters what it counts */
-        return (struct kc_run_sink){ .filter = { s->min_count ? (uint32_t)s->min_count : 1,
-                                                 s->max_count ? (uint32_t)s->max_count
-                                                              : UINT32_MAX },
-                                     .cancel = cancel_nothing };
-}
-
-enum kc_status count_open_outputs(struct count *count, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        if (writes_file(count))
-                KC_TRY(create_files(count, err));
-        for (int i = 0; i < count->noutputs; i++)
-                count->outputs[i].sink = sink_of(count, &count->outputs[i]);
-out:
+        enum kc_status status = only_check_added(count, err);
+        for (int i = 0; i < count->noutputs && writes_file(count) && status == KC_OK; i++)
+                status = output_check(count->outputs[i].path, false, count->settings->force, err);
         return status;
 }
 
@@ -169,97 +124,17 @@ void count_warn_of_lengths(const struct count *count)
                               count->outputs[i].k, count->outputs[i].path);
 }
 
-static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)
-{
-        const struct kc_reader_totals read = count_read_totals(count);
-        struct kc_store_origin origin = { .nreads = read.nreads,
-                                          .nbases = read.nbases,
-                                          .nskipped = read.nskipped,
-                                          .nlow_quality = read.nlow_quality,
-                                          .nkmers = o->totals.nkmers,
-                                          .nsaturated = o->totals.nsaturated };
-        origin.nnames = kc_reader_names(count->reader, &origin.names);
-        return origin;
-}
-
-static enum kc_status commit_all(struct count *count, struct kc_error *err)
-{
-        struct kc_store_origin origins[OPTION_NUMBERS_MAX];
-        struct kc_store_written written[OPTION_NUMBERS_MAX];
-        struct kc_store_writer *writers[OPTION_NUMBERS_MAX];
-        for (int i = 0; i < count->noutputs; i++) {
-                origins[i] = origin_of(count, &count->outputs[i]);
-                writers[i] = count->outputs[i].writer;
-                count->outputs[i].writer = NULL; /* commit frees it, even on failure */
-        }
-        enum kc_status status =
-                kc_stores_commit(writers, (size_t)count->noutputs, origins, written, err);
-        for (int i = 0; i < count->noutputs && status == KC_OK; i++) {
-                count->outputs[i].written = written[i];
-                count->outputs[i].rows = written[i].rows;
-                count->outputs[i].nrows = written[i].nrows;
-        }
-        return status;
-}
-
-static enum kc_status commit_added(struct count *count, struct kc_error *err)
-{
-        struct count_output *o = &count->outputs[0];
-        const struct kc_store_origin origin = origin_of(count, o);
-        struct kc_store_writer *writer = o->writer;
-        o->writer = NULL; /* commit frees it, even on failure */
-        const enum kc_status status = kc_store_commit(writer, &origin, &o->written, err);
-        /* the info has what was dropped from earlier runs: nothing is dropped from an added one */
-        o->written.info.ndropped_distinct = o->written.info.ndropped_kmers = 0;
-        return status;
-}
-
-/* Take the rows, which the summary then describes in place of a file. */
-static enum kc_status take_rows(struct count *count, struct kc_error *err)
-{
-        struct count_output *o = &count->outputs[0];
-        enum kc_status status =
-                kc_histogram_rows(count->histogram, &o->totals, &o->rows, &o->nrows, err);
-        o->written.info.k = o->k;
-        if (status == KC_OK && o->nrows > 0 && o->rows[0].count == 1)
-                o->written.nunique = o->rows[0].ndistinct;
-        return status;
-}
-
-static enum kc_status open_temporary(struct count *count, struct kc_error *err)
-{
-        struct count_output *o = &count->outputs[0];
-        const struct kc_store_origin origin = origin_of(count, o);
-        struct kc_store_writer *writer = o->writer;
-        o->writer = NULL; /* it is freed, even on failure */
-        const enum kc_status status =
-                kc_store_commit_nameless(writer, &origin, &count->temporary, err);
-        if (status != KC_OK)
-                return status;
-        kc_store_get_info(count->temporary, &o->written.info);
-        o->written.nunique = o->written.info.nunique;
-        return KC_OK;
-}
-
-enum kc_status count_commit(struct count *count, struct kc_error *err)
-{
-        if (count->histogram != NULL)
-                return take_rows(count, err);
-        if (count->is_temporary)
-                return open_temporary(count, err);
-        return count->adds ? commit_added(count, err) : commit_all(count, err);
-}
-
 static enum kc_status export_one(const struct count *count, const struct count_output *o,
                                  struct kc_error *err)
 {
         const struct exporting exporting = export_of(count, o);
-        struct kc_store *store = NULL;
+        struct kcount_counts *counts = NULL;
+        struct kcount_error *error = NULL;
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, o->path, err));
-        KC_TRY(exporting_write(&exporting, store, err));
+        KC_TRY(bridge_check(kcount_open(&counts, o->path, &error), &error, err));
+        KC_TRY(exporting_write(&exporting, counts, NULL, NULL, err));
 out:
-        kc_store_close(store);
+        kcount_close(counts);
         return status;
 }
 

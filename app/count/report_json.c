@@ -1,4 +1,5 @@
 #include "app/count/count_internal.h"
+#include "app/library/inside.h"
 
 static void put_parts(struct json *json, const struct kc_gpu_report *gpu)
 {
@@ -32,16 +33,16 @@ static void put_left_out(struct json *json, const struct device_choice *device)
 static void put_device(struct json *json, const struct count *c, const struct kc_gpu_report *gpu)
 {
         const struct device_choice *device = &c->writing.device;
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         char name[DEVICE_NAME_NBYTES];
         json_string(json, "device", device_name(device, name));
         if (!device->cuda)
                 return;
         json_string(json, "table", device->table_name);
         json_number(json, "device_peak_memory_bytes", gpu->peak_nbytes);
-        json_number(json, "device_text_bytes", read.stored.text_nbytes);
-        json_number(json, "device_inflated_bytes", read.stored.inflated_nbytes);
-        json_number(json, "device_fallback_bytes", read.stored.wasted_nbytes);
+        json_number(json, "device_text_bytes", read->stored.text_nbytes);
+        json_number(json, "device_inflated_bytes", read->stored.inflated_nbytes);
+        json_number(json, "device_fallback_bytes", read->stored.wasted_nbytes);
         json_number(json, "device_passes", gpu->npasses);
         json_number(json, "device_walks", gpu->nwalks);
         json_number(json, "device_shared_walks", gpu->nshared);
@@ -83,7 +84,7 @@ static void put_inputs(struct json *json, const char *key, const struct count *c
                        unsigned marks)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(c->reader, &names);
+        const size_t n = kc_reader_names(c->counter.reader, &names);
         json_begin(json, key, '[');
         for (size_t i = 0; i < n; i++)
                 if ((c->marks[i] & mask) == marks)
@@ -93,21 +94,22 @@ static void put_inputs(struct json *json, const char *key, const struct count *c
 
 static void put_settings(struct json *json, const struct count *c, const struct count_output *o)
 {
-        writing_json_output(json, o->path, &o->written.info);
+        const struct kcount_info info = kc_library_describe(&o->counted->written.info);
+        writing_json_output(json, o->path, &info);
         if (o->exports.n > 0)
                 json_strings(json, "exports", (const char *const *)o->exports.paths, o->exports.n);
         put_inputs(json, "inputs", c, 0, 0);
         put_inputs(json, "inputs_without_sequence", c, KC_INPUT_HAS_BASES, 0);
         put_inputs(json, "inputs_without_end_block", c, KC_INPUT_NO_END_BLOCK,
                    KC_INPUT_NO_END_BLOCK);
-        json_number(json, "runs", o->written.info.nruns);
+        json_number(json, "runs", o->counted->written.info.nruns);
         json_number(json, "min_quality", c->settings->min_quality);
-        json_number(json, "skip", c->selection.nskip);
-        json_bool(json, "hpc", c->selection.hpc);
+        json_number(json, "skip", c->counter.selection.nskip);
+        json_bool(json, "hpc", c->counter.selection.hpc);
         json_bool(json, "only", c->settings->only != NULL);
-        json_number(json, "require_flags", c->selection.required);
-        json_number(json, "exclude_flags", c->selection.excluded);
-        json_number(json, "memory_bound_bytes", c->memory_nbytes);
+        json_number(json, "require_flags", c->counter.selection.required);
+        json_number(json, "exclude_flags", c->counter.selection.excluded);
+        json_number(json, "memory_bound_bytes", c->counter.memory_nbytes);
 }
 
 static void put_read(struct json *json, const struct kc_reader_totals *read)
@@ -127,20 +129,23 @@ static void put_read(struct json *json, const struct kc_reader_totals *read)
 
 static void put_counted(struct json *json, const struct count_output *o)
 {
-        json_number(json, "kmers", o->totals.nkmers);
-        json_number(json, "distinct", o->totals.ndistinct);
-        json_number(json, "unique", o->written.nunique);
-        json_number(json, "dropped_distinct", o->written.info.ndropped_distinct);
-        json_number(json, "dropped_kmers", o->written.info.ndropped_kmers);
-        json_number(json, "saturated_kmers", o->totals.nsaturated);
-        json_number(json, "spilled_bytes", o->totals.spilled_nbytes);
+        json_number(json, "kmers", o->totals->nkmers);
+        json_number(json, "distinct", o->totals->ndistinct);
+        json_number(json, "unique", o->counted->written.nunique);
+        json_number(json, "dropped_distinct", o->counted->written.info.ndropped_distinct);
+        json_number(json, "dropped_kmers", o->counted->written.info.ndropped_kmers);
+        json_number(json, "saturated_kmers", o->totals->nsaturated);
+        json_number(json, "spilled_bytes", o->totals->spilled_nbytes);
 }
 
 static void put_histogram(struct json *json, const struct count_output *o)
 {
         json_begin(json, "histogram", '[');
-        for (size_t i = 0; i < o->nrows; i++)
-                json_numbers(json, NULL, (uint64_t[]){ o->rows[i].count, o->rows[i].ndistinct }, 2);
+        for (size_t i = 0; i < o->counted->written.nrows; i++)
+                json_numbers(json, NULL,
+                             (uint64_t[]){ o->counted->written.rows[i].count,
+                                           o->counted->written.rows[i].ndistinct },
+                             2);
         json_end(json, ']');
 }
 
@@ -148,21 +153,21 @@ void count_put_json(const void *ctx, size_t i, struct json *json)
 {
         const struct count *c = ctx;
         const struct count_output *o = &c->outputs[i];
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         const bool counted = !c->settings->reader_only;
-        const double *seconds = o->totals.stage_seconds, wall = writing_seconds(&c->writing);
+        const double *seconds = o->totals->stage_seconds, wall = writing_seconds(&c->writing);
         const struct writing_stage stages[] = { { "partition", seconds[KC_STAGE_PARTITION] },
                                                 { "count", seconds[KC_STAGE_COUNT] },
                                                 { "order", seconds[KC_STAGE_ORDER] } };
         if (counted) {
                 put_settings(json, c, o);
-                put_device(json, c, &o->gpu);
+                put_device(json, c, &c->counter.reports[i]);
                 put_ranks(json, c, i);
                 put_counted(json, o);
         }
-        put_read(json, &read);
-        if (o->rows != NULL)
+        put_read(json, read);
+        if (o->counted->written.rows != NULL)
                 put_histogram(json, o);
         writing_json_costs(json, &c->writing, stages, counted ? 3 : 0);
-        json_real(json, "mbases_per_second", wall > 0 ? (double)read.nbases / wall * 1e-6 : 0);
+        json_real(json, "mbases_per_second", wall > 0 ? (double)read->nbases / wall * 1e-6 : 0);
 }

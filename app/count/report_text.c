@@ -11,33 +11,33 @@
 
 static void put_read(struct text_out *out, const struct count *c)
 {
-        const struct kc_reader_totals read = count_read_totals(c);
+        const struct kc_reader_totals *read = &c->counter.read;
         const int min_quality = (int)c->settings->min_quality;
         char number[FORMATTED_NBYTES], note[64] = "", label[64];
-        writing_put_number(out, "reads", read.nreads);
-        if (read.nskipped > 0)
+        writing_put_number(out, "reads", read->nreads);
+        if (read->nskipped > 0)
                 snprintf(note, sizeof note, "%s skipped (not A, C, G, T)",
-                         format_number(read.nskipped, number));
-        writing_put_noted(out, "bases", read.nbases, note);
-        if (read.nleft_out > 0)
-                writing_put_number(out, "  left out", read.nleft_out);
+                         format_number(read->nskipped, number));
+        writing_put_noted(out, "bases", read->nbases, note);
+        if (read->nleft_out > 0)
+                writing_put_number(out, "  left out", read->nleft_out);
         if (min_quality == 0)
                 return;
         snprintf(label, sizeof label, "  under quality %d", min_quality);
-        writing_put_share(out, label, read.nlow_quality, read.nbases);
+        writing_put_share(out, label, read->nlow_quality, read->nbases);
 }
 
 /* Whether a file is left that the user can name. */
 static bool leaves_file(const struct count *c)
 {
-        return c->outputs[0].path != NULL && !c->is_temporary;
+        return c->outputs[0].path != NULL && c->counter.target != KC_COUNTER_NAMELESS;
 }
 
 /* Whether the file may lack k-mers that were counted. */
 static bool is_filtered(const struct count *c)
 {
-        const struct kc_store_info *stored = &c->outputs[0].written.info;
-        return leaves_file(c) && !c->adds &&
+        const struct kc_store_info *stored = &c->outputs[0].counted->written.info;
+        return leaves_file(c) && !count_adds(c) &&
                (stored->min_count > 1 || stored->max_count_kept < UINT32_MAX ||
                 stored->only_checksum != 0);
 }
@@ -45,21 +45,21 @@ static bool is_filtered(const struct count *c)
 static void put_counted(struct text_out *out, const struct count *c)
 {
         const struct count_output *o = &c->outputs[0];
-        const struct kc_store_info *stored = &o->written.info;
-        const uint64_t ndistinct = o->totals.ndistinct;
+        const struct kc_store_info *stored = &o->counted->written.info;
+        const uint64_t ndistinct = o->totals->ndistinct;
         char range[RANGE_NBYTES], label[RANGE_NBYTES + 32];
         snprintf(label, sizeof label, "%d-mers", o->k);
-        writing_put_number(out, label, o->totals.nkmers);
+        writing_put_number(out, label, o->totals->nkmers);
         writing_put_number(out, "  distinct", ndistinct);
-        writing_put_share(out, "  seen once", o->written.nunique, ndistinct);
+        writing_put_share(out, "  seen once", o->counted->written.nunique, ndistinct);
         if (is_filtered(c)) {
                 format_range(stored->min_count, stored->max_count_kept, range);
                 snprintf(label, sizeof label, "  kept (%s%s)", range,
                          stored->only_checksum != 0 ? ", --only" : "");
                 writing_put_share(out, label, stored->ndistinct, ndistinct);
         }
-        if (o->totals.nsaturated > 0)
-                writing_put_number(out, "  lost to saturation", o->totals.nsaturated);
+        if (o->totals->nsaturated > 0)
+                writing_put_number(out, "  lost to saturation", o->totals->nsaturated);
 }
 
 /* ---- several k: a table ---- */
@@ -107,12 +107,12 @@ static void add_row(struct table *t, const struct count_output *o, bool filtered
         t->nrows++;
         t->ncolumns = 0;
         add_number(t, (uint64_t)o->k);
-        add_number(t, o->totals.nkmers);
-        add_number(t, o->totals.ndistinct);
-        add_share(t, o->written.nunique, o->totals.ndistinct);
+        add_number(t, o->totals->nkmers);
+        add_number(t, o->totals->ndistinct);
+        add_share(t, o->counted->written.nunique, o->totals->ndistinct);
         if (filtered)
-                add_share(t, o->written.info.ndistinct, o->totals.ndistinct);
-        add_cell(t, format_size(o->written.info.file_nbytes, size));
+                add_share(t, o->counted->written.info.ndistinct, o->totals->ndistinct);
+        add_cell(t, format_size(o->counted->written.info.file_nbytes, size));
 }
 
 static int width_of(const struct table *t, int column)
@@ -147,8 +147,8 @@ static void put_table(struct text_out *out, const struct count *c)
                 const struct count_output *o = &c->outputs[i];
                 char label[64];
                 snprintf(label, sizeof label, "%d-mers lost to saturation", o->k);
-                if (o->totals.nsaturated > 0)
-                        writing_put_number(out, label, o->totals.nsaturated);
+                if (o->totals->nsaturated > 0)
+                        writing_put_number(out, label, o->totals->nsaturated);
         }
 }
 
@@ -200,7 +200,7 @@ static void put_k(struct text_out *out, const struct count *c, int i)
 static void put_device(struct text_out *out, const struct count *c, int i)
 {
         const struct device_choice *device = &c->writing.device;
-        const struct kc_gpu_report *gpu = &c->outputs[i].gpu;
+        const struct kc_gpu_report *gpu = &c->counter.reports[i];
         char name[DEVICE_NAME_NBYTES], peak[FORMATTED_NBYTES];
         if (!device->cuda)
                 return;
@@ -236,10 +236,10 @@ static void put_output(struct text_out *out, const struct count *c)
 {
         const struct count_output *o = &c->outputs[0];
         char size[FORMATTED_NBYTES];
-        format_size(o->written.info.file_nbytes, size);
-        if (c->adds)
+        format_size(o->counted->written.info.file_nbytes, size);
+        if (count_adds(c))
                 text_out_printf(out, "added to %s, now %u runs, %s\n", o->path,
-                                o->written.info.nruns, size);
+                                o->counted->written.info.nruns, size);
         else
                 text_out_printf(out, "wrote %s, %s\n", o->path, size);
 }
@@ -257,10 +257,10 @@ static void put_exports(struct text_out *out, const struct exporting_files *expo
 /* On a device, the file of kept reads serves all k. */
 static uint64_t spilled_nbytes(const struct count *c)
 {
-        const uint64_t shared = c->writing.device.cuda ? c->outputs[0].gpu.kept_file_nbytes : 0;
+        const uint64_t shared = c->writing.device.cuda ? c->counter.reports[0].kept_file_nbytes : 0;
         uint64_t nbytes = shared;
         for (int i = 0; i < c->noutputs; i++)
-                nbytes += c->outputs[i].totals.spilled_nbytes - shared;
+                nbytes += c->outputs[i].totals->spilled_nbytes - shared;
         return nbytes;
 }
 
@@ -280,7 +280,7 @@ static void put_next(struct text_out *out, const struct count *c)
 {
         const char *output = c->outputs[0].path;
         char name[SHELL_LINE_NBYTES];
-        if (leaves_file(c) && !c->adds && isatty(out->fd))
+        if (leaves_file(c) && !count_adds(c) && isatty(out->fd))
                 text_out_printf(out, "next: kcount hist --plot %s%s\n",
                                 strchr("-@", *output) ? "./" : "", shell_word(output, name));
 }

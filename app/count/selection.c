@@ -16,11 +16,11 @@ static enum kc_status parse_flags(const char *option, const char *text, uint16_t
 enum kc_status count_select(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        struct kc_selection *selection = &count->selection;
+        struct kc_selection *selection = &count->counter.selection;
         enum kc_status status;
         *selection = (struct kc_selection){ .nskip = (uint32_t)s->nskip, .hpc = s->hpc };
-        if (count->adds)
-                selection->hpc = kc_store_writes_hpc(count->outputs[0].writer);
+        if (count_adds(count))
+                selection->hpc = kc_store_writes_hpc(count->counter.outputs[0].writer);
         if (selection->hpc && selection->nskip > 0)
                 return kc_fail(err, KC_EUSAGE,
                                "--skip cannot be used if homopolymers are compressed (--hpc)");

@@ -20,8 +20,8 @@ void count_silence(struct count *count)
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err)
 {
         bool same;
-        enum kc_status status =
-                ranks_compare(count->ranks, kc_reader_fingerprint(count->reader), &same, err);
+        enum kc_status status = ranks_compare(
+                count->ranks, kc_reader_fingerprint(count->counter.reader), &same, err);
         if (status == KC_OK && !same)
                 status = kc_fail(err, KC_EINPUT,
                                  "this process does not see the same inputs, of the same sizes, as "
@@ -56,13 +56,13 @@ out:
 enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        if (count->ranks == NULL || count->histogram != NULL || count->settings->gather)
+        if (count->ranks == NULL || count->counter.histogram != NULL || count->settings->gather)
                 return KC_OK;
         for (int i = 0; i < count->noutputs; i++) {
                 struct count_output *o = &count->outputs[i];
-                KC_TRY(invite(count->ranks, o->writer, o->path, o->k, &o->guest, err));
+                KC_TRY(invite(count->ranks, o->counted->writer, o->path, o->k, &o->guest, err));
                 if (o->guest != NULL)
-                        o->sink.joint = kc_store_guest_joint(o->guest);
+                        o->counted->sink.joint = kc_store_guest_joint(o->guest);
         }
 out:
         return status;
@@ -100,12 +100,12 @@ static enum kc_status gather_marks(struct ranks *ranks, uint8_t *marks, size_t n
 static enum kc_status take_marks(struct count *count, struct kc_error *err)
 {
         const char *const *names;
-        const size_t n = kc_reader_names(count->reader, &names);
+        const size_t n = kc_reader_names(count->counter.reader, &names);
         enum kc_status status = KC_OK;
         count->marks = malloc(n);
         if (count->marks == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        kc_reader_marks(count->reader, count->marks);
+        kc_reader_marks(count->counter.reader, count->marks);
         for (size_t i = 0; i < n && count->ranks != NULL; i += MOST_MARKS)
                 KC_TRY(gather_marks(count->ranks, count->marks + i,
                                     n - i < MOST_MARKS ? n - i : (size_t)MOST_MARKS, err));
@@ -169,26 +169,44 @@ out:
         return status;
 }
 
+/* Add what another rank has read. */
+static void add_read(struct kc_reader_totals *sum, const struct kc_reader_totals *read)
+{
+        sum->nreads += read->nreads;
+        sum->nbases += read->nbases;
+        sum->nskipped += read->nskipped;
+        sum->nlow_quality += read->nlow_quality;
+        sum->nleft_out += read->nleft_out;
+        sum->input_nbytes += read->input_nbytes;
+        sum->text_nbytes += read->text_nbytes;
+        sum->inflated_nbytes += read->inflated_nbytes;
+        sum->any_qualities |= read->any_qualities;
+        sum->any_flags |= read->any_flags;
+}
+
 enum kc_status count_gather(struct count *count, struct kc_error *err)
 {
-        struct rank_report own = { 0 };
+        struct rank_report own = { .read = count->counter.read };
         enum kc_status status;
         KC_TRY(take_marks(count, err));
         if (count->ranks == NULL)
                 return KC_OK;
-        if (count->histogram != NULL)
-                KC_TRY(add_histograms(count->ranks, count->histogram, err));
-        kc_reader_totals(count->reader, &own.read);
+        if (count->counter.histogram != NULL)
+                KC_TRY(add_histograms(count->ranks, count->counter.histogram, err));
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
-                own.ncounted[i] = count->outputs[i].totals.nown;
-                own.nspilled[i] = count->outputs[i].totals.spilled_nbytes;
+                own.ncounted[i] = count->outputs[i].totals->nown;
+                own.nspilled[i] = count->outputs[i].totals->spilled_nbytes;
                 own.nwritten[i] = count->outputs[i].nguest;
         }
         KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
+        count->counter.read = count->reports[0].read;
+        for (int rank = 1; rank < ranks_count(count->ranks); rank++)
+                add_read(&count->counter.read, &count->reports[rank].read);
         for (int i = 0; i < count->noutputs; i++)
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
-                        count->outputs[i].totals.spilled_nbytes += count->reports[rank].nspilled[i];
+                        count->outputs[i].totals->spilled_nbytes +=
+                                count->reports[rank].nspilled[i];
 out:
         return status;
 }
@@ -197,7 +215,7 @@ void count_add_first_rank(struct count *count)
 {
         for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
                 uint64_t *first = &count->reports[0].nwritten[i];
-                *first = count->outputs[i].written.info.file_nbytes;
+                *first = count->outputs[i].counted->written.info.file_nbytes;
                 for (int rank = 1; rank < ranks_count(count->ranks); rank++)
                         *first -= count->reports[rank].nwritten[i];
         }
@@ -206,27 +224,4 @@ void count_add_first_rank(struct count *count)
 int count_nreports(const struct count *count)
 {
         return count->reports != NULL ? ranks_count(count->ranks) : 0;
-}
-
-struct kc_reader_totals count_read_totals(const struct count *count)
-{
-        struct kc_reader_totals sum = { 0 };
-        if (count->reports == NULL)
-                kc_reader_totals(count->reader, &sum);
-        else
-                sum = count->reports[0].read;
-        for (int i = 1; i < count_nreports(count); i++) {
-                const struct kc_reader_totals *read = &count->reports[i].read;
-                sum.nreads += read->nreads;
-                sum.nbases += read->nbases;
-                sum.nskipped += read->nskipped;
-                sum.nlow_quality += read->nlow_quality;
-                sum.nleft_out += read->nleft_out;
-                sum.input_nbytes += read->input_nbytes;
-                sum.text_nbytes += read->text_nbytes;
-                sum.inflated_nbytes += read->inflated_nbytes;
-                sum.any_qualities |= read->any_qualities;
-                sum.any_flags |= read->any_flags;
-        }
-        return sum;
 }

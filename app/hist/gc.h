@@ -5,12 +5,13 @@
 #define APP_HIST_GC_H
 
 #include "app/cli/json.h"
-#include "io/joint.h"
+#include "include/kcount.h"
 
 struct gc_histogram {
         const char *file; /* the name to print: of the .kc file, or of the first file of reads */
         int k;
-        struct kc_gc_cell *cells; /* [ncells] by GC content and count; freed by the owner */
+        struct kcount_gc_cell
+                *cells; /* [ncells] by GC content and count; freed by the owner with kcount_free */
         size_t ncells;
 };
 

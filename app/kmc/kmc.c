@@ -1,5 +1,6 @@
 #include "app/kmc/kmc.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/command.h"
 #include "app/cli/file_check.h"
 #include "app/cli/json.h"
@@ -79,7 +80,7 @@ struct kmc_files {
 
 /* Count into a .kc file, open it, and remove its name so that it cannot be left behind. */
 static enum kc_status count_reads(const struct invocation *call, const struct kmc_settings *s,
-                                  const struct kmc_files *files, struct kc_store **store,
+                                  const struct kmc_files *files, struct kcount_counts **counts,
                                   struct kc_error *err)
 {
         if (!kc_path_is_folder(s->folder))
@@ -106,32 +107,34 @@ static enum kc_status count_reads(const struct invocation *call, const struct km
         inner.settings = &counting;
         inner.operands = operands;
         inner.noperands = 1;
+        struct kcount_error *error = NULL;
         enum kc_status status = count_create(&inner, err);
         if (status == KC_OK) {
-                status = kc_store_open(store, path, err);
+                status = bridge_check(kcount_open(counts, path, &error), &error, err);
                 unlink(path);
         }
         free(path);
         return status;
 }
 
-static enum kc_status describe(const struct kmc_settings *s, struct kc_store *store,
+static enum kc_status describe(const struct kmc_settings *s, struct kcount_counts *counts,
                                struct kmc_report *report, struct kc_error *err)
 {
-        struct kc_histogram_row *rows;
+        struct kcount_row *rows;
         size_t nrows;
-        struct kc_store_info info;
-        enum kc_status status =
-                kc_store_histogram(store, kc_machine_nthreads(s->nthreads), &rows, &nrows, err);
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
+        const enum kc_status status = bridge_check(
+                kcount_histogram(counts, (int)s->nthreads, &rows, &nrows, &error), &error, err);
         if (status != KC_OK)
                 return status;
         for (size_t i = 0; i < nrows; i++)
                 if (rows[i].count > s->max_count)
-                        report->nabove += rows[i].ndistinct;
-        free(rows);
-        kc_store_get_info(store, &info);
+                        report->nabove += rows[i].number;
+        kcount_free(rows);
+        kcount_get_info(counts, &info);
         report->sequences = strcmp(s->input_format, "m") == 0;
-        report->tmp_nbytes = info.file_nbytes;
+        report->tmp_nbytes = info.nbytes;
         report->nbelow = info.ndropped_distinct;
         report->ndistinct = info.ndistinct + info.ndropped_distinct;
         report->nkmers = info.nkmers;
@@ -210,47 +213,64 @@ static void put_json(const struct kmc_report *r, struct text_out *out)
         json_end(&json, '}');
 }
 
-/* The output and the file of -j appear together: either both have their names or neither.
- *   writer  NULL: no output
- *   json    NULL: no such file; one that is written in place has its name already */
-static enum kc_status name_files(const struct exporting *exporting, struct kc_export *writer,
-                                 struct text_out *json, struct kc_error *err)
+/* The file of -j. */
+struct kmc_summary {
+        struct text_out *json; /* NULL: there is none */
+        struct kmc_report *report;
+        double counted; /* when counting ended */
+};
+
+/* ctx: a struct kmc_summary. One that is written in place has its name already. Its times end
+ * before the files are flushed to disk. */
+static enum kc_status complete_json(void *ctx, struct kc_new_file **file, struct kc_error *err)
 {
-        struct kc_new_file *summary = json != NULL && json->is_new ? &json->file : NULL;
-        struct kc_export_written written;
-        if (writer != NULL)
-                return exporting_commit(exporting, writer, summary, &written, err);
-        return summary != NULL ? kc_new_file_commit(summary, err) : KC_OK;
+        const struct kmc_summary *s = ctx;
+        s->report->seconds[1] = kc_clock_seconds() - s->counted;
+        *file = NULL;
+        if (s->json == NULL)
+                return KC_OK;
+        put_json(s->report, s->json);
+        if (s->json->is_new)
+                *file = &s->json->file;
+        return text_out_finish(s->json, err);
 }
 
-/* json: for -j, given to text_out_abort afterwards; or NULL. Its times end before the files are
- * flushed to disk. */
+/* The output and the file of -j appear together: either both have their names or neither. */
+static enum kc_status write_files(const struct kmc_settings *s, const struct exporting *exporting,
+                                  struct kcount_counts *counts, struct kmc_summary *summary,
+                                  struct kc_error *err)
+{
+        const struct kcount_export_inside inside = { summary, complete_json };
+        struct kc_new_file *file;
+        enum kc_status status;
+        if (!s->no_output)
+                return exporting_write(exporting, counts, &inside, NULL, err);
+        KC_TRY(complete_json(summary, &file, err));
+        if (file != NULL)
+                KC_TRY(kc_new_file_commit(file, err));
+out:
+        return status;
+}
+
+/* json: for -j, given to text_out_abort afterwards; or NULL. */
 static enum kc_status count_and_export(const struct invocation *call, const struct kmc_settings *s,
                                        const struct kmc_files *files, struct text_out *json,
                                        struct kmc_report *report, struct kc_error *err)
 {
-        struct kc_store *store = NULL;
-        struct kc_export *writer = NULL;
+        struct kcount_counts *counts = NULL;
         const struct exporting exporting = export_of(s, files->output);
         enum kc_status status;
         if (!s->no_output)
                 KC_TRY(exporting_check(&exporting, (int)s->k, s->stranded, err));
-        KC_TRY(count_reads(call, s, files, &store, err));
-        KC_TRY(describe(s, store, report, err));
+        KC_TRY(count_reads(call, s, files, &counts, err));
+        KC_TRY(describe(s, counts, report, err));
         const double counted = kc_clock_seconds();
         report->seconds[0] = counted - call->start_seconds;
-        if (!s->no_output)
-                KC_TRY(exporting_fill(&exporting, store, &writer, err));
-        report->seconds[1] = kc_clock_seconds() - counted;
-        if (json != NULL) {
-                put_json(report, json);
-                KC_TRY(text_out_finish(json, err));
-        }
-        KC_TRY(name_files(&exporting, writer, json, err));
+        struct kmc_summary summary = { json, report, counted };
+        KC_TRY(write_files(s, &exporting, counts, &summary, err));
         report->seconds[1] = kc_clock_seconds() - counted;
 out:
-        kc_export_close(writer);
-        kc_store_close(store);
+        kcount_close(counts);
         return status;
 }
 

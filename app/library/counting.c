@@ -1,80 +1,119 @@
-/* Counting for callers of the library, as app/count does it for the program. */
-#include "app/library/device.h"
+/* Counting for callers of the library. */
+#include "app/library/inside.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
-#include "app/library/memory.h"
 #include "app/library/output.h"
 #include "app/library/references.h"
 #include "app/library/same_file.h"
 #include "app/library/working.h"
-#include "cpu/cpu_engine.h"
-#include "io/reader.h"
-#include "io/sequences.h"
+#include "base/temp_file.h"
 #include "kmer/remedy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_QUALITY = 93 };
 
-/* What to count: files, or sequences if next is set. */
-struct count_input {
+/* What to count, and where to: files, or sequences if next is set. */
+struct count_request {
         const char *const *paths;
         size_t npaths;
         kcount_next_sequences *next;
         void *ctx;
+        const struct kcount_count_options *options;
+        const int *ks; /* NULL: that of the options */
+        size_t nks;
+        /* Either files */
+        const char *const *outputs;    /* [nks] or NULL */
+        struct kcount_counts **counts; /* out [nks], or NULL */
+        /* or a histogram */
+        struct kcount_row **rows; /* out; NULL: files are wanted */
+        size_t *nrows;
 };
 
 struct count_call {
-        struct count_input input;
+        const struct count_request *request;
         struct kcount_count_options options;
-        struct kc_library_output output;
-        int devices[KC_GPU_MAX_DEVICES], ndevices;
-        bool on_device, may_fall_back;
+        struct kc_library_output outputs[KC_COUNTER_MAX_TASKS]; /* unless it is a histogram */
         char notice[KCOUNT_NOTICE_NBYTES]; /* why no device has counted, if that is a surprise */
-        uint64_t memory_nbytes;
-        struct memory_plan plan;
+        const struct kcount_count_inside *inside; /* NULL: a program that is not kcount */
         struct kc_job job;
-        struct kc_reader *reader;
-        struct kc_sequences *sequences;
-        bool rereadable; /* whether the inputs can be read again from the beginning */
-        struct kc_count_totals totals;
+        struct kc_counter *counter; /* the program's, or freed here */
 };
 
 /* ---- the options ---- */
+
+static enum kc_status take_ks(struct count_call *c, struct kc_error *err)
+{
+        const struct count_request *r = c->request;
+        const int *ks = r->ks != NULL ? r->ks : &c->options.k;
+        if (r->nks < 1 || r->nks > KC_COUNTER_MAX_TASKS)
+                return kc_fail(err, KC_EUSAGE, "%zu k are given; it must be 1 to %d", r->nks,
+                               KC_COUNTER_MAX_TASKS);
+        for (size_t i = 0; i < r->nks; i++) {
+                if (ks[i] < 1 || ks[i] > KCOUNT_MAX_K)
+                        return kc_fail(err, KC_EUSAGE, "k is %d; it must be 1 to %d", ks[i],
+                                       KCOUNT_MAX_K);
+                for (size_t j = 0; j < i; j++)
+                        if (ks[j] == ks[i])
+                                return kc_fail(err, KC_EUSAGE, "k = %d is given twice", ks[i]);
+                c->counter->tasks[i].k = ks[i];
+        }
+        c->counter->ntasks = (int)r->nks;
+        return KC_OK;
+}
 
 static enum kc_status check_numbers(const struct kcount_count_options *o, struct kc_error *err)
 {
         const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
                                                   o->memory_nbytes };
-        if (o->k < 1 || o->k > KCOUNT_MAX_K)
-                return kc_fail(err, KC_EUSAGE, "k is %d; it must be 1 to %d", o->k, KCOUNT_MAX_K);
         if (o->min_quality < 0 || o->min_quality > MAX_QUALITY)
                 return kc_fail(err, KC_EUSAGE, "min_quality is %d; it must be 0 to %d",
                                o->min_quality, MAX_QUALITY);
+        if (o->hpc && o->skip > 0)
+                return kc_fail(err, KC_EUSAGE, "skip and hpc cannot be used together");
+        if (o->require_flags & (KC_FLAGS_REPEATED | o->exclude_flags))
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "no alignment is counted that has all of require_flags: 0x%x of "
+                        "them are excluded, or mark secondary or supplementary alignments",
+                        (unsigned)(o->require_flags & (KC_FLAGS_REPEATED | o->exclude_flags)));
         return kc_library_check_limits(&limits, err);
 }
 
 static enum kc_status check_input(const struct count_call *c, struct kc_error *err)
 {
-        if (c->input.next == NULL)
-                return c->input.npaths > 0 ? KC_OK : kc_fail(err, KC_EUSAGE, "no file is named");
-        if (c->options.hpc || c->options.min_quality > 0)
+        const struct count_request *r = c->request;
+        const struct kcount_count_options *o = &c->options;
+        if (r->next == NULL && r->npaths == 0)
+                return kc_fail(err, KC_EUSAGE, "no file is named");
+        for (size_t i = 0; i < r->npaths && o->only != NULL && strcmp(o->only, "-") == 0; i++)
+                if (strcmp(r->paths[i], "-") == 0)
+                        return kc_fail(err, KC_EUSAGE,
+                                       "standard input cannot be both reads and only");
+        if (r->next != NULL && (o->hpc || o->min_quality > 0 || o->skip > 0 ||
+                                o->require_flags != 0 || o->exclude_flags != 0))
                 return kc_fail(err, KC_EUSAGE,
-                               "hpc and min_quality are for files, not for sequences in memory");
+                               "hpc, min_quality, skip, require_flags and exclude_flags are for "
+                               "files, not for sequences in memory");
         return KC_OK;
 }
 
 static enum kc_status choose_device(struct count_call *c, struct kc_error *err)
 {
         const char *device = c->options.device != NULL ? c->options.device : "auto";
-        const int k = c->options.k;
+        struct kc_counter_devices *d = &c->counter->devices;
         enum kc_status status;
-        int n;
-        KC_TRY(kc_device_parse(device, c->devices, &c->ndevices, err));
-        c->may_fall_back = strcmp(device, "auto") == 0;
-        c->on_device = c->ndevices > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K;
-        if (c->ndevices == 0 || c->may_fall_back || c->on_device)
+        int k = 1, n;
+        KC_TRY(kc_device_parse(device, d->indices, &d->n, err));
+        for (int i = 0; i < c->counter->ntasks; i++)
+                k = c->counter->tasks[i].k > k ? c->counter->tasks[i].k : k;
+        d->reader = KC_READING_FASTER;
+        d->may_fall_back = strcmp(device, "auto") == 0;
+        d->used = d->n > 0 && kc_gpu_has_engine() && k <= KC_GPU_ENGINE_MAX_K &&
+                  c->options.only == NULL;
+        if (d->n == 0 || d->may_fall_back || d->used || c->options.only != NULL)
                 return KC_OK;
         if (!kc_gpu_has_engine())
                 return kc_gpu_devices(NULL, 0, &n, err); /* it fails, and says why */
@@ -85,69 +124,170 @@ out:
         return status;
 }
 
-/* Copy the options and check them. given: may be NULL. */
-static enum kc_status take_options(struct count_call *c, const struct kcount_count_options *given,
-                                   struct kc_error *err)
+/* That the machine has no device is not worth a notice. */
+static void note_fall_back(void *ctx, const struct kc_error *reason)
 {
-        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
+        struct count_call *c = ctx;
+        if (reason->status != KC_ENODEVICE)
+                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
+}
+
+static void set_up(struct count_call *c)
+{
+        const struct kcount_count_options *o = &c->options;
+        struct kc_counter *counter = c->counter;
+        if (c->request->rows != NULL)
+                counter->target = KC_COUNTER_HISTOGRAM;
+        else if (c->request->outputs == NULL)
+                counter->target = KC_COUNTER_NAMELESS;
+        counter->stranded = o->stranded;
+        counter->min_quality = o->min_quality;
+        counter->selection =
+                (struct kc_selection){ o->skip, o->require_flags, o->exclude_flags, o->hpc };
+        counter->storing.replace = o->replace;
+        counter->storing.guard = o->guard;
+        counter->storing.min_count = o->min_count;
+        counter->storing.max_count = o->max_count;
+        counter->accept_empty = o->accept_empty;
+        counter->bounded = o->memory_nbytes > 0;
+        if (counter->bounded)
+                counter->memory_nbytes = o->memory_nbytes;
+        if (c->inside != NULL)
+                return;
+        if (!counter->bounded)
+                counter->memory_nbytes = kc_memory_guest_nbytes();
+        counter->nthreads = kc_machine_nthreads((uint64_t)o->nthreads);
+        counter->job = &c->job;
+        counter->fell_back = note_fall_back;
+        counter->ctx = c;
+}
+
+/* Check the options, and give the counter what they say. */
+static enum kc_status check_options(struct count_call *c, struct kc_error *err)
+{
         enum kc_status status;
-        c->options = usual;
-        KC_TRY(kc_library_take_options(&c->options, sizeof usual, given,
-                                       offsetof(struct kcount_count_options, stranded),
-                                       "KCOUNT_COUNT_OPTIONS_INIT", err));
+        KC_TRY(take_ks(c, err));
         KC_TRY(check_numbers(&c->options, err));
         KC_TRY(check_input(c, err));
-        KC_TRY(choose_device(c, err));
-        c->memory_nbytes =
-                c->options.memory_nbytes > 0 ? c->options.memory_nbytes : kc_memory_guest_nbytes();
+        if (c->inside == NULL)
+                KC_TRY(choose_device(c, err));
+        set_up(c);
 out:
         return status;
 }
 
 /* ---- before counting ---- */
 
-static void plan_memory(struct count_call *c)
+/* How many files are written. */
+static int noutputs(const struct count_call *c)
 {
-        const int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
-        c->plan = kc_memory_plan_count(c->memory_nbytes, nthreads, c->on_device);
-        if (c->on_device && c->options.memory_nbytes == 0)
-                c->plan.reader_nbytes = 0; /* what may be pinned leaves enough for a reader */
+        return c->request->rows != NULL ? 0 : c->counter->ntasks;
 }
 
-static struct kc_reader_options reading_of(struct count_call *c)
+static enum kc_status name_outputs(struct count_call *c, struct kc_error *err)
 {
-        return (struct kc_reader_options){ .k = c->options.k,
-                                           .min_quality = c->options.min_quality,
-                                           .selection = { .hpc = c->options.hpc },
-                                           .empty = c->options.accept_empty,
-                                           .nworkers = c->plan.nthreads,
-                                           .memory_nbytes = c->plan.reader_nbytes,
-                                           .bound = c->plan.reader_bound,
-                                           .job = &c->job };
+        const struct count_request *r = c->request;
+        const char *tmp_folder = c->options.tmp_folder;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < noutputs(c); i++) {
+                const char *path = r->outputs != NULL ? r->outputs[i] : NULL;
+                if (r->outputs != NULL && path == NULL)
+                        return kc_fail(err, KC_EUSAGE, "the output for k = %d is NULL",
+                                       c->counter->tasks[i].k);
+                KC_TRY(kc_library_output_name(&c->outputs[i], path, tmp_folder,
+                                              r->counts != NULL || c->inside != NULL,
+                                              c->options.guard, err));
+        }
+        if (noutputs(c) > 0)
+                c->counter->tmp_folder = c->outputs[0].tmp_folder;
+        else
+                c->counter->tmp_folder = tmp_folder != NULL ? tmp_folder : ".";
+out:
+        return status;
 }
 
-static enum kc_status create_store(struct count_call *c, struct kc_error *err)
+/* No input may be an output.
+ *   check  kc_output_check_operands or _files */
+static enum kc_status check_files(const struct count_call *c, const char *const *inputs, size_t n,
+                                  enum kc_status (*check)(const char *const *outputs,
+                                                          size_t noutputs,
+                                                          const char *const *inputs, size_t ninputs,
+                                                          struct kc_error *err),
+                                  struct kc_error *err)
 {
-        const struct kc_store_options storing = { .k = c->options.k,
-                                                  .stranded = c->options.stranded,
-                                                  .hpc = c->options.hpc,
-                                                  .replace = c->options.replace,
-                                                  .min_count = c->options.min_count,
-                                                  .max_count = c->options.max_count };
-        return kc_library_output_create(&c->output, &storing, err);
+        const char *paths[KC_COUNTER_MAX_TASKS];
+        size_t npaths = 0;
+        for (int i = 0; i < noutputs(c); i++)
+                if (!c->outputs[i].is_nameless)
+                        paths[npaths++] = c->outputs[i].path;
+        return check(paths, npaths, inputs, n, err);
 }
 
-static enum kc_status open_reader(struct count_call *c, struct kc_error *err)
+static enum kc_status check_operands(const struct count_call *c, struct kc_error *err)
 {
-        const char *output = c->output.path;
-        const char *const *names;
-        const struct kc_reader_options reading = reading_of(c);
+        const struct count_request *r = c->request;
+        const char *const *only = &c->options.only;
+        enum kc_status status = KC_OK;
+        if (c->inside != NULL)
+                return KC_OK; /* the program has checked more files */
+        if (r->next == NULL)
+                KC_TRY(check_files(c, r->paths, r->npaths, kc_output_check_operands, err));
+        if (*only != NULL) {
+                KC_TRY(check_files(c, only, 1, kc_output_check_operands, err));
+                KC_TRY(check_files(c, only, 1, kc_output_check_files, err));
+        }
+out:
+        return status;
+}
+
+static enum kc_status step(const struct count_call *c, enum kc_count_step step,
+                           struct kc_error *err)
+{
+        return c->inside != NULL ? c->inside->step(c->inside->ctx, step, err) : KC_OK;
+}
+
+static enum kc_status create_files(struct count_call *c, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < noutputs(c) && status == KC_OK; i++) {
+                const struct kc_store_options storing = kc_counter_storing(c->counter, i);
+                status = kc_store_create(&c->counter->outputs[i].writer, c->outputs[i].path,
+                                         &storing, err);
+        }
+        return status;
+}
+
+/* A file without a name is itself in the folder of temporary files: try that folder first, so that
+ * the error says that no temporary file can be made there. The program's says something else. */
+static enum kc_status create_outputs(struct count_call *c, struct kc_error *err)
+{
+        const bool tries_first = c->counter->target == KC_COUNTER_NAMELESS && c->inside == NULL;
+        const bool creates = c->counter->target != KC_COUNTER_RUN && c->counter->ranks.rank == 0;
         enum kc_status status;
-        KC_TRY(kc_reader_open(&c->reader, c->input.paths, c->input.npaths, &reading, err));
-        const size_t n = kc_reader_names(c->reader, &names);
-        KC_TRY(kc_output_check_files(&output, 1, names, n, err));
-        KC_TRY(kc_references_check(&output, 1, names, n, err));
-        c->rereadable = kc_reader_is_rereadable(c->reader);
+        KC_TRY(step(c, KC_COUNT_CREATES, err));
+        if (tries_first)
+                KC_TRY(kc_temp_file_try(c->counter->tmp_folder, err));
+        if (creates)
+                KC_TRY(create_files(c, err));
+        KC_TRY(step(c, KC_COUNT_CREATED, err));
+        if (!tries_first)
+                KC_TRY(kc_temp_file_try(c->counter->tmp_folder, err));
+        status = kc_counter_set_sinks(c->counter, err);
+out:
+        return status;
+}
+
+static enum kc_status open_files(struct count_call *c, struct kc_error *err)
+{
+        const struct count_request *r = c->request;
+        const char *const *names;
+        enum kc_status status;
+        KC_TRY(kc_counter_open_files(c->counter, r->paths, r->npaths, err));
+        if (c->inside != NULL)
+                return KC_OK; /* the program will check more files */
+        const size_t n = kc_reader_names(c->counter->reader, &names);
+        KC_TRY(check_files(c, names, n, kc_output_check_files, err));
+        KC_TRY(check_files(c, names, n, kc_references_check, err));
 out:
         return status;
 }
@@ -159,7 +299,7 @@ static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap,
         struct count_call *c = ctx;
         struct kcount_sequence given[64];
         const size_t most = sizeof given / sizeof *given, room = cap < most ? cap : most;
-        if (!c->input.next(c->input.ctx, given, room, n))
+        if (!c->request->next(c->request->ctx, given, room, n))
                 return kc_fail(err, KC_ECANCELED, "the caller gave no more sequences");
         if (*n > room)
                 return kc_fail(err, KC_EUSAGE,
@@ -173,172 +313,204 @@ static enum kc_status give(void *ctx, struct kc_sequence *sequences, size_t cap,
 static enum kc_status open_input(struct count_call *c, struct kc_error *err)
 {
         const struct kc_sequence_giver giver = { c, give };
-        if (c->input.next == NULL)
-                return open_reader(c, err);
-        return kc_sequences_open(&c->sequences, c->options.k, c->plan.nthreads, &giver, &c->job,
-                                 err);
+        return c->request->next == NULL ? open_files(c, err)
+                                        : kc_counter_open_sequences(c->counter, &giver, err);
 }
 
 /* ---- counting ---- */
 
-static struct kc_batch_source source_of(const struct count_call *c)
+/* Open what was written, for the caller. */
+static enum kc_status open_outputs(struct count_call *c, struct kc_error *err)
 {
-        return c->reader != NULL ? kc_reader_source(c->reader) : kc_sequences_source(c->sequences);
-}
-
-static struct kc_count_params params_of(const struct count_call *c)
-{
-        return (struct kc_count_params){
-                .stranded = c->options.stranded,
-                .nthreads = c->plan.nthreads,
-                .memory_nbytes = c->plan.engine_nbytes,
-                .tmp_dir = c->output.tmp_folder,
-                .expected_nbases = c->reader != NULL ? kc_reader_expected_nbases(c->reader) : 0,
-        };
-}
-
-/* stored: out, the files if devices should read them; it must outlive the result */
-static struct kc_gpu_params gpu_params_of(const struct count_call *c, uint64_t nbases,
-                                          struct kc_stored_source *stored)
-{
-        const int ndevices = kc_devices_worth(c->ndevices, nbases);
-        struct kc_gpu_params gpu = {
-                .device = c->devices[0],
-                .nothers = ndevices - 1,
-                .nleft_out = c->ndevices - ndevices,
-                .table = KC_TABLE_WARPDRIVE,
-                .pinned_nbytes = c->options.memory_nbytes > 0
-                                         ? 0
-                                         : kc_device_pinned_nbytes(c->memory_nbytes),
-                .read_ahead = c->rereadable,
-        };
-        if (c->reader != NULL)
-                gpu.stored = kc_device_files(c->reader, KC_READING_FASTER, c->plan.nthreads,
-                                             ndevices, 0, stored);
-        memcpy(gpu.others, c->devices + 1, (size_t)(c->ndevices - 1) * sizeof *gpu.others);
-        return gpu;
-}
-
-/* *began: whether the device was initialized. */
-static enum kc_status count_on_device(struct count_call *c, struct kc_count_task *task, bool *began,
-                                      struct kc_error *err)
-{
-        struct kc_stored_source stored;
-        struct kc_gpu_report report;
-        const struct kc_count_params params = params_of(c);
-        const struct kc_gpu_params gpu = gpu_params_of(c, params.expected_nbases, &stored);
-        const struct kc_batch_source source = source_of(c);
-        const enum kc_status status =
-                kc_gpu_count_all(&params, &gpu, &source, task, 1, &c->job, &report, err);
-        *began = report.began;
-        return status;
-}
-
-static enum kc_status count_on_cpu(struct count_call *c, struct kc_count_task *task,
-                                   struct kc_error *err)
-{
-        const struct kc_count_params params = params_of(c);
-        const struct kc_batch_source source = source_of(c);
-        return kc_cpu_count_all(&params, &source, task, 1, &c->job, err);
-}
-
-/* A device could not start: plan for the CPU, and read the inputs from the beginning. That the
- * machine has no device is not worth a notice. */
-static enum kc_status begin_again(struct count_call *c, const struct kc_error *reason,
-                                  struct kc_error *err)
-{
-        if (reason->status != KC_ENODEVICE)
-                snprintf(c->notice, sizeof c->notice, "%s: counted on the CPU", reason->message);
-        c->on_device = false;
-        plan_memory(c);
-        const struct kc_reader_options reading = reading_of(c);
-        return c->rereadable ? kc_reader_reopen(&c->reader, &reading, err) : KC_OK;
-}
-
-static enum kc_status count_on_engine(struct count_call *c, struct kc_error *err)
-{
-        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
-        struct kc_count_task task = { .k = c->options.k, .sink = &sink };
-        enum kc_status status;
-        if (c->on_device) {
-                struct kc_error own = { 0 };
-                bool began;
-                status = count_on_device(c, &task, &began, &own);
-                if (status != KC_OK && (began || !c->may_fall_back || !kc_device_is_unusable(&own)))
-                        return kc_fail_as(err, &own);
-                if (status != KC_OK)
-                        KC_TRY(begin_again(c, &own, err));
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < noutputs(c); i++) {
+                struct kc_library_output *o = &c->outputs[i];
+                o->store = c->counter->outputs[i].store;
+                c->counter->outputs[i].store = NULL; /* the output's now */
+                if (o->is_wanted && o->store == NULL)
+                        KC_TRY(kc_store_open(&o->store, o->path, err));
         }
-        if (!c->on_device)
-                KC_TRY(count_on_cpu(c, &task, err));
-        c->totals = task.totals;
 out:
         return status;
 }
 
-/* ---- afterwards ---- */
-
-static struct kc_store_origin origin_of(const struct count_call *c)
+/* Everything that can fail before the inputs are read. */
+static enum kc_status prepare(struct count_call *c, struct kc_error *err)
 {
-        struct kc_store_origin origin = { .nkmers = c->totals.nkmers,
-                                          .nsaturated = c->totals.nsaturated };
-        if (c->reader != NULL) {
-                struct kc_reader_totals read;
-                kc_reader_totals(c->reader, &read);
-                origin.nreads = read.nreads;
-                origin.nbases = read.nbases;
-                origin.nskipped = read.nskipped;
-                origin.nlow_quality = read.nlow_quality;
-                origin.nnames = kc_reader_names(c->reader, &origin.names);
-        } else {
-                const struct kc_sequence_totals read = kc_sequences_totals(c->sequences);
-                origin.nreads = read.nsequences;
-                origin.nbases = read.nletters;
-                origin.nskipped = read.nskipped;
-        }
-        return origin;
+        enum kc_status status;
+        if (c->inside != NULL && c->inside->reads_only)
+                return open_input(c, err);
+        KC_TRY(check_operands(c, err));
+        if (c->options.only != NULL)
+                KC_TRY(kc_counter_read_only(c->counter, c->options.only, err));
+        KC_TRY(create_outputs(c, err));
+        KC_TRY(open_input(c, err));
+        status = step(c, KC_COUNT_OPENED, err);
+out:
+        return status;
 }
 
 /* ctx: a struct count_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
         struct count_call *c = ctx;
-        const char *output = c->output.path;
         enum kc_status status;
-        if (c->input.next == NULL)
-                KC_TRY(kc_output_check_operands(&output, 1, c->input.paths, c->input.npaths, err));
-        KC_TRY(create_store(c, err));
-        plan_memory(c);
-        KC_TRY(open_input(c, err));
-        KC_TRY(count_on_engine(c, err));
-        const struct kc_store_origin origin = origin_of(c);
-        KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
+        KC_TRY(prepare(c, err));
+        KC_TRY(kc_counter_run(c->counter, err));
+        KC_TRY(kc_library_may_commit(&c->job, c->options.guard, err));
+        KC_TRY(kc_counter_commit(c->counter, err));
+        status = open_outputs(c, err);
 out:
         return status;
 }
 
-static enum kcount_status count(const struct count_input *input,
-                                const struct kcount_count_options *options, const char *output,
-                                struct kcount_counts **counts, struct kcount_error **error)
+/* The same for the program. */
+static enum kc_status work_inside(struct count_call *c, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "reading", "counting", "writing" };
-        struct count_call c = { .input = *input };
+        const struct kcount_count_inside *inside = c->inside;
+        enum kc_status status;
+        c->counter = inside->counter;
+        status = check_options(c, err);
+        if (status == KC_OK)
+                status = name_outputs(c, err);
+        if (status == KC_OK)
+                status = prepare(c, err);
+        KC_TRY(inside->agree(inside->ctx, status, err));
+        KC_TRY(inside->count(inside->ctx, err));
+        if (c->counter->ranks.rank == 0 && !inside->reads_only)
+                KC_TRY(kc_counter_commit(c->counter, err));
+out:
+        if (err->status == KC_OK)
+                err->status = status; /* another rank has the message */
+        return status;
+}
+
+/* ---- afterwards ---- */
+
+static enum kc_status warn_of_inputs(const struct count_call *c, struct kc_error *err)
+{
+        const struct kcount_count_options *o = &c->options;
+        const char *const *names;
+        if (o->warn == NULL)
+                return KC_OK;
+        if (c->notice[0] != '\0')
+                o->warn(o->warn_ctx, c->notice);
+        if (c->counter->reader == NULL)
+                return KC_OK;
+        uint8_t *marks = malloc(kc_reader_names(c->counter->reader, &names));
+        if (marks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        kc_reader_marks(c->counter->reader, marks);
+        kc_counter_warn(c->counter, marks, o->warn, o->warn_ctx);
+        free(marks);
+        return KC_OK;
+}
+
+static void give_statistics(const struct count_call *c)
+{
+        struct kcount_statistics *to = c->options.statistics;
+        const struct kc_counter *counter = c->counter;
+        const struct kc_reader_totals read = counter->read;
+        struct kcount_statistics all = {
+                .nreads = read.nreads,
+                .nbases = read.nbases,
+                .nskipped = read.nskipped,
+                .nlow_quality = read.nlow_quality,
+                .nleft_out = read.nleft_out,
+                .input_nbytes = read.input_nbytes,
+                .text_nbytes = read.text_nbytes,
+                .nthreads = counter->nthreads,
+                .memory_nbytes = counter->memory_nbytes,
+                .reading_seconds = counter->tasks[0].totals.stage_seconds[KC_STAGE_PARTITION],
+                .ndevices = counter->devices.used ? counter->devices.n : 0,
+        };
+        if (to == NULL)
+                return;
+        for (int i = 0; i < counter->ntasks; i++) {
+                const struct kc_count_totals *totals = &counter->tasks[i].totals;
+                const uint64_t peak = counter->devices.used ? counter->reports[i].peak_nbytes : 0;
+                all.spilled_nbytes += totals->spilled_nbytes;
+                all.counting_seconds += totals->stage_seconds[KC_STAGE_COUNT];
+                all.writing_seconds += totals->stage_seconds[KC_STAGE_ORDER];
+                all.device_nbytes = peak > all.device_nbytes ? peak : all.device_nbytes;
+        }
+        all.size = to->size;
+        memcpy(to, &all, to->size < sizeof all ? to->size : sizeof all);
+}
+
+/* Hand over everything, or nothing. */
+static enum kc_status hand_over(struct count_call *c, struct kc_error *err)
+{
+        const struct count_request *r = c->request;
+        const struct kcount_count_options *o = &c->options;
+        const struct kc_store_written *written = &c->counter->outputs[0].written;
+        struct kcount_counts *counts[KC_COUNTER_MAX_TASKS] = { NULL };
+        enum kc_status status = KC_OK;
+        KC_TRY(warn_of_inputs(c, err));
+        for (int i = 0; i < noutputs(c) && r->counts != NULL; i++) {
+                KC_TRY(kc_library_output_hand_over(&c->outputs[i], &counts[i], err));
+                strcpy(counts[i]->notice, c->notice);
+        }
+        for (int i = 0; i < noutputs(c) && r->counts != NULL; i++) {
+                r->counts[i] = counts[i];
+                counts[i] = NULL;
+        }
+        if (r->rows != NULL)
+                KC_TRY(kc_library_rows(written->rows, written->nrows, o->min_count, o->max_count,
+                                       r->rows, r->nrows, err));
+        give_statistics(c);
+out:
+        for (int i = 0; i < noutputs(c); i++)
+                kcount_close(counts[i]);
+        return status;
+}
+
+/* The names of the stages, in the order of their numbers (kc_stage_of). */
+static void name_stages(const char *stages[1 + (KC_NSTAGES - 1) * KC_COUNTER_MAX_TASKS])
+{
+        stages[0] = "reading";
+        for (int i = 0; i < KC_COUNTER_MAX_TASKS; i++) {
+                stages[kc_stage_of(i, KC_STAGE_COUNT)] = "counting";
+                stages[kc_stage_of(i, KC_STAGE_ORDER)] = "writing";
+        }
+}
+
+static enum kc_status work_outside(struct count_call *c, struct kc_error *err)
+{
+        const char *stages[1 + (KC_NSTAGES - 1) * KC_COUNTER_MAX_TASKS];
+        const struct kc_working working = {
+                c, work, &c->job, stages, c->options.progress, c->options.progress_ctx
+        };
+        enum kc_status status;
+        name_stages(stages);
+        c->counter = calloc(1, sizeof *c->counter);
+        if (c->counter == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(check_options(c, err));
+        KC_TRY(name_outputs(c, err));
+        KC_TRY(kc_working_run(&working, err));
+        status = hand_over(c, err);
+out:
+        kc_counter_close(c->counter);
+        return status;
+}
+
+static enum kcount_status count(const struct count_request *request, struct kcount_error **error)
+{
+        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
+        struct count_call c = { .request = request, .options = usual };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(take_options(&c, options, &err));
-        KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
-                                      &err));
-        const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
-        };
-        KC_TRY(kc_working_run(&working, &err));
-        KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
-        if (counts != NULL)
-                strcpy((*counts)->notice, c.notice);
+        KC_TRY(kc_library_take_options(&c.options, sizeof usual, request->options,
+                                       offsetof(struct kcount_count_options, stranded),
+                                       "KCOUNT_COUNT_OPTIONS_INIT", &err));
+        c.inside = c.options.inside;
+        status = c.inside != NULL ? work_inside(&c, &err) : work_outside(&c, &err);
 out:
-        kc_library_output_close(&c.output);
-        kc_reader_close(c.reader);
-        kc_sequences_close(c.sequences);
+        for (int i = 0; i < KC_COUNTER_MAX_TASKS; i++)
+                kc_library_output_close(&c.outputs[i]);
+        if (c.inside == NULL)
+                free(c.counter);
         return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
@@ -347,8 +519,42 @@ enum kcount_status kcount_count_files(const char *const *paths, size_t npaths,
                                       const char *output, struct kcount_counts **counts,
                                       struct kcount_error **error)
 {
-        const struct count_input input = { .paths = paths, .npaths = npaths };
-        return count(&input, options, output, counts, error);
+        const struct count_request request = { .paths = paths,
+                                               .npaths = npaths,
+                                               .options = options,
+                                               .nks = 1,
+                                               .outputs = output != NULL ? &output : NULL,
+                                               .counts = counts };
+        return count(&request, error);
+}
+
+enum kcount_status kcount_count_several(const char *const *paths, size_t npaths, const int *ks,
+                                        size_t nks, const struct kcount_count_options *options,
+                                        const char *const *outputs, struct kcount_counts **counts,
+                                        struct kcount_error **error)
+{
+        const struct count_request request = { .paths = paths,
+                                               .npaths = npaths,
+                                               .options = options,
+                                               .ks = ks,
+                                               .nks = nks,
+                                               .outputs = outputs,
+                                               .counts = counts };
+        return count(&request, error);
+}
+
+enum kcount_status kcount_count_histogram(const char *const *paths, size_t npaths,
+                                          const struct kcount_count_options *options,
+                                          struct kcount_row **rows, size_t *nrows,
+                                          struct kcount_error **error)
+{
+        const struct count_request request = { .paths = paths,
+                                               .npaths = npaths,
+                                               .options = options,
+                                               .nks = 1,
+                                               .rows = rows,
+                                               .nrows = nrows };
+        return count(&request, error);
 }
 
 enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx,
@@ -356,6 +562,11 @@ enum kcount_status kcount_count_sequences(kcount_next_sequences *next, void *ctx
                                           const char *output, struct kcount_counts **counts,
                                           struct kcount_error **error)
 {
-        const struct count_input input = { .next = next, .ctx = ctx };
-        return count(&input, options, output, counts, error);
+        const struct count_request request = { .next = next,
+                                               .ctx = ctx,
+                                               .options = options,
+                                               .nks = 1,
+                                               .outputs = output != NULL ? &output : NULL,
+                                               .counts = counts };
+        return count(&request, error);
 }

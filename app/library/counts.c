@@ -16,9 +16,7 @@ enum kcount_status kcount_open(struct kcount_counts **counts, const char *path,
         return KCOUNT_OK;
 out:
         kc_store_close(store);
-        if (strlen(path) < sizeof err.file)
-                strcpy(err.file, path);
-        return kc_library_failed(&err, error);
+        return kc_library_failed_on(&err, path, error);
 }
 
 enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,
@@ -35,6 +33,16 @@ enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_st
         return KC_OK;
 }
 
+struct kc_store *kc_library_store(const struct kcount_counts *counts)
+{
+        return counts->store;
+}
+
+void kcount_detach(struct kcount_counts *counts)
+{
+        kc_store_detach(counts->store);
+}
+
 void kcount_close(struct kcount_counts *counts)
 {
         if (counts == NULL)
@@ -43,17 +51,27 @@ void kcount_close(struct kcount_counts *counts)
         free(counts);
 }
 
+const struct kc_error *kc_library_warning(const struct kcount_counts *counts)
+{
+        return kc_store_warning(counts->store);
+}
+
 const char *kcount_warning(const struct kcount_counts *counts)
 {
-        const struct kc_error *warning = kc_store_warning(counts->store);
+        const struct kc_error *warning = kc_library_warning(counts);
         return warning != NULL ? warning->message : counts->notice;
 }
 
-void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
+/* Whether counts outside some bounds were dropped, here or in an input. */
+static bool has_bounds(const struct kc_store_info *stored)
 {
-        const struct kc_store_info *stored = &counts->info;
-        const struct kcount_info all = {
-                .size = info->size,
+        return stored->min_count > 1 || stored->max_count_kept < UINT32_MAX || stored->mixed != 0;
+}
+
+struct kcount_info kc_library_describe(const struct kc_store_info *stored)
+{
+        return (struct kcount_info){
+                .size = sizeof(struct kcount_info),
                 .k = stored->k,
                 .stranded = stored->stranded,
                 .hpc = stored->hpc,
@@ -69,8 +87,40 @@ void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *inf
                 .kept_min_count = stored->min_count,
                 .kept_max_count = stored->max_count_kept,
                 .exact = stored->nruns == 1 && stored->ntombstone_runs == 0,
+                .nbytes = stored->file_nbytes,
+                .nruns = stored->nruns,
+                .nsaturated = stored->nsaturated,
+                .lacks_dropped = has_bounds(stored) && stored->ndropped_distinct > 0,
+                .lacks_others = stored->only_checksum != 0,
         };
+}
+
+void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info)
+{
+        struct kcount_info all = kc_library_describe(stored);
+        all.size = info->size;
         memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
+}
+
+void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info)
+{
+        kc_library_put_info(&counts->info, info);
+}
+
+enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, uint32_t min_count,
+                               uint32_t max_count, struct kcount_row **rows, size_t *nrows,
+                               struct kc_error *err)
+{
+        struct kcount_row *out = malloc((n + 1) * sizeof *out);
+        size_t nout = 0;
+        if (out == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a histogram");
+        for (size_t i = 0; i < n; i++)
+                if (stored[i].count >= min_count && stored[i].count <= max_count)
+                        out[nout++] = (struct kcount_row){ stored[i].count, stored[i].ndistinct };
+        *rows = out;
+        *nrows = nout;
+        return KC_OK;
 }
 
 enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
@@ -79,24 +129,15 @@ enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
 {
         struct kc_error err = { 0 };
         struct kc_histogram_row *stored = NULL;
-        struct kcount_row *out;
         size_t n;
         enum kc_status status;
         KC_TRY(kc_store_histogram(counts->store,
                                   kc_machine_nthreads(nthreads > 0 ? (uint64_t)nthreads : 0),
                                   &stored, &n, &err));
-        out = malloc((n + 1) * sizeof *out);
-        if (out == NULL)
-                KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for a histogram"));
-        for (size_t i = 0; i < n; i++)
-                out[i] = (struct kcount_row){ stored[i].count, stored[i].ndistinct };
-        free(stored);
-        *rows = out;
-        *nrows = n;
-        return KCOUNT_OK;
+        status = kc_library_rows(stored, n, 0, UINT32_MAX, rows, nrows, &err);
 out:
         free(stored);
-        return kc_library_failed(&err, error);
+        return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts, uint64_t **bounds,

@@ -12,16 +12,17 @@ enum { ADVICE_NBYTES = 1024 };
 
 struct kcount_error {
         enum kcount_status status;
-        char file[KC_ERROR_FILE_NBYTES];
-        char message[sizeof((struct kc_error *)NULL)->message];
+        struct kc_error cause;
+        char file[KC_ERROR_FILE_NBYTES]; /* also if the remedies are for none */
         char advice[ADVICE_NBYTES];
 };
 
 /* Returned if there is no memory for another one. Nothing writes to it. */
 static const struct kcount_error out_of_memory = {
         KCOUNT_ENOMEM,
+        { .status = KC_ENOMEM,
+          .message = "there is no memory left, not even to say what has failed" },
         "",
-        "there is no memory left, not even to say what has failed",
         "",
 };
 
@@ -115,6 +116,12 @@ static enum kcount_status status_of(enum kc_status status)
 
 enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error)
 {
+        return kc_library_failed_on(failure, failure->file, error);
+}
+
+enum kcount_status kc_library_failed_on(const struct kc_error *failure, const char *file,
+                                        struct kcount_error **error)
+{
         struct kcount_error *e;
         if (error == NULL)
                 return status_of(failure->status);
@@ -124,11 +131,17 @@ enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcou
                 return KCOUNT_ENOMEM;
         }
         e->status = status_of(failure->status);
-        strcpy(e->file, failure->file);
-        strcpy(e->message, failure->message);
+        e->cause = *failure;
+        if (strlen(file) < sizeof e->file)
+                strcpy(e->file, file);
         advise(failure, e->advice);
         *error = e;
         return e->status;
+}
+
+const struct kc_error *kc_library_cause(const struct kcount_error *error)
+{
+        return &error->cause;
 }
 
 enum kcount_status kcount_error_status(const struct kcount_error *error)
@@ -138,7 +151,7 @@ enum kcount_status kcount_error_status(const struct kcount_error *error)
 
 const char *kcount_error_message(const struct kcount_error *error)
 {
-        return error->message;
+        return error->cause.message;
 }
 
 const char *kcount_error_file(const struct kcount_error *error)

@@ -5,7 +5,9 @@
 #include "app/library/machine.h"
 #include "app/library/walking.h"
 #include "app/library/working.h"
+#include "io/formats/export.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,72 +28,66 @@ static size_t batch_nbytes(size_t nwords, size_t n)
                counts % BATCH_ALIGNMENT;
 }
 
-struct copying {
-        const struct kc_export_feed *feed;
-        struct kc_export *writer;
-        size_t nwords;
-};
-
-/* ctx: a struct copying. Counts are lowered to the cap; a count above max_count stays, so that the
- * writer leaves it out. */
-static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
-{
-        const struct copying *c = ctx;
-        const uint32_t cap = c->feed->count_cap, max = c->feed->max_count;
-        struct batch *batch = (struct batch *)to;
-        uint32_t *capped = (uint32_t *)(batch->kmers + n * c->nwords);
-        batch->n = n;
-        memcpy(batch->kmers, kmers, n * c->nwords * sizeof *kmers);
-        for (size_t i = 0; i < n; i++)
-                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
-        return to + batch_nbytes(c->nwords, n);
-}
-
-/* ctx: a struct copying. */
-static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
-{
-        const struct copying *c = ctx;
-        const char *const end = data + nbytes;
-        enum kc_status status = KC_OK;
-        while (data < end && status == KC_OK) {
-                const struct batch *batch = (const struct batch *)data;
-                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * c->nwords);
-                status = kc_export_put(c->writer, batch->kmers, counts, batch->n, err);
-                data += batch_nbytes(c->nwords, batch->n);
-        }
-        return status;
-}
-
-enum kc_status kc_export_feed(const struct kc_export_feed *feed, struct kc_export *writer,
-                              struct kc_error *err)
-{
-        struct kc_store_info info;
-        kc_store_get_info(feed->store, &info);
-        const size_t nwords = (size_t)kc_kmer_nwords(info.k);
-        struct copying copying = { feed, writer, nwords };
-        const struct kc_walking walking = { .store = feed->store,
-                                            .from = feed->from,
-                                            .to = feed->to,
-                                            .nthreads = feed->nthreads > 0 ? feed->nthreads : 1,
-                                            .job = feed->job,
-                                            .pair_nbytes = batch_nbytes(nwords, 1),
-                                            .ctx = &copying,
-                                            .convert = pack,
-                                            .deliver = put };
-        return kc_walking_run(&walking, err);
-}
-
-/* ---- for callers of the library ---- */
-
 struct export_call {
         struct kcount_counts *counts;
         struct kcount_export_options options;
         enum kc_file_format format;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS]; /* in the order of words of all other code */
         char *path;                                    /* without an ending that the format adds */
+        struct kc_export *writer;
         struct kc_export_written written;
         struct kc_job job;
 };
+
+/* ctx: a struct export_call, as below. Counts are lowered to the cap; a count above max_count
+ * stays, so that the writer leaves it out. */
+static char *pack(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
+{
+        const struct export_call *c = ctx;
+        const size_t nwords = (size_t)c->counts->nwords;
+        const uint32_t cap = c->options.count_cap, max = c->options.max_count;
+        struct batch *batch = (struct batch *)to;
+        uint32_t *capped = (uint32_t *)(batch->kmers + n * nwords);
+        batch->n = n;
+        memcpy(batch->kmers, kmers, n * nwords * sizeof *kmers);
+        for (size_t i = 0; i < n; i++)
+                capped[i] = counts[i] > cap && counts[i] <= max ? cap : counts[i];
+        return to + batch_nbytes(nwords, n);
+}
+
+static enum kc_status put(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+{
+        const struct export_call *c = ctx;
+        const size_t nwords = (size_t)c->counts->nwords;
+        const char *const end = data + nbytes;
+        enum kc_status status = KC_OK;
+        while (data < end && status == KC_OK) {
+                const struct batch *batch = (const struct batch *)data;
+                const uint32_t *counts = (const uint32_t *)(batch->kmers + batch->n * nwords);
+                status = kc_export_put(c->writer, batch->kmers, counts, batch->n, err);
+                data += batch_nbytes(nwords, batch->n);
+        }
+        return status;
+}
+
+static enum kc_status feed(struct export_call *c, struct kc_error *err)
+{
+        const struct kcount_export_options *o = &c->options;
+        const struct kc_walking walking = {
+                .store = c->counts->store,
+                .from = o->from != NULL ? c->from : NULL,
+                .to = o->to != NULL ? c->to : NULL,
+                .nthreads = kc_machine_nthreads((uint64_t)o->nthreads),
+                .job = &c->job,
+                .pair_nbytes = batch_nbytes((size_t)c->counts->nwords, 1),
+                .ctx = c,
+                .convert = pack,
+                .deliver = put,
+        };
+        return kc_walking_run(&walking, err);
+}
+
+/* ---- the export ---- */
 
 static enum kc_status take_options(struct export_call *c, const char *path,
                                    const struct kcount_export_options *given, struct kc_error *err)
@@ -114,11 +110,15 @@ static enum kc_status take_options(struct export_call *c, const char *path,
                 kc_library_turn_words(o->from, c->counts->nwords, 1, c->from);
         if (o->to != NULL)
                 kc_library_turn_words(o->to, c->counts->nwords, 1, c->to);
-        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads, 0 };
+        const struct kc_library_limits limits = { o->min_count + (o->count_cap == 0), o->max_count,
+                                                  o->nthreads, 0 };
+        if (o->count_cap < o->min_count)
+                return kc_fail(err, KC_EUSAGE,
+                               "count_cap is %" PRIu32 "; it must be at least min_count, %" PRIu32,
+                               o->count_cap, o->min_count);
         return kc_library_check_limits(&limits, err);
 }
 
-/* ctx: a struct export_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
         struct export_call *c = ctx;
@@ -129,24 +129,19 @@ static enum kc_status work(void *ctx, struct kc_error *err)
                                                    .min_count = o->min_count,
                                                    .max_count = o->max_count,
                                                    .nkmers = c->counts->info.ndistinct,
-                                                   .replace = o->replace };
-        const struct kc_export_feed feed = { .store = c->counts->store,
-                                             .from = o->from != NULL ? c->from : NULL,
-                                             .to = o->to != NULL ? c->to : NULL,
-                                             .count_cap = UINT32_MAX,
-                                             .max_count = o->max_count,
-                                             .nthreads = kc_machine_nthreads((uint64_t)o->nthreads),
-                                             .job = &c->job };
-        struct kc_export *writer = NULL;
+                                                   .replace = o->replace,
+                                                   .guard = o->guard };
+        struct kc_new_file *other = NULL;
         enum kc_status status;
-        KC_TRY(kc_export_create(&writer, c->path, &writing, err));
-        KC_TRY(kc_export_feed(&feed, writer, err));
-        KC_TRY(kc_export_finish(writer, err));
-        if (kc_job_is_canceled(&c->job))
-                KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
-        KC_TRY(kc_export_commit(writer, NULL, &c->written, err));
+        KC_TRY(kc_export_create(&c->writer, c->path, &writing, err));
+        KC_TRY(feed(c, err));
+        KC_TRY(kc_export_finish(c->writer, err));
+        if (o->inside != NULL)
+                KC_TRY(o->inside->complete(o->inside->ctx, &other, err));
+        KC_TRY(kc_library_may_commit(&c->job, o->guard, err));
+        KC_TRY(kc_export_commit(c->writer, other, &c->written, err));
 out:
-        kc_export_close(writer);
+        kc_export_close(c->writer);
         return status;
 }
 

@@ -1,24 +1,17 @@
 /*
- * Passing the k-mers of a .kc file to a writer of another program's format.
+ * Exports, inside: what the program wants beyond kcount.h.
  */
 #ifndef APP_LIBRARY_EXPORT_H
 #define APP_LIBRARY_EXPORT_H
 
-#include "base/job.h"
-#include "io/formats/export.h"
-#include "io/store.h"
+#include "base/new_file.h"
 
-struct kc_export_feed {
-        struct kc_store *store;
-        const uint64_t *from, *to; /* bounds, both included; NULL: none */
-        uint32_t count_cap;        /* higher counts are passed as this; UINT32_MAX: no cap */
-        uint32_t max_count;        /* of the writer, which leaves higher counts out */
-        int nthreads;       /* that read the k-mers, for one that writes them; 0: one does both */
-        struct kc_job *job; /* see app/library/walking.h; may be NULL */
+/* kcount_export_options.inside: a file that gets its name together with those of an export. */
+struct kcount_export_inside {
+        void *ctx;
+        /* Complete the file, when the export lacks only its names. file: out, as for
+         * kc_export_commit; NULL: there is none */
+        enum kc_status (*complete)(void *ctx, struct kc_new_file **file, struct kc_error *err);
 };
-
-/* Fails as kc_walking_run and kc_export_put do. */
-enum kc_status kc_export_feed(const struct kc_export_feed *feed, struct kc_export *writer,
-                              struct kc_error *err);
 
 #endif

@@ -1,10 +1,14 @@
 /*
  * Private to app/library: what the files that implement include/kcount.h share.
+ * app/library/inside.h has what other rooms may see of it.
  */
 #ifndef APP_LIBRARY_H
 #define APP_LIBRARY_H
 
+#include "app/library/inside.h"
+#include "base/job.h"
 #include "include/kcount.h"
+#include "io/histogram.h"
 #include "io/store.h"
 
 enum { KCOUNT_NOTICE_NBYTES = sizeof((struct kc_error *)NULL)->message + 32 };
@@ -15,10 +19,6 @@ struct kcount_counts {
         struct kc_store_info info;
         int k, nwords;
 };
-
-/* Make the handle of a store. On success, the handle owns the store. KC_ENOMEM. */
-enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_store *store,
-                                     struct kc_error *err);
 
 /*
  * Take the options that the caller gives.
@@ -31,6 +31,15 @@ enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_st
  */
 enum kc_status kc_library_take_options(void *options, size_t nbytes, const void *given,
                                        size_t least, const char *initializer, struct kc_error *err);
+
+/* Fill in as much of the caller's struct as it has room for; info->size says how much that is. */
+void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info);
+
+/* Copy the rows with counts from min_count to max_count, for the caller of the library.
+ *   rows  out [*nrows], freed by kcount_free */
+enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, uint32_t min_count,
+                               uint32_t max_count, struct kcount_row **rows, size_t *nrows,
+                               struct kc_error *err);
 
 /* Fields that several structs of options have. */
 struct kc_library_limits {
@@ -69,5 +78,14 @@ enum kc_status kc_library_cursor_some(struct kcount_cursor *cursor, size_t cap,
  * describes it.
  */
 enum kcount_status kc_library_failed(const struct kc_error *failure, struct kcount_error **error);
+
+/* The same with the file that the failure concerns, whether there are remedies for it or not. */
+enum kcount_status kc_library_failed_on(const struct kc_error *failure, const char *file,
+                                        struct kcount_error **error);
+
+/* Whether the complete outputs may get their names; KC_ECANCELED if the job was canceled, or if the
+ * caller's guard, which may be NULL, does not allow it. */
+enum kc_status kc_library_may_commit(const struct kc_job *job, kcount_name_guard *guard,
+                                     struct kc_error *err);
 
 #endif

@@ -11,8 +11,10 @@
 struct kc_library_output {
         char *path, *tmp_folder; /* path: the file's, or its name in messages */
         bool is_nameless, is_wanted;
+        kcount_name_guard *guard;
         struct kc_store_writer *writer;
-        struct kc_store *store; /* the result, if the caller wants it */
+        struct kc_store *store;    /* the result, if the caller wants it */
+        struct kc_store_info info; /* once it is complete; without names */
 };
 
 /*
@@ -20,12 +22,15 @@ struct kc_library_output {
  *   path        NULL: the file has no name
  *   tmp_folder  NULL: the output's, or the current one
  *   is_wanted   whether the caller wants the open counts
+ *   guard       the caller's; may be NULL
  * KC_EUSAGE, KC_ENOMEM.
  */
 enum kc_status kc_library_output_name(struct kc_library_output *output, const char *path,
-                                      const char *tmp_folder, bool is_wanted, struct kc_error *err);
+                                      const char *tmp_folder, bool is_wanted,
+                                      kcount_name_guard *guard, struct kc_error *err);
 
-/* Begin the file, and find out whether temporary files can be made. Fails as kc_store_create. */
+/* Begin the file, with the guard, and find out whether temporary files can be made. Fails as
+ * kc_store_create. */
 enum kc_status kc_library_output_create(struct kc_library_output *output,
                                         const struct kc_store_options *options,
                                         struct kc_error *err);

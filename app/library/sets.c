@@ -1,42 +1,26 @@
 /* Set operations on open counts. */
 #include "app/library/sets.h"
 
+#include "app/library/device.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
 #include "app/library/output.h"
 #include "app/library/working.h"
+#include "kmer/remedy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum kc_status kc_set_run_within(const struct kc_set *set, uint64_t nbytes, int *nthreads,
-                                 struct kc_job *job, const struct kc_run_sink *sink,
-                                 struct kc_store_origin *origin, const char ***names,
-                                 struct kc_error *err)
-{
-        uint64_t nruns = 0;
-        char what[64];
-        enum kc_status status;
-        for (size_t i = 0; i < set->nstores; i++) {
-                struct kc_store_info info;
-                kc_store_get_info(set->stores[i], &info);
-                nruns += info.nruns;
-        }
-        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", nruns);
-        KC_TRY(kc_memory_limit_threads(nbytes, kc_set_thread_nbytes(set), what, nthreads, err));
-        KC_TRY(kc_set_run(set, *nthreads, job, sink, origin, names, err));
-out:
-        return status;
-}
-
-/* ---- for callers of the library ---- */
+#include <string.h>
 
 struct set_call {
         struct kcount_set_options options;
         struct kc_set set;
         struct kc_store **stores;
+        struct kcount_set_inside *inside;
+        bool on_device;
+        int device;
         struct kc_library_output output;
         struct kc_job job;
 };
@@ -86,22 +70,85 @@ static enum kc_status take_inputs(struct set_call *c, struct kcount_counts *cons
         return kc_set_check(&c->set, err);
 }
 
-/* ctx: a struct set_call. */
+static enum kc_status choose_device(struct set_call *c, int k, struct kc_error *err)
+{
+        const char *device = c->options.device;
+        int devices[KC_GPU_MAX_DEVICES], ndevices = 0;
+        enum kc_status status = KC_OK;
+        if (device != NULL && strcmp(device, "auto") != 0)
+                KC_TRY(kc_device_parse(device, devices, &ndevices, err));
+        if (ndevices > 1)
+                return kc_fail(err, KC_EUSAGE, "%s: a set operation uses one device", device);
+        if (ndevices > 0 && k > KC_GPU_ENGINE_MAX_K)
+                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_CPU,
+                                      "the CUDA engine supports k up to %d, but k is %d",
+                                      KC_GPU_ENGINE_MAX_K, k);
+        c->on_device = ndevices > 0;
+        c->device = devices[0];
+out:
+        return status;
+}
+
+/* ---- the work: ctx is a struct set_call ---- */
+
+static enum kc_status join_on_device(void *ctx, const struct kc_join_source *source,
+                                     const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                                     struct kc_error *err)
+{
+        struct set_call *c = ctx;
+        const struct kc_gpu_params params = { .device = c->device,
+                                              .memory_nbytes = c->options.device_nbytes,
+                                              .batch_nkmers = c->inside->batch_nkmers,
+                                              .trace = c->inside->trace };
+        return kc_gpu_combine(&params, c->inside->nthreads, source, sink, &c->job, totals,
+                              &c->inside->report, err);
+}
+
+/* Lower the number of threads to how many fit into the memory. */
+static enum kc_status limit_threads(struct set_call *c, struct kc_error *err)
+{
+        const uint64_t nbytes = c->options.memory_nbytes;
+        uint64_t nruns = 0;
+        char what[64];
+        for (size_t i = 0; i < c->set.nstores; i++) {
+                struct kc_store_info info;
+                kc_store_get_info(c->stores[i], &info);
+                nruns += info.nruns;
+        }
+        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", nruns);
+        return kc_memory_limit_threads(nbytes > 0 ? nbytes : kc_memory_guest_nbytes(),
+                                       kc_set_thread_nbytes(&c->set), what, &c->inside->nthreads,
+                                       err);
+}
+
+static enum kc_status run_set(struct set_call *c, struct kc_store_origin *origin,
+                              const char ***names, struct kc_error *err)
+{
+        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
+        const struct kc_set_joiner joiner = { c, join_on_device };
+        enum kc_status status;
+        if (c->on_device)
+                return kc_set_run_by(&c->set, &joiner, &sink, origin, names, err);
+        KC_TRY(limit_threads(c, err));
+        KC_TRY(kc_set_run(&c->set, c->inside->nthreads, &c->job, &sink, origin, names, err));
+out:
+        return status;
+}
+
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
         struct set_call *c = ctx;
-        const uint64_t nbytes = c->options.memory_nbytes;
-        int nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
         struct kc_store_options storing =
                 kc_set_options(&c->set, c->options.min_count, c->options.max_count);
         struct kc_store_origin origin;
         const char **names = NULL;
         enum kc_status status;
         storing.replace = c->options.replace;
+        storing.lock = c->inside->lock;
+        storing.careful = storing.lock != NULL;
+        c->inside->nthreads = kc_machine_nthreads((uint64_t)c->options.nthreads);
         KC_TRY(kc_library_output_create(&c->output, &storing, err));
-        const struct kc_run_sink sink = kc_store_sink(c->output.writer);
-        KC_TRY(kc_set_run_within(&c->set, nbytes > 0 ? nbytes : kc_memory_guest_nbytes(), &nthreads,
-                                 &c->job, &sink, &origin, &names, err));
+        KC_TRY(run_set(c, &origin, &names, err));
         KC_TRY(kc_library_output_commit(&c->output, &origin, &c->job, err));
 out:
         free(names);
@@ -113,18 +160,24 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
                                   struct kcount_counts **counts, struct kcount_error **error)
 {
         static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
-        struct set_call c = { 0 };
+        struct kcount_set_inside own = { 0 };
+        struct set_call c = { .inside = &own };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));
+        if (c.options.inside != NULL)
+                c.inside = c.options.inside;
         KC_TRY(take_inputs(&c, inputs, ninputs, &err));
+        KC_TRY(choose_device(&c, inputs[0]->k, &err));
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
-                                      &err));
+                                      c.options.guard, &err));
         const struct kc_working working = {
                 &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
         };
         KC_TRY(kc_working_run(&working, &err));
         KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
+        if (c.options.info != NULL)
+                kc_library_put_info(&c.output.info, c.options.info);
 out:
         kc_library_output_close(&c.output);
         free(c.stores);

@@ -1,20 +1,20 @@
 /*
- * Set operations within a bound on memory.
+ * Set operations, inside: what commands of the program want beyond kcount.h.
  */
 #ifndef APP_LIBRARY_SETS_H
 #define APP_LIBRARY_SETS_H
 
-#include "base/job.h"
-#include "io/store.h"
+#include "gpu/gpu.h"
 
-/*
- * kc_set_run with as many threads as fit into nbytes.
- *   nthreads  in: the most; out: how many there are
- * KC_ENOMEM, with the bound that is needed, if not even one fits.
- */
-enum kc_status kc_set_run_within(const struct kc_set *set, uint64_t nbytes, int *nthreads,
-                                 struct kc_job *job, const struct kc_run_sink *sink,
-                                 struct kc_store_origin *origin, const char ***names,
-                                 struct kc_error *err);
+/* kcount_set_options.inside */
+struct kcount_set_inside {
+        const int *lock; /* the lock (kc_store_lock) on the output, which is the only input; NULL:
+                            the output is another file */
+        /* see struct kc_gpu_params */
+        uint64_t batch_nkmers;
+        const char *trace;
+        int nthreads;                /* out: as many as wanted, or as fit into the memory */
+        struct kc_gpu_report report; /* out, also on failure, if a device was used */
+};
 
 #endif

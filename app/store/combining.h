@@ -6,6 +6,7 @@
 #define APP_STORE_COMBINING_H
 
 #include "app/cli/writing.h"
+#include "include/kcount.h"
 #include "io/input/inputs.h"
 
 struct combine_settings {
@@ -21,8 +22,8 @@ struct combine_plan {
         const char *const *inputs;
         size_t ninputs;
         const struct kc_inputs *listed; /* the same, with the lists that name them, or NULL */
-        enum kc_set_operation operation;
-        enum kc_count_rule rule;
+        enum kcount_set operation;
+        enum kcount_rule rule;
         const char *output;
         const int *lock;  /* the lock (kc_store_lock) on the output if that is also the only input;
                              NULL: the output is another file */

@@ -1,9 +1,10 @@
 #include "app/store/dumping.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/file_check.h"
+#include "app/cli/signals.h"
 #include "app/cli/size.h"
 #include "app/library/same_file.h"
-#include "app/library/walking.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -62,33 +63,40 @@ static char *convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, s
         return d->request->totals ? to : kc_kmer_text_lines(&d->format, kmers, counts, n, to);
 }
 
-static enum kc_status deliver(void *ctx, const char *data, size_t nbytes, struct kc_error *err)
+static bool deliver(void *ctx, const char *data, size_t nbytes)
 {
         struct dumping *d = ctx;
         text_out_write(d->out, data, nbytes);
         d->nbytes += nbytes;
-        return text_out_status(d->out, err);
+        return text_out_status(d->out, NULL) == KC_OK;
 }
 
 static enum kc_status print(void *ctx, struct kc_error *err)
 {
+        static const char *const stage = "writing";
         struct dumping *d = ctx;
-        const struct kc_walking walking = { .store = d->request->store,
-                                            .from = d->request->from,
-                                            .to = d->request->to,
-                                            .nthreads = d->writing.nthreads,
-                                            .job = d->writing.job,
-                                            .pair_nbytes = kc_kmer_text_line_nbytes(d->format.k),
-                                            .ctx = d,
-                                            .convert = convert,
-                                            .deliver = deliver };
-        enum kc_status status = kc_walking_run(&walking, err);
+        struct bridge_progress progress = { d->writing.job, &stage, 1 };
+        struct kcount_walk_options options = KCOUNT_WALK_OPTIONS_INIT;
+        struct kcount_error *error = NULL;
+        struct kc_error own = { 0 };
+        enum kc_status status;
+        options.from = d->request->from;
+        options.to = d->request->to;
+        options.nthreads = d->writing.nthreads;
+        options.progress = bridge_progress;
+        options.progress_ctx = &progress;
+        status = bridge_check(kcount_walk(d->request->counts, kc_kmer_text_line_nbytes(d->format.k),
+                                          convert, deliver, d, &options, &error),
+                              &error, &own);
         if (status == KC_OK && d->request->totals) {
                 char totals[64];
                 const int n = snprintf(totals, sizeof totals, "%" PRIuFAST64 "\t%" PRIuFAST64 "\n",
                                        d->nkmers, d->sum);
-                status = deliver(d, totals, (size_t)n, err);
+                deliver(d, totals, (size_t)n);
         }
+        KC_TRY(text_out_status(d->out, err)); /* why deliver gave up */
+        status = kc_fail_as(err, &own);
+out:
         return status;
 }
 
@@ -127,13 +135,17 @@ out:
 enum kc_status dumping_run(const struct invocation *call, const struct dumping_settings *settings,
                            const struct dumping_request *request, struct kc_error *err)
 {
-        struct kc_store_info info;
+        struct kcount_info info = { .size = sizeof info };
         struct dumping d = { .request = request,
                              .writing = writing_of(call, &settings->common),
                              .format = request->format,
                              .path = dumping_path(settings),
                              .out = call->out };
-        kc_store_get_info(request->store, &info);
+        kcount_get_info(request->counts, &info);
         d.format.k = info.k;
-        return d.path != NULL ? print_to_file(&d, settings->force, err) : print(&d, err);
+        d.format.high_first = true;
+        if (d.path != NULL)
+                return print_to_file(&d, settings->force, err);
+        signals_install(NULL); /* writes of the library's threads fail if nobody reads */
+        return print(&d, err);
 }

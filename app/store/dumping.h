@@ -5,6 +5,7 @@
 #define APP_STORE_DUMPING_H
 
 #include "app/cli/writing.h"
+#include "include/kcount.h"
 #include "kmer/text.h"
 
 struct dumping_settings {
@@ -26,9 +27,9 @@ const char *dumping_path(const struct dumping_settings *settings);
 
 /* What is to be printed. */
 struct dumping_request {
-        struct kc_store *store;
+        struct kcount_counts *counts;
         const uint64_t *from, *to;  /* bounds, both included; NULL: none */
-        struct kc_kmer_text format; /* k is set here */
+        struct kc_kmer_text format; /* k and high_first are set here */
         bool totals; /* instead of k-mers, their number, a tab, and the sum of their counts */
 };
 

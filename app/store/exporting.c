@@ -1,12 +1,11 @@
 #include "app/store/exporting.h"
 
+#include "app/cli/bridge.h"
 #include "app/cli/message.h"
 #include "app/cli/output_name.h"
 #include "app/cli/signals.h"
 #include "app/cli/suggest.h"
 #include "app/cli/typed_kmer.h"
-#include "app/library/export.h"
-#include "kmer/kmer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,93 +72,75 @@ void exporting_free(struct exporting_files *files)
                 free(files->paths[--files->n]);
 }
 
-static struct kc_export_options options_of(const struct exporting *exporting, int k, bool stranded,
-                                           uint64_t nkmers)
-{
-        return (struct kc_export_options){ .format = exporting->format,
-                                           .k = k,
-                                           .stranded = stranded,
-                                           .min_count = exporting->min_count,
-                                           .max_count = exporting->max_count,
-                                           .nkmers = nkmers,
-                                           .replace = exporting->force,
-                                           .guard = signals_guard };
-}
-
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err)
 {
         struct kc_export *writer = NULL;
-        const struct kc_export_options options = options_of(exporting, k, stranded, 0);
+        const struct kc_export_options options = { .format = exporting->format,
+                                                   .k = k,
+                                                   .stranded = stranded,
+                                                   .min_count = exporting->min_count,
+                                                   .max_count = exporting->max_count,
+                                                   .replace = exporting->force,
+                                                   .guard = signals_guard };
         enum kc_status status = kc_export_create(&writer, exporting->output, &options, err);
         kc_export_close(writer);
         return status;
 }
 
-static void warn(const struct exporting *exporting, const struct kc_export_written *written)
+static void warn(const struct exporting *exporting, bool hpc,
+                 const struct kcount_exported *exported)
 {
-        if (written->nclipped > 0)
-                message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
-                              " were written as %" PRIu32
-                              ", the largest that the format can hold\n",
-                              exporting->output, written->nclipped, written->count_limit,
-                              written->count_limit);
-}
-
-enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
-                              struct kc_export **writer, struct kc_error *err)
-{
-        struct kc_export *w = NULL;
-        struct kc_store_info info;
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
-        enum kc_status status;
-        kc_store_get_info(store, &info);
-        const struct kc_export_options options =
-                options_of(exporting, info.k, info.stranded, info.ndistinct);
-        KC_TRY(typed_kmer_range(exporting->from ? exporting->from : "",
-                                exporting->to ? exporting->to : "", info.k, from, to, err));
-        KC_TRY(kc_export_create(&w, exporting->output, &options, err));
-        const bool is_whole = exporting->from == NULL && exporting->to == NULL;
-        const struct kc_export_feed feed = { .store = store,
-                                             .from = is_whole ? NULL : from,
-                                             .to = is_whole ? NULL : to,
-                                             .count_cap = exporting->count_cap,
-                                             .max_count = exporting->max_count,
-                                             .nthreads = exporting->nthreads,
-                                             .job = exporting->job };
-        KC_TRY(kc_export_feed(&feed, w, err));
-        KC_TRY(kc_export_finish(w, err));
-        if (info.hpc)
+        if (hpc)
                 message_print("kcount: warning: %s cannot record that homopolymers are compressed: "
                               "look up only compressed k-mers in it\n",
                               exporting->output);
+        if (exported->nclipped > 0)
+                message_print("kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
+                              " were written as %" PRIu32
+                              ", the largest that the format can hold\n",
+                              exporting->output, exported->nclipped, exported->count_limit,
+                              exported->count_limit);
+}
+
+/* For a command that has written something already: a signal does not cancel its export. */
+static bool guard_names(int step, const char *temporary)
+{
+        return step == KCOUNT_NAMES_ALLOW || signals_guard(step, temporary);
+}
+
+enum kc_status exporting_write(const struct exporting *exporting, struct kcount_counts *counts,
+                               const struct kcount_export_inside *inside,
+                               struct kcount_exported *exported, struct kc_error *err)
+{
+        static const char *const stage = "writing";
+        const struct exporting *e = exporting;
+        struct bridge_progress progress = { e->job, &stage, 1 };
+        struct kcount_export_options options = KCOUNT_EXPORT_OPTIONS_INIT;
+        struct kcount_exported written = { .size = sizeof written };
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
+        uint64_t from[KCOUNT_MAX_WORDS], to[KCOUNT_MAX_WORDS];
+        enum kc_status status;
+        kcount_get_info(counts, &info);
+        KC_TRY(typed_kmer_range(e->from ? e->from : "", e->to ? e->to : "", info.k, from, to, err));
+        options.format = kc_file_format_name(e->format);
+        options.replace = e->force;
+        options.from = e->from != NULL || e->to != NULL ? from : NULL;
+        options.to = options.from != NULL ? to : NULL;
+        options.min_count = e->min_count;
+        options.max_count = e->max_count;
+        options.count_cap = e->count_cap;
+        options.nthreads = e->nthreads > 0 ? e->nthreads : 1;
+        options.guard = e->job != NULL ? signals_guard : guard_names;
+        options.progress = e->job != NULL ? bridge_progress : NULL;
+        options.progress_ctx = &progress;
+        options.inside = inside;
+        KC_TRY(bridge_check(kcount_export(counts, e->output, &options, &written, &error), &error,
+                            err));
+        warn(exporting, info.hpc, &written);
+        if (exported != NULL)
+                *exported = written;
 out:
-        if (status != KC_OK) {
-                kc_export_close(w);
-                w = NULL;
-        }
-        *writer = w;
-        return status;
-}
-
-enum kc_status exporting_commit(const struct exporting *exporting, struct kc_export *writer,
-                                struct kc_new_file *other, struct kc_export_written *written,
-                                struct kc_error *err)
-{
-        enum kc_status status = kc_export_commit(writer, other, written, err);
-        if (status == KC_OK)
-                warn(exporting, written);
-        return status;
-}
-
-enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
-                               struct kc_error *err)
-{
-        struct kc_export *writer;
-        struct kc_export_written written;
-        enum kc_status status = exporting_fill(exporting, store, &writer, err);
-        if (status == KC_OK)
-                status = exporting_commit(exporting, writer, NULL, &written, err);
-        kc_export_close(writer);
         return status;
 }

@@ -5,9 +5,10 @@
 #ifndef APP_STORE_EXPORTING_H
 #define APP_STORE_EXPORTING_H
 
+#include "app/library/export.h"
 #include "base/job.h"
+#include "include/kcount.h"
 #include "io/formats/export.h"
-#include "io/store.h"
 
 /* The names of the formats, for help and for shells. */
 #define EXPORTING_FORMATS      "tsv, kff, kmc, jellyfish, fastk or arrow"
@@ -20,8 +21,9 @@ struct exporting {
         uint32_t count_cap;    /* higher counts are written as this; UINT32_MAX: no cap */
         const char *from, *to; /* bounds on the k-mers, as the user typed them, or NULL */
         bool force;            /* existing files may be replaced */
-        int nthreads;       /* that read the k-mers, for one that writes them; 0: one does both */
-        struct kc_job *job; /* see app/library/walking.h; may be NULL */
+        int nthreads;          /* that read the k-mers; 0: one thread */
+        struct kc_job *job;    /* to be watched and canceled. NULL: there is none, but what was
+                                  written before stays in any case */
 };
 
 /* Find the format with this name. Fails with KC_EUSAGE. */
@@ -51,21 +53,10 @@ void exporting_free(struct exporting_files *files);
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err);
 
-/* Write the files, and warn if counts were clipped. On failure, none of them remains. */
-enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
-                               struct kc_error *err);
-
-/*
- * exporting_write in two steps: the first writes everything but the names, and the second gives the
- * files their names, and warns.
- *   writer   out: given to kc_export_close in the end; NULL on failure
- *   other    gets its name together with them, as in kc_export_commit; may be NULL
- *   written  out
- */
-enum kc_status exporting_fill(const struct exporting *exporting, struct kc_store *store,
-                              struct kc_export **writer, struct kc_error *err);
-enum kc_status exporting_commit(const struct exporting *exporting, struct kc_export *writer,
-                                struct kc_new_file *other, struct kc_export_written *written,
-                                struct kc_error *err);
+/* kcount_export, with warnings. On failure, none of the files remains.
+ *   inside, exported  may be NULL */
+enum kc_status exporting_write(const struct exporting *exporting, struct kcount_counts *counts,
+                               const struct kcount_export_inside *inside,
+                               struct kcount_exported *exported, struct kc_error *err);
 
 #endif

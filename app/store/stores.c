@@ -1,7 +1,9 @@
 #include "app/store/stores.h"
 
 #include "app/cli/advice.h"
+#include "app/cli/bridge.h"
 #include "app/cli/message.h"
+#include "app/library/inside.h"
 #include "io/input/detect.h"
 #include "io/rescue.h"
 #include "kmer/remedy.h"
@@ -50,12 +52,20 @@ static enum kc_status blame(const char *path, const struct kc_error *failure, st
         return kc_fail_as(err, &known);
 }
 
-enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err)
+static enum kc_status check_name(const char *path, struct kc_error *err)
 {
-        struct kc_error own = { 0 };
         if (*path == '\0')
                 return kc_fail(err, KC_EINPUT,
                                "the name of a .kc file is empty; is it an unset variable?");
+        return KC_OK;
+}
+
+enum kc_status stores_open_checked(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        const enum kc_status status = check_name(path, err);
+        if (status != KC_OK)
+                return status;
         return kc_store_open(store, path, &own) == KC_OK ? KC_OK : blame(path, &own, err);
 }
 
@@ -64,6 +74,20 @@ enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_
         enum kc_status status = stores_open_checked(store, path, err);
         if (status == KC_OK)
                 advice_warn(kc_store_warning(*store));
+        return status;
+}
+
+enum kc_status stores_open_counts(struct kcount_counts **counts, const char *path,
+                                  struct kc_error *err)
+{
+        struct kcount_error *error = NULL;
+        struct kc_error own = { 0 };
+        enum kc_status status;
+        KC_TRY(check_name(path, err));
+        if (bridge_check(kcount_open(counts, path, &error), &error, &own) != KC_OK)
+                return blame(path, &own, err);
+        bridge_warn(*counts);
+out:
         return status;
 }
 
@@ -76,16 +100,9 @@ enum kc_status stores_open_rescue(struct kc_store **store, const char *path, str
         return KC_OK;
 }
 
-/* Whether a bound on counts has dropped k-mers. */
-static bool is_filtered(const struct kc_store_info *info)
+bool stores_warn_filtered(bool lacks_dropped, const char *path)
 {
-        return (info->min_count > 1 || info->max_count_kept < UINT32_MAX || info->mixed != 0) &&
-               info->ndropped_distinct > 0;
-}
-
-bool stores_warn_filtered(const struct kc_store_info *info, const char *path)
-{
-        if (!is_filtered(info))
+        if (!lacks_dropped)
                 return false;
         message_print(
                 "kcount: warning: %s lacks k-mers that --min or --max dropped, so sums with it can "
@@ -100,7 +117,7 @@ void stores_warn_absent(const struct kc_store_info *info, const char *path)
                 message_print("kcount: warning: %s holds only the k-mers given with --only; all "
                               "others count as absent\n",
                               path);
-        if (is_filtered(info))
+        if (kc_library_describe(info).lacks_dropped)
                 message_print("kcount: warning: %s lacks k-mers that --min or --max dropped; they "
                               "count as absent\n",
                               path);

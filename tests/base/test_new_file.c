@@ -145,7 +145,7 @@ static struct {
         char temporary[512]; /* added last */
 } guarded;
 
-static void guard(enum kc_name_step step, const char *temporary)
+static bool guard(int step, const char *temporary)
 {
         assert_int_equal(guarded.held, step != KC_NAMES_HOLD);
         if (step == KC_NAMES_HOLD || step == KC_NAMES_RELEASE)
@@ -161,6 +161,7 @@ static void guard(enum kc_name_step step, const char *temporary)
                 /* the name that the guard removes if the process dies exists */
                 assert_int_equal(access(temporary, F_OK), 0);
         }
+        return true;
 }
 
 static const struct kc_new_file_options anew = { .guard = guard };

@@ -55,18 +55,65 @@ def files():
 
 
 def selections():
-    """min_count, max_count, min_quality and hpc are the program's options."""
+    """min_count, max_count, min_quality, hpc, skip, flags and only are the program's options."""
     s = Counts()
     s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
     s.write("long.fa", fasta(random_reads(4, 1, [3000])))
+    s.write("only.fa", fasta(random_reads(3, 1, [700])))
+    s.write("a.sam", "".join(f"r{i}\t{4 + i % 3 * 64}\t*\t0\t0\t*\t*\t0\t0\t{b.decode()}\t*\n"
+                             for i, (b, _) in enumerate(random_reads(5, 30, [150]))))
     for options, words in (({"min_count": 2}, ["--min", 2]),
                            ({"min_count": 2, "max_count": 5}, ["--min", 2, "--max", 5]),
                            ({"min_quality": 20}, ["--min-quality", 20]),
                            ({"hpc": True}, ["--hpc"]),
+                           ({"skip": 30}, ["--skip", 30]),
+                           ({"require_flags": 64}, ["--require-flags", 64]),
+                           ({"exclude_flags": 64}, ["--exclude-flags", 64]),
+                           ({"only": "only.fa"}, ["--only", "only.fa"]),
                            ({"memory_nbytes": 256 << 20, "tmp_folder": "."}, ["-m", "256M"])):
-        s.kcount("reads.fq", "long.fa", "-k", 21, "-o", "p.kc", "--force", *words)
-        s.count("files", "l.kc", "reads.fq", "long.fa", k=21, replace=True, **options)
+        inputs = "reads.fq", "long.fa", "a.sam"
+        s.kcount(*inputs, "-k", 21, "-o", "p.kc", "--force", *words)
+        s.count("files", "l.kc", *inputs, k=21, replace=True, **options)
         expect((s.path / "l.kc").read_bytes(), (s.path / "p.kc").read_bytes(), f"{words}")
+
+
+def several():
+    """Several k in one walk: the files and counts of one k after another."""
+    s = Counts()
+    s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
+    wanted = "".join(s.count("files", f"l.{k}", "reads.fq", k=k, min_count=2) for k in (21, 9, 40))
+    expect(s.count("several", "m", "reads.fq", min_count=2), wanted, "counts of several k")
+    for k in 21, 9, 40:
+        expect((s.path / f"m.{k}").read_bytes(), (s.path / f"l.{k}").read_bytes(), f"k = {k}")
+    expect(s.count("several", "", "reads.fq", min_count=2), wanted, "without names")
+    (s.path / "m.21").unlink()
+    s.fails("EEXIST", "m.9 already exists", "several", "m", "reads.fq", advice="replace")
+
+
+def histogram():
+    """Without k-mers: the rows of kcount hist, statistics and warnings."""
+    s = Counts()
+    s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
+    s.write("none.fa", ">a\n>b\n")
+    s.write("protein.fa", ">a\n" + "MSLIVEKRQPW" * 30 + "\n")
+    for options, words in ({}, []), ({"min_quality": 20}, ["-q", 20]), ({"skip": 9}, ["--skip", 9]):
+        s.kcount("reads.fq", "-k", 21, "-o", "p.kc", "--force", *words)
+        rows = s.kcount("hist", "reads.fq", "-k", 21, *words)
+        end = json.loads(s.kcount("count", "reads.fq", "-k", 21, "-o", "p.kc", "--force", "--json",
+                                  *words))
+        said = (f"# reads {end['reads']} bases {end['bases']} skipped {end['skipped_letters']} "
+                f"low {end['low_quality_bases']} left out {end['left_out_bases']} threads 2 "
+                "devices 0\n")
+        expect(s.count("histogram", "", "reads.fq", k=21, nthreads=2, **options), rows + said,
+               f"histogram, {words}")
+    some = "".join(line + "\n" for line in s.kcount("hist", "reads.fq", "-k", 9).splitlines()
+                   if 2 <= int(line.split()[0]) <= 4)
+    got = s.count("histogram", "", "reads.fq", k=9, min_count=2, max_count=4)
+    expect(got[:got.index("#")], some, "some rows")
+    got = s.count("histogram", "", "none.fa", "protein.fa", k=9)
+    for text in "none.fa holds no sequence", "of the first letters in protein.fa are not":
+        expect(got.count(text), 1, f"{text!r} in {got!r}")
+    s.fails("EINPUT", "no.fq", "histogram", "", "no.fq")
 
 
 def info_of(s, name):
@@ -148,6 +195,14 @@ def failures():
     s.fails("EUSAGE", "the output as well", "files", "reads.fa", "./reads.fa", k=5, replace=True)
     s.fails("EUSAGE", "not for sequences", "lines", "new.kc", "lines", k=5, hpc=True)
     s.fails("EUSAGE", "not for sequences", "lines", "new.kc", "lines", k=5, min_quality=9)
+    s.fails("EUSAGE", "not for sequences", "lines", "new.kc", "lines", k=5, skip=9)
+    s.fails("EUSAGE", "together", "files", "new.kc", "reads.fa", k=5, skip=9, hpc=True)
+    s.fails("EUSAGE", "0x100", "files", "new.kc", "reads.fa", k=5, require_flags=0x101)
+    s.fails("EUSAGE", "0x1", "files", "new.kc", "reads.fa", k=5, require_flags=1, exclude_flags=3)
+    s.fails("EUSAGE", "the output as well", "files", "reads.fa", "old.kc", k=5, only="./reads.fa",
+            replace=True)
+    s.fails("EUSAGE", "standard input", "files", "new.kc", "-", k=5, only="-")
+    s.fails("EINPUT", "has no 20-mers", "files", "new.kc", "reads.fa", k=20, only="reads.fa")
 
 
-main([files, selections, sequences, empty, failures])
+main([files, selections, several, histogram, sequences, empty, failures])

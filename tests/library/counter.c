@@ -1,12 +1,13 @@
 /*
  * A program that counts through kcount.h alone, for tests/cli/library_count.py.
  *
- *      counter files|lines OUTPUT [NAME=VALUE]... -- INPUT...
+ *      counter files|lines|several|histogram OUTPUT [NAME=VALUE]... -- INPUT...
  *
  * lines: each line of the input is a sequence in memory. An empty OUTPUT stands for NULL. NAME is a
  * field of struct kcount_count_options. The program prints a line for each k-mer, with its count,
  * then lines that begin with #. With print=0 it prints nothing. On failure, it prints status,
- * message, file and advice on lines of their own, and exits with 1.
+ * message, file and advice on lines of their own, and exits with 1. several: with k = 21, 9 and 40,
+ * into OUTPUT.21, ... histogram: prints rows, statistics and warnings; OUTPUT is not used.
  */
 #include "include/kcount.h"
 
@@ -82,6 +83,14 @@ static void set(struct kcount_count_options *o, const char *word)
                 o->max_count = (uint32_t)number;
         else if (strncmp("min_quality", word, n) == 0)
                 o->min_quality = atoi(value);
+        else if (strncmp("skip", word, n) == 0)
+                o->skip = (uint32_t)number;
+        else if (strncmp("require_flags", word, n) == 0)
+                o->require_flags = (uint16_t)number;
+        else if (strncmp("exclude_flags", word, n) == 0)
+                o->exclude_flags = (uint16_t)number;
+        else if (strncmp("only", word, n) == 0)
+                o->only = value;
         else if (strncmp("nthreads", word, n) == 0)
                 o->nthreads = atoi(value);
         else if (strncmp("memory_nbytes", word, n) == 0)
@@ -126,6 +135,60 @@ static enum kcount_status print(struct kcount_counts *counts, struct kcount_erro
         return status;
 }
 
+static enum kcount_status count_several(const char *const *inputs, size_t ninputs,
+                                        const struct kcount_count_options *options,
+                                        const char *output, struct kcount_error **error)
+{
+        const int ks[] = { 21, 9, 40 };
+        enum { N = sizeof ks / sizeof *ks };
+        struct kcount_counts *counts[N] = { NULL };
+        char paths[N][64];
+        const char *outputs[N];
+        for (size_t i = 0; i < N; i++) {
+                snprintf(paths[i], sizeof paths[i], "%s.%d", output != NULL ? output : "", ks[i]);
+                outputs[i] = paths[i];
+        }
+        enum kcount_status status = kcount_count_several(
+                inputs, ninputs, ks, N, options, output != NULL ? outputs : NULL, counts, error);
+        for (size_t i = 0; i < N; i++) {
+                if (status == KCOUNT_OK)
+                        status = print(counts[i], error);
+                kcount_close(counts[i]);
+        }
+        return status;
+}
+
+static void warn(void *ctx, const char *text)
+{
+        fprintf(ctx, "# warned: %s\n", text);
+}
+
+static enum kcount_status count_histogram(const char *const *inputs, size_t ninputs,
+                                          struct kcount_count_options *options,
+                                          struct kcount_error **error)
+{
+        struct kcount_statistics statistics = { .size = sizeof statistics };
+        struct kcount_row *rows;
+        size_t nrows;
+        options->warn = warn;
+        options->warn_ctx = stdout;
+        options->statistics = &statistics;
+        const enum kcount_status status =
+                kcount_count_histogram(inputs, ninputs, options, &rows, &nrows, error);
+        if (status != KCOUNT_OK)
+                return status;
+        for (size_t i = 0; i < nrows; i++)
+                printf("%llu\t%llu\n", (unsigned long long)rows[i].count,
+                       (unsigned long long)rows[i].number);
+        printf("# reads %llu bases %llu skipped %llu low %llu left out %llu threads %d devices "
+               "%d\n",
+               (unsigned long long)statistics.nreads, (unsigned long long)statistics.nbases,
+               (unsigned long long)statistics.nskipped, (unsigned long long)statistics.nlow_quality,
+               (unsigned long long)statistics.nleft_out, statistics.nthreads, statistics.ndevices);
+        kcount_free(rows);
+        return KCOUNT_OK;
+}
+
 int main(int argc, char **argv)
 {
         struct kcount_count_options options = KCOUNT_COUNT_OPTIONS_INIT;
@@ -139,10 +202,16 @@ int main(int argc, char **argv)
                 set(&options, argv[i]);
                 prints &= strcmp(argv[i], "print=0") != 0;
         }
+        const char *const *inputs = (const char *const *)argv + i + 1;
+        const size_t ninputs = (size_t)(argc - i - 1);
         if (strcmp(argv[1], "files") == 0) {
-                status = kcount_count_files((const char *const *)argv + i + 1,
-                                            (size_t)(argc - i - 1), &options, output, &counts,
-                                            &error);
+                status = kcount_count_files(inputs, ninputs, &options, output, &counts, &error);
+        } else if (strcmp(argv[1], "several") == 0) {
+                status = count_several(inputs, ninputs, &options, output, &error);
+                prints = false;
+        } else if (strcmp(argv[1], "histogram") == 0) {
+                status = count_histogram(inputs, ninputs, &options, &error);
+                prints = false;
         } else {
                 struct lines lines = { .file = fopen(argv[i + 1], "r") };
                 status = kcount_count_sequences(next_lines, &lines, &options, output, &counts,

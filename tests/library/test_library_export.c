@@ -42,8 +42,9 @@ static void compare_files(enum kc_file_format format, const char *a, const char 
 
 static void check_export(struct kcount_counts *counts, const struct pair_set *s,
                          enum kc_file_format format, const uint64_t *from, const uint64_t *to,
-                         uint32_t min, uint32_t max)
+                         uint32_t min, uint32_t max, uint32_t cap)
 {
+        struct pair_set capped = *s;
         uint64_t first[KC_MAX_WORDS], last[KC_MAX_WORDS];
         struct kcount_export_options options = KCOUNT_EXPORT_OPTIONS_INIT;
         struct kcount_exported exported = { .size = sizeof exported };
@@ -58,7 +59,11 @@ static void check_export(struct kcount_counts *counts, const struct pair_set *s,
         options.format = kc_file_format_name(format);
         options.min_count = min;
         options.max_count = max;
+        options.count_cap = cap;
         options.nthreads = 3;
+        capped.counts = malloc((s->n + 1) * sizeof *capped.counts);
+        for (size_t i = 0; i < s->n; i++)
+                capped.counts[i] = s->counts[i] > cap && s->counts[i] <= max ? cap : s->counts[i];
         if (from != NULL)
                 turn(from, s->nw, 1, first);
         if (to != NULL)
@@ -66,7 +71,8 @@ static void check_export(struct kcount_counts *counts, const struct pair_set *s,
         options.from = from != NULL ? first : NULL;
         options.to = to != NULL ? last : NULL;
         assert_done(kcount_export, counts, "a", &options, &exported);
-        const struct kc_export_written written = write_model(s, "b", &model, from, to);
+        const struct kc_export_written written = write_model(&capped, "b", &model, from, to);
+        free(capped.counts);
         compare_files(format, "a", "b");
         assert_int_equal(exported.size, sizeof exported);
         assert_int_equal(exported.nkmers, written.nkmers);
@@ -88,9 +94,10 @@ static void check_formats(int k, size_t n, uint64_t seed)
         for (int format = 0; format < KC_NFILE_FORMATS; format++) {
                 if (format == KC_FILE_FASTK && k < 5)
                         continue;
-                check_export(counts, &s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX);
-                check_export(counts, &s, (enum kc_file_format)format, from, NULL, 1, 1000);
-                check_export(counts, &s, (enum kc_file_format)format, NULL, to, 3, UINT32_MAX);
+                check_export(counts, &s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX,
+                             UINT32_MAX);
+                check_export(counts, &s, (enum kc_file_format)format, from, NULL, 1, 1000, 1);
+                check_export(counts, &s, (enum kc_file_format)format, NULL, to, 3, UINT32_MAX, 4);
         }
         kcount_close(counts);
         unlink("s.kc");
@@ -163,6 +170,56 @@ static bool refuse(void *ctx, const char *stage, uint64_t done, uint64_t total)
         return false;
 }
 
+/* ---- guards ---- */
+
+static struct {
+        bool allows, is_held;
+        int nallowed, nheld;
+} guarded;
+
+static bool guard(int step, const char *temporary)
+{
+        assert_int_equal(temporary != NULL, step == KCOUNT_NAMES_ADD || step == KCOUNT_NAMES_DROP);
+        assert_int_equal(guarded.is_held, step != KCOUNT_NAMES_ALLOW && step != KCOUNT_NAMES_HOLD);
+        if (step == KCOUNT_NAMES_ALLOW) {
+                guarded.nallowed++;
+                return guarded.allows;
+        }
+        if (step == KCOUNT_NAMES_HOLD || step == KCOUNT_NAMES_RELEASE)
+                guarded.is_held = step == KCOUNT_NAMES_HOLD;
+        if (guarded.is_held && guarded.nallowed > 0)
+                guarded.nheld++;
+        return true;
+}
+
+static void test_guards(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, true, 100, 1);
+        struct kcount_export_options exporting = KCOUNT_EXPORT_OPTIONS_INIT;
+        struct kcount_set_options combining = KCOUNT_SET_OPTIONS_INIT;
+        write_set(&s, "s.kc", 1, 50000, 3);
+        struct kcount_counts *counts = open_counts("s.kc");
+        exporting.guard = combining.guard = guard;
+        expect_refusal(counts, "refused", &exporting, KCOUNT_ECANCELED, "");
+        assert_int_equal(guarded.nallowed, 1);
+        assert_int_equal(kcount_combine(&counts, 1, &combining, "refused", NULL, NULL),
+                         KCOUNT_ECANCELED);
+        assert_int_equal(guarded.nallowed, 2);
+        assert_int_equal(access("refused", F_OK), -1);
+        guarded.allows = true;
+        guarded.nheld = 0;
+        assert_done(kcount_export, counts, "e", &exporting, NULL);
+        assert_done(kcount_combine, &counts, 1, &combining, "c.kc", NULL);
+        assert_int_equal(guarded.nallowed, 4);
+        assert_true(guarded.nheld >= 2);
+        kcount_close(counts);
+        unlink("s.kc");
+        unlink("c.kc");
+        unlink("e");
+        free_set(&s);
+}
+
 static void test_refusals(void **state)
 {
         (void)state;
@@ -183,6 +240,10 @@ static void test_refusals(void **state)
         o.min_count = 0;
         expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "1 <= min_count <= max_count");
         o = usual;
+        o.min_count = 3;
+        o.count_cap = 2;
+        expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "count_cap is 2");
+        o = usual;
         o.nthreads = -1;
         expect_refusal(counts, "refused", &o, KCOUNT_EUSAGE, "nthreads");
         o = usual;
@@ -198,6 +259,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_formats),
                 cmocka_unit_test(test_names),
+                cmocka_unit_test(test_guards),
                 cmocka_unit_test(test_refusals),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);

@@ -85,6 +85,79 @@ static void test_joint(void **state)
                                 check_files(some_ks[ik], sizes[in], 100 * ik + in);
 }
 
+/* ---- by GC content ---- */
+
+static int compare_gc(const void *a, const void *b)
+{
+        const struct kcount_gc_cell *x = a, *y = b;
+        if (x->gc != y->gc)
+                return x->gc < y->gc ? -1 : 1;
+        return (x->count > y->count) - (x->count < y->count);
+}
+
+static size_t model_gc(const struct pair_set *s, uint32_t max, struct kcount_gc_cell **cells)
+{
+        struct kcount_gc_cell *c = malloc((s->n + 1) * sizeof *c);
+        size_t ncells = 0;
+        for (size_t i = 0; i < s->n; i++) {
+                uint32_t gc = 0;
+                for (int base = 0; base < s->k; base++) {
+                        const uint64_t word = s->kmers[i * s->nw + (size_t)base / 32];
+                        const unsigned code = word >> 2 * (base % 32) & 3;
+                        gc += code == 1 || code == 2;
+                }
+                c[i] = (struct kcount_gc_cell){ gc, (uint32_t)limited(s->counts[i], max), 1,
+                                                s->counts[i] };
+        }
+        qsort(c, s->n, sizeof *c, compare_gc);
+        for (size_t i = 0; i < s->n; i++)
+                if (ncells > 0 && compare_gc(&c[ncells - 1], &c[i]) == 0) {
+                        c[ncells - 1].number++;
+                        c[ncells - 1].total += c[i].total;
+                } else {
+                        c[ncells++] = c[i];
+                }
+        *cells = c;
+        return ncells;
+}
+
+static void check_gc(int k, size_t n, uint64_t seed)
+{
+        static const uint32_t limits[] = { 0, 1, 300 };
+        struct pair_set s = make_set(k, false, n, seed);
+        struct kcount_gc_cell *cells = NULL, *expected;
+        size_t ncells = 77;
+        struct kcount_error *error = NULL;
+        write_set(&s, "s.kc", 2, 700, seed);
+        struct kcount_counts *counts = open_counts("s.kc");
+        struct kcount_gc_options options = KCOUNT_GC_OPTIONS_INIT;
+        for (int i = 0; i < 3; i++) {
+                options.max_count = limits[i];
+                options.nthreads = 1 + i;
+                assert_done(kcount_gc_histogram, counts, &options, &cells, &ncells);
+                assert_int_equal(ncells, model_gc(&s, limits[i], &expected));
+                assert_memory_equal(cells, expected, ncells * sizeof *cells);
+                kcount_free(cells);
+                free(expected);
+        }
+        options.size = 1;
+        assert_int_equal(kcount_gc_histogram(counts, &options, &cells, &ncells, &error),
+                         KCOUNT_EUSAGE);
+        kcount_error_free(error);
+        kcount_close(counts);
+        unlink("s.kc");
+        free_set(&s);
+}
+
+static void test_gc(void **state)
+{
+        (void)state;
+        check_gc(4, 100, 1);
+        check_gc(31, 3000, 2);
+        check_gc(127, 3000, 3);
+        check_gc(31, 0, 4);
+}
+
 /* ---- failures ---- */
 
 static void expect_refusal(struct kcount_counts *a, struct kcount_counts *b,
@@ -136,6 +209,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_joint),
+                cmocka_unit_test(test_gc),
                 cmocka_unit_test(test_refusals),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);

@@ -117,6 +117,54 @@ static void test_save(void **state)
         free_set(&r);
 }
 
+static void compare_info(const struct kcount_info *info, const struct kcount_counts *counts)
+{
+        struct kcount_info expected = { .size = sizeof expected };
+        kcount_get_info(counts, &expected);
+        assert_int_equal(info->size, expected.size);
+        assert_int_equal(info->k, expected.k);
+        assert_int_equal(info->ndistinct, expected.ndistinct);
+        assert_int_equal(info->max_count, expected.max_count);
+        assert_int_equal(info->total, expected.total);
+        assert_int_equal(info->ndropped_distinct, expected.ndropped_distinct);
+        assert_int_equal(info->kept_min_count, expected.kept_min_count);
+        assert_int_equal(info->nbytes, expected.nbytes);
+        assert_int_equal(info->nruns, expected.nruns);
+        assert_int_equal(info->exact, expected.exact);
+        assert_true(info->lacks_dropped && expected.lacks_dropped);
+}
+
+/* The result is described as if it were opened, with and without a name. Detached inputs are the
+ * same, until their name leads to another file. */
+static void test_info(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 5000, 1), other = make_set(31, false, 10, 2);
+        struct kcount_set_options options = KCOUNT_SET_OPTIONS_INIT;
+        struct kcount_info info = { .size = sizeof info };
+        struct kcount_error *error = NULL;
+        options.info = &info;
+        options.min_count = 2;
+        write_set(&s, "s.kc", 2, 700, 3);
+        struct kcount_counts *counts = open_counts("s.kc"), *result;
+        kcount_detach(counts);
+        assert_done(kcount_combine, &counts, 1, &options, "t.kc", &result);
+        compare_info(&info, result);
+        kcount_close(result);
+        assert_done(kcount_combine, &counts, 1, &options, NULL, &result);
+        compare_info(&info, result);
+        kcount_close(result);
+        unlink("s.kc");
+        write_set(&other, "s.kc", 1, 700, 3);
+        assert_int_equal(kcount_combine(&counts, 1, NULL, "u.kc", NULL, &error), KCOUNT_EIO);
+        kcount_error_free(error);
+        kcount_close(counts);
+        unlink("s.kc");
+        unlink("t.kc");
+        free_set(&s);
+        free_set(&other);
+}
+
 /* ---- failures ---- */
 
 static void expect_refusal(struct kcount_counts *const *inputs, size_t ninputs,
@@ -180,6 +228,11 @@ static void test_refusals(void **state)
         o.nthreads = -1;
         expect_refusal(inputs, 1, &o, "refused.kc", KCOUNT_EUSAGE, "nthreads");
         o = usual;
+        o.device = "gpu";
+        expect_refusal(inputs, 1, &o, "refused.kc", KCOUNT_EUSAGE, "gpu");
+        o.device = "cuda:0,1";
+        expect_refusal(inputs, 1, &o, "refused.kc", KCOUNT_EUSAGE, "one device");
+        o = usual;
         o.tmp_folder = "missing";
         expect_refusal(inputs, 1, &o, "refused.kc", KCOUNT_EIO, "missing");
         for (int i = 0; i < 3; i++) {
@@ -208,9 +261,8 @@ static void test_cancel(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_operations),
-                cmocka_unit_test(test_save),
-                cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_operations), cmocka_unit_test(test_save),
+                cmocka_unit_test(test_info),       cmocka_unit_test(test_refusals),
                 cmocka_unit_test(test_cancel),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
