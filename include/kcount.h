@@ -105,7 +105,7 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /*
  * Called when a function begins to work, and then about ten times a second until it ends, by the
  * thread that called the function.
- *   stage  "reading", "counting", "writing" or "merging"
+ *   stage  "reading", "counting", "writing" or "merging"; of askers "loading" or "asking"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
  * Return false to cancel. The callback is then not called again, and the function fails with
@@ -279,11 +279,13 @@ struct kcount_ask_options {
         int nthreads;           /* 0: as many as the process may use */
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
         const char *device;     /* "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL or "auto": cpu */
+        kcount_progress *progress; /* NULL: none; its units are k-mers */
+        void *progress_ctx;
 };
 
 #define KCOUNT_ASK_OPTIONS_INIT \
         { \
-                sizeof(struct kcount_ask_options), 0, 0, NULL \
+                sizeof(struct kcount_ask_options), 0, 0, NULL, NULL, NULL \
         }
 
 struct kcount_asker;
@@ -294,9 +296,10 @@ struct kcount_asker;
  * all counts into memory and answers from there. If they do not fit, it reads the file again for
  * each large query. With CUDA devices, for k up to 64, it loads all counts into their memory when
  * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
- * kcount_asker_close.
+ * kcount_asker_close. The progress callback is called while the asker loads counts, and during all
+ * queries but those that take no time; after a query that was canceled, the next one begins anew.
  *   options  NULL: the defaults
- * KCOUNT_ENOMEM; with devices also KCOUNT_EUSAGE, _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO.
+ * KCOUNT_EUSAGE, _ENOMEM; with devices also _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO, _ECANCELED.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_counts *counts,
@@ -307,18 +310,28 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
  *   found  out [n]: the counts; 0 for k-mers that are absent
- * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
+ * _ECANCELED.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
 
 /*
- * Look up the counts of all k-mers of a sequence of n letters: n - k + 1 of them, or none if n < k.
- * The letters are taken as they are: if info.hpc is true, compress homopolymers first.
- *   found  out [n - k + 1]: the counts; 0 for k-mers that are absent or contain other letters
- *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * Look up the counts of all k-mers of n sequences: nbases - k + 1 of each, or none if nbases < k.
+ * All threads work on them, whether there are many sequences or one long one. The letters are taken
+ * as they are: if info.hpc is true, compress homopolymers first.
+ *   found  out [all k-mers]: the counts, sequence after sequence; 0 for k-mers that are absent or
+ *          contain other letters
+ *   valid  out [all k-mers]: whether all k letters are bases; may be NULL
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
  */
+KCOUNT_API enum kcount_status kcount_ask_sequences(struct kcount_asker *asker,
+                                                   const struct kcount_sequence *sequences,
+                                                   size_t n, uint32_t *found, bool *valid,
+                                                   struct kcount_error **error);
+
+/* As kcount_ask_sequences, for one sequence of n letters.
+ *   found, valid  out [n - k + 1] */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,
                                                   struct kcount_error **error);
@@ -333,10 +346,18 @@ struct kcount_summary {
 };
 
 /*
- * Look up the counts of all k-mers of a sequence, like kcount_ask_sequence, and summarize them, as
- * `kcount profile` does. Memory use does not grow with the length of the sequence.
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * Look up the counts of all k-mers of n sequences, like kcount_ask_sequences, and summarize those
+ * of each sequence, as `kcount profile` does. Memory use does not grow with the sequences.
+ *   summaries  in: size is set in all of them; out [n]
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
  */
+KCOUNT_API enum kcount_status kcount_ask_summaries(struct kcount_asker *asker,
+                                                   const struct kcount_sequence *sequences,
+                                                   size_t n, uint32_t min_count, uint32_t max_count,
+                                                   struct kcount_summary *summaries,
+                                                   struct kcount_error **error);
+
+/* As kcount_ask_summaries, for one sequence of n letters. */
 KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, const char *bases,
                                                  size_t n, uint32_t min_count, uint32_t max_count,
                                                  struct kcount_summary *summary,

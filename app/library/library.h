@@ -50,8 +50,11 @@ void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t 
 /* kcount_canonical for k-mers in the order of words of all other code. */
 void kc_library_canonical(int k, uint64_t *kmers, size_t n);
 
-/* The k of the counts that an asker looks up. */
-int kc_library_asker_k(const struct kcount_asker *asker);
+/* What the summary of sequences has to know of an asker. */
+struct kc_library_asking {
+        int k, nthreads;
+        size_t nkmers; /* that are asked for at once, at most */
+} kc_library_asking(const struct kcount_asker *asker);
 
 /*
  * Some of a cursor's next k-mers: 1 to cap, or 0 at the end.
