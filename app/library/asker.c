@@ -13,6 +13,7 @@
  * If the caller names devices, they answer all questions but small ones. They are given letters: an
  * N between any two k-mers makes these the only windows that are valid.
  */
+#include "app/library/asking.h"
 #include "app/library/device.h"
 #include "app/library/device_asker.h"
 #include "app/library/library.h"
@@ -33,7 +34,7 @@
 enum {
         MOST_SLICE = 1 << 18, /* k-mers */
         LEAST_SLICE = 1 << 12,
-        MOST_PIECES = 1 << 12,  /* of sequences, in a slice that devices answer */
+        MOST_PIECES = 1 << 12,  /* of sequences, in a slice of a round, or of devices */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
         DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
         SLICES_DIVISOR = 8,     /* of the memory is for what threads need for slices... */
@@ -49,11 +50,9 @@ struct asking_slice {
         uint8_t *codes;  /* [cap + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE] */
         size_t cap;
         struct kc_ask_finder finder;
-        /* Only if devices answer: */
+        /* Only in rounds, or if devices answer: */
         char *letters;                     /* [asker's slice_nkmers] */
         struct kc_ask_sequence *sequences; /* [MOST_PIECES] */
-        struct kc_ask_answer *answers;     /* [MOST_PIECES] */
-        size_t next, first; /* the thread's slices: to be added next, and to be taken next */
 };
 
 struct kcount_asker {
@@ -71,8 +70,9 @@ struct kcount_asker {
         struct kc_gpu_ask_options device; /* ndevices 0: the CPU answers */
         struct asking_slice *slices;      /* [nthreads] */
         struct kc_question question;
-        atomic_bool is_full; /* the round has no room for more */
-        struct kc_job job;   /* of the question */
+        struct kc_asking_block *blocks; /* [question.nslices] */
+        atomic_size_t next_slice;
+        struct kc_job job; /* of the question */
         kcount_progress *progress;
         void *progress_ctx;
 };
@@ -159,136 +159,135 @@ out:
         return status;
 }
 
-/* ---- in rounds, or on devices ---- */
+/* ---- in rounds, or on devices: slices are the blocks that kc_asking_run asks ---- */
 
-static enum kc_status open_rounds(struct kcount_asker *a, struct kc_error *err)
+static enum kc_status open_rounds(void *ctx, struct kc_asker *rounds,
+                                  const struct kc_ask_setup *setup, uint64_t nbases,
+                                  struct kc_error *err)
 {
+        const struct kcount_asker *a = ctx;
         const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
-        const struct kc_ask_setup setup = { .nthreads = a->nthreads,
-                                            .memory_nbytes = a->memory_nbytes,
-                                            .max_count = UINT32_MAX,
-                                            .wants_counts = true,
-                                            .job = &a->job };
         enum kc_gpu_ask_way way;
-        if (a->rounds.close != NULL)
-                return KC_OK;
+        (void)nbases;
         if (a->device.ndevices > 0)
-                return kc_device_asker_open(&a->rounds, a->counts->store, &a->device, &setup, &way,
-                                            err);
-        return kc_cpu_ask_open(&a->rounds, &table, &setup, NULL, err);
+                return kc_device_asker_open(rounds, a->counts->store, &a->device, setup, &way, err);
+        return kc_cpu_ask_open(rounds, &table, setup, NULL, err);
 }
 
-static void close_rounds(struct kcount_asker *a)
+static enum kc_status next_slice(void *ctx, int worker, struct kc_asking_block **block, bool *ended,
+                                 struct kc_error *err)
 {
-        if (a->rounds.close != NULL)
-                a->rounds.close(a->rounds.ctx);
-        a->rounds.close = NULL;
+        struct kcount_asker *a = ctx;
+        const size_t slice = atomic_fetch_add(&a->next_slice, 1);
+        (void)worker, (void)err;
+        *ended |= slice >= a->question.nslices;
+        *block = *ended ? NULL : &a->blocks[slice];
+        return KC_OK;
 }
 
-static enum kc_status add_slice(struct kcount_asker *a, int worker, struct kc_error *err)
+static enum kc_status make_sequences(void *ctx, int worker, const struct kc_asking_block *block,
+                                     const struct kc_ask_sequence **sequences, struct kc_error *err)
 {
+        struct kcount_asker *a = ctx;
         struct asking_slice *s = &a->slices[worker];
-        bool full = false;
+        *sequences = s->sequences;
+        return kc_question_letters(&a->question, block->number, s->letters, s->sequences, err);
+}
+
+/* If the CPU answers k-mers, it takes them as they are. */
+static enum kc_status add_kmers(void *ctx, int worker, const struct kc_asking_block *block,
+                                const struct kc_asker *rounds, bool *full, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
         size_t n;
         enum kc_status status;
-        if (a->device.ndevices > 0) {
-                KC_TRY(check_canceled(a, err));
-                KC_TRY(kc_question_letters(&a->question, s->next, s->letters, s->sequences, &n,
-                                           err));
-                KC_TRY(a->rounds.add(a->rounds.ctx, worker, s->sequences, n, &full, err));
-        } else {
-                KC_TRY(make(a, s, s->next, &n, err));
-                KC_TRY(kc_cpu_ask_add_kmers(&a->rounds, worker, s->kmers, (uint32_t)n, &full, err));
+        KC_TRY(make(a, s, block->number, &n, err));
+        KC_TRY(kc_cpu_ask_add_kmers(rounds, worker, s->kmers, (uint32_t)n, full, err));
+out:
+        return status;
+}
+
+static void release_slice(void *ctx, struct kc_asking_block *block)
+{
+        (void)ctx, (void)block;
+}
+
+static void resize_slot(void *ctx, uint64_t from_nbytes, uint64_t to_nbytes)
+{
+        (void)ctx, (void)from_nbytes, (void)to_nbytes;
+}
+
+static enum kc_status store_answers(void *ctx, int worker, const struct kc_asked *asked,
+                                    struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        (void)worker, (void)err;
+        kc_question_answer(&a->question, asked->block->number, asked->answers);
+        kc_question_mark(&a->question, asked->block->number);
+        return KC_OK;
+}
+
+/* All is stored already. */
+static enum kc_status end_block(void *ctx, const struct kc_asked *asked, struct kc_error *err)
+{
+        (void)ctx, (void)asked, (void)err;
+        return KC_OK;
+}
+
+static enum kc_status make_blocks(struct kcount_asker *a, struct kc_error *err)
+{
+        const struct kc_question *q = &a->question;
+        a->blocks = malloc((q->nslices + 1) * sizeof *a->blocks);
+        if (a->blocks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a question");
+        for (size_t i = 0; i < q->nslices; i++) {
+                const size_t n = kc_question_slice_nkmers(q, i);
+                a->blocks[i] = (struct kc_asking_block){ .number = i,
+                                                         .nsequences = kc_question_npieces(q, i),
+                                                         .nbases = n,
+                                                         .nunits = n };
         }
-        if (full)
-                atomic_store(&a->is_full, true);
-        s->next += (size_t)a->nthreads;
-out:
-        return status;
-}
-
-static enum kc_status take_slice(struct kcount_asker *a, int worker, struct kc_error *err)
-{
-        struct asking_slice *s = &a->slices[worker];
-        const bool on_device = a->device.ndevices > 0;
-        const size_t n = kc_question_slice_nkmers(&a->question, s->first);
-        struct kc_ask_answer answer, *answers = on_device ? s->answers : &answer;
-        enum kc_status status;
-        KC_TRY(a->rounds.take(a->rounds.ctx, worker, answers,
-                              on_device ? kc_question_npieces(&a->question, s->first) : 1, err));
-        if (on_device)
-                kc_question_answer(&a->question, s->first, answers);
-        else
-                memcpy(found_of(a, s->first), answer.counts, n * sizeof *answer.counts);
-        end_slice(a, s->first);
-        s->first += (size_t)a->nthreads;
-out:
-        return status;
-}
-
-static enum kc_status add_slices(void *ctx, int worker, struct kc_error *err)
-{
-        struct kcount_asker *a = ctx;
-        const struct asking_slice *s = &a->slices[worker];
-        enum kc_status status = KC_OK;
-        while (s->next < a->question.nslices && !atomic_load(&a->is_full))
-                KC_TRY(add_slice(a, worker, err));
-out:
-        return status;
-}
-
-static enum kc_status take_slices(void *ctx, int worker, struct kc_error *err)
-{
-        struct kcount_asker *a = ctx;
-        const struct asking_slice *s = &a->slices[worker];
-        enum kc_status status = KC_OK;
-        while (s->first < s->next)
-                KC_TRY(take_slice(a, worker, err));
-out:
-        return status;
-}
-
-/* Of a prompt asker: a few slices are added before the first of them is taken. */
-static enum kc_status stream_slices(void *ctx, int worker, struct kc_error *err)
-{
-        struct kcount_asker *a = ctx;
-        const struct asking_slice *s = &a->slices[worker];
-        const size_t ahead = a->rounds.depth * (size_t)a->nthreads, n = a->question.nslices;
-        enum kc_status status = KC_OK;
-        while (s->first < n)
-                if (s->next < n && s->next - s->first < ahead)
-                        KC_TRY(add_slice(a, worker, err));
-                else
-                        KC_TRY(take_slice(a, worker, err));
-out:
-        return status;
-}
-
-static bool is_answered(const struct kcount_asker *a)
-{
-        for (int i = 0; i < a->nthreads; i++)
-                if (a->slices[i].next < a->question.nslices)
-                        return false;
-        return true;
+        for (int i = 0; i < a->nthreads; i++) {
+                struct asking_slice *s = &a->slices[i];
+                s->letters = s->letters != NULL ? s->letters : malloc(a->slice_nkmers);
+                s->sequences = s->sequences != NULL ? s->sequences
+                                                    : malloc(MOST_PIECES * sizeof *s->sequences);
+                if (s->letters == NULL || s->sequences == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", a->nthreads);
+        }
+        atomic_store(&a->next_slice, 0);
+        return KC_OK;
 }
 
 static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err)
 {
+        const bool adds_kmers = a->question.kmers != NULL && a->device.ndevices == 0;
+        const struct kc_asking_source source = { .ctx = a,
+                                                 .nunits = a->question.n,
+                                                 .next = next_slice,
+                                                 .sequences = make_sequences,
+                                                 .add = adds_kmers ? add_kmers : NULL,
+                                                 .release = release_slice,
+                                                 .resize_slot = resize_slot };
+        const struct kc_asking_consumer consumer = { .ctx = a,
+                                                     .format = store_answers,
+                                                     .write = end_block };
+        const struct kc_asking_options options = { .nthreads = a->nthreads,
+                                                   .memory_nbytes = a->memory_nbytes,
+                                                   .max_count = UINT32_MAX,
+                                                   .wants_counts = true,
+                                                   .open = open_rounds,
+                                                   .ctx = a,
+                                                   .shared = &a->rounds,
+                                                   .job = &a->job };
         enum kc_status status;
-        KC_TRY(open_rounds(a, err));
-        for (int i = 0; i < a->nthreads; i++)
-                a->slices[i].next = a->slices[i].first = (size_t)i;
-        if (a->rounds.answer == NULL)
-                KC_TRY(kc_parallel(a->nthreads, stream_slices, NULL, a, err));
-        while (!is_answered(a)) {
-                atomic_store(&a->is_full, false);
-                KC_TRY(kc_parallel(a->nthreads, add_slices, NULL, a, err));
-                KC_TRY(a->rounds.answer(a->rounds.ctx, err));
-                KC_TRY(kc_parallel(a->nthreads, take_slices, NULL, a, err));
-        }
+        KC_TRY(make_blocks(a, err));
+        KC_TRY(kc_asking_run(a->counts->store, &source, &options, &consumer, err));
 out:
+        free(a->blocks);
         if (status != KC_OK)
-                close_rounds(a);
+                kc_asking_close(&a->rounds);
         return status;
 }
 
@@ -314,21 +313,38 @@ static bool uses_device(const struct kcount_asker *a)
         return a->device.ndevices > 0 && a->question.n >= DEVICE_LEAST;
 }
 
+static bool goes_in_rounds(const struct kcount_asker *a)
+{
+        const size_t n = a->question.n;
+        return uses_device(a) || n >= a->many || (!a->is_kept && !a->may_keep && n > a->few);
+}
+
 static bool should_keep(const struct kcount_asker *a)
 {
         return !a->is_kept && a->may_keep && a->nasked > a->few;
 }
 
+/* Letters take more room than k-mers. */
+static enum kc_status cut(struct kcount_asker *a, struct kc_error *err)
+{
+        struct kc_question *q = &a->question;
+        if (!goes_in_rounds(a))
+                return kc_question_cut(q, a->slice_nkmers, SIZE_MAX, err);
+        const bool spells = q->kmers != NULL && a->device.ndevices > 0;
+        return kc_question_cut(
+                q, spells ? a->slice_nkmers / ((size_t)a->counts->k + 1) : a->slice_nkmers,
+                MOST_PIECES, err);
+}
+
 static enum kc_status ask(void *ctx, struct kc_error *err)
 {
         struct kcount_asker *a = ctx;
-        const size_t n = a->question.n;
-        const bool in_rounds = uses_device(a) || n >= a->many;
         enum kc_status status = KC_OK;
-        if (!in_rounds && should_keep(a))
+        if (!goes_in_rounds(a) && should_keep(a))
                 KC_TRY(keep(a, err));
-        kc_job_begin_stage(&a->job, ASKING, n);
-        if (in_rounds || (!a->is_kept && n > a->few))
+        kc_job_begin_stage(&a->job, ASKING, a->question.n);
+        KC_TRY(cut(a, err));
+        if (goes_in_rounds(a))
                 return ask_in_rounds(a, err);
         if (!a->is_kept)
                 return look_up(a, err);
@@ -341,8 +357,8 @@ out:
 /* Whether the caller's thread can answer the question by itself in no time. */
 static bool is_small(const struct kcount_asker *a)
 {
-        return a->question.nslices <= 1 && !uses_device(a) && !should_keep(a) &&
-               (a->is_kept || (a->question.n <= a->few && a->progress == NULL));
+        return a->question.n <= a->slice_nkmers && !goes_in_rounds(a) && !should_keep(a) &&
+               (a->is_kept || a->progress == NULL);
 }
 
 /*
@@ -353,21 +369,11 @@ static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
 {
         static const char *const stages[] = { [LOADING] = "loading", [ASKING] = "asking" };
         const struct kc_working working = { a, ask, &a->job, stages, a->progress, a->progress_ctx };
-        size_t slice_nkmers = a->slice_nkmers, most_pieces = SIZE_MAX;
-        enum kc_status status;
-        if (uses_device(a)) {
-                most_pieces = MOST_PIECES;
-                if (a->question.kmers != NULL)
-                        slice_nkmers = slice_nkmers / ((size_t)a->counts->k + 1);
-        } else if (a->question.n < a->many) {
+        if (!uses_device(a) && a->question.n < a->many)
                 a->nasked += a->question.n;
-        }
-        KC_TRY(kc_question_cut(&a->question, slice_nkmers, most_pieces, err));
         atomic_store(&a->job.cancel, false);
         kc_job_begin_stage(&a->job, ASKING, a->question.n);
-        KC_TRY(is_small(a) ? ask(a, err) : kc_working_run(&working, err));
-out:
-        return status;
+        return is_small(a) ? ask(a, err) : kc_working_run(&working, err);
 }
 
 enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers, size_t n,
@@ -411,21 +417,13 @@ enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *b
 static enum kc_status open_device(void *ctx, struct kc_error *err)
 {
         struct kcount_asker *a = ctx;
+        const struct kc_ask_setup setup = { .nthreads = a->nthreads,
+                                            .memory_nbytes = a->memory_nbytes,
+                                            .max_count = UINT32_MAX,
+                                            .wants_counts = true,
+                                            .job = &a->job };
         kc_job_begin_stage(&a->job, LOADING, 0);
-        return open_rounds(a, err);
-}
-
-static enum kc_status reserve_letters(struct kcount_asker *a, struct kc_error *err)
-{
-        for (int i = 0; i < a->nthreads; i++) {
-                struct asking_slice *s = &a->slices[i];
-                s->letters = malloc(a->slice_nkmers);
-                s->sequences = malloc(MOST_PIECES * sizeof *s->sequences);
-                s->answers = malloc(MOST_PIECES * sizeof *s->answers);
-                if (s->letters == NULL || s->sequences == NULL || s->answers == NULL)
-                        return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", a->nthreads);
-        }
-        return KC_OK;
+        return open_rounds(a, &a->rounds, &setup, KC_ASKING_UNKNOWN, err);
 }
 
 /* If no device is named, the CPU answers. */
@@ -448,7 +446,6 @@ static enum kc_status choose_device(struct kcount_asker *a, const char *device,
         a->device.map = KC_GPU_MAP_WARPDRIVE;
         a->device.stranded = a->counts->info.stranded;
         a->may_keep = false;
-        KC_TRY(reserve_letters(a, err));
         KC_TRY(kc_working_run(&working, err));
 out:
         return status;
@@ -467,7 +464,10 @@ static void plan_memory(struct kcount_asker *a, uint64_t nbytes)
         a->slice_nkmers = clamp(LEAST_SLICE, nbytes / SLICES_DIVISOR / each, MOST_SLICE);
         a->summed_nkmers =
                 clamp(a->slice_nkmers, nbytes / SUMMED_DIVISOR / SUMMED_NBYTES, 2 * a->many);
-        const uint64_t taken = a->slice_nkmers * each + a->summed_nkmers * SUMMED_NBYTES;
+        const uint64_t pieces_nbytes =
+                sizeof(struct kc_ask_sequence) + 2 * sizeof(struct kc_ask_answer);
+        const uint64_t taken = a->slice_nkmers * each + a->summed_nkmers * SUMMED_NBYTES +
+                               (uint64_t)a->nthreads * MOST_PIECES * pieces_nbytes;
         a->memory_nbytes = nbytes > taken ? (nbytes - taken) / 2 : 0;
 }
 
@@ -532,7 +532,7 @@ struct kc_library_asking kc_library_asking(const struct kcount_asker *asker)
 static enum kc_status close_device(void *ctx, struct kc_error *err)
 {
         (void)err;
-        close_rounds(ctx);
+        kc_asking_close(&((struct kcount_asker *)ctx)->rounds);
         return KC_OK;
 }
 
@@ -547,14 +547,13 @@ void kcount_asker_close(struct kcount_asker *asker)
                 free(s->codes);
                 free(s->letters);
                 free(s->sequences);
-                free(s->answers);
                 kc_ask_finder_free(&s->finder);
         }
         free(asker->slices);
         free(asker->question.slices);
         if (asker->device.ndevices > 0)
                 (void)kc_working_run(&working, NULL);
-        close_rounds(asker); /* on the CPU, or if no thread could be started */
+        kc_asking_close(&asker->rounds); /* on the CPU, or if no thread could be started */
         kc_ask_kept_free(&asker->kept);
         kc_lookup_close(asker->lookup);
         free(asker);

@@ -102,6 +102,8 @@ static enum kc_status add_block(struct asking *a, int worker, const struct kc_as
         enum kc_status status;
         if (a->early != NULL) {
                 KC_TRY(kc_early_add(a->early, worker, block, &full, err));
+        } else if (a->source->add != NULL) {
+                KC_TRY(a->source->add(a->source->ctx, worker, block, &a->asker, &full, err));
         } else {
                 KC_TRY(a->source->sequences(a->source->ctx, worker, block, &sequences, err));
                 KC_TRY(a->asker.add(a->asker.ctx, worker, sequences, block->nsequences, &full,

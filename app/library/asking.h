@@ -32,6 +32,9 @@ struct kc_asking_source {
          * worker's next call. KC_ENOMEM. */
         enum kc_status (*sequences)(void *ctx, int worker, const struct kc_asking_block *block,
                                     const struct kc_ask_sequence **sequences, struct kc_error *err);
+        /* Add the block to the asker; NULL: its sequences are added. Fails like the asker's add. */
+        enum kc_status (*add)(void *ctx, int worker, const struct kc_asking_block *block,
+                              const struct kc_asker *asker, bool *full, struct kc_error *err);
         /* The block is no longer used. From any thread. */
         void (*release)(void *ctx, struct kc_asking_block *block);
         /* The memory of a slot, where a block is formatted, has changed. From any thread. */

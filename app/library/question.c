@@ -158,8 +158,7 @@ out:
 /* ---- letters ---- */
 
 enum kc_status kc_question_letters(const struct kc_question *q, size_t slice, char *letters,
-                                   struct kc_ask_sequence *sequences, size_t *nsequences,
-                                   struct kc_error *err)
+                                   struct kc_ask_sequence *sequences, struct kc_error *err)
 {
         const size_t k = (size_t)q->k, nwords = (size_t)kc_kmer_nwords(q->k);
         const size_t n = kc_question_slice_nkmers(q, slice);
@@ -167,16 +166,14 @@ enum kc_status kc_question_letters(const struct kc_question *q, size_t slice, ch
         const uint64_t *kmers;
         struct piece piece;
         enum kc_status status = KC_OK;
-        *nsequences = 0;
         if (q->kmers == NULL) {
                 while (next_piece(q, slice, &place, &piece))
-                        sequences[(*nsequences)++] =
-                                (struct kc_ask_sequence){ piece.bases,
-                                                          (uint32_t)(piece.n + k - 1) };
+                        *sequences++ = (struct kc_ask_sequence){ piece.bases,
+                                                                 (uint32_t)(piece.n + k - 1) };
                 return KC_OK;
         }
         KC_TRY(check(q, slice, &kmers, err));
-        sequences[(*nsequences)++] = (struct kc_ask_sequence){ letters, (uint32_t)(n * (k + 1)) };
+        *sequences = (struct kc_ask_sequence){ letters, (uint32_t)(n * (k + 1)) };
         for (size_t i = 0; i < n; i++, letters += k + 1) {
                 kcount_decode(q->k, kmers + i * nwords, 1, letters);
                 letters[k] = 'N';

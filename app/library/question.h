@@ -55,12 +55,11 @@ enum kc_status kc_question_make(struct kc_question *question, size_t slice, uint
 /*
  * Make the sequences of a slice. An N between any two k-mers makes these its only valid windows.
  *   letters    scratch, if k-mers are asked: [nkmers * (k + 1)]
- *   sequences  out [the least of nkmers and most_pieces]
+ *   sequences  out [kc_question_npieces]
  * KC_EUSAGE if a number is not a k-mer.
  */
 enum kc_status kc_question_letters(const struct kc_question *question, size_t slice, char *letters,
-                                   struct kc_ask_sequence *sequences, size_t *nsequences,
-                                   struct kc_error *err);
+                                   struct kc_ask_sequence *sequences, struct kc_error *err);
 
 /* How many sequences that makes. */
 size_t kc_question_npieces(const struct kc_question *question, size_t slice);
