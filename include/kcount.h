@@ -363,6 +363,44 @@ KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, con
                                                  struct kcount_summary *summary,
                                                  struct kcount_error **error);
 
+/* A block of the sequences of a stream, with their counts. Valid until the callback returns. */
+struct kcount_asked {
+        uint64_t first; /* the number of its first sequence: 0, 1, ... in the order of the input */
+        const struct kcount_sequence *sequences; /* [n] */
+        size_t n;
+        const uint32_t *found; /* as kcount_ask_sequences stores them */
+        const bool *valid;
+};
+
+/*
+ * What is done with more sequences than memory holds. The callbacks return false to give up: the
+ * function then fails with KCOUNT_ECANCELED.
+ */
+struct kcount_stream {
+        size_t size; /* sizeof(struct kcount_stream), set by the caller, like all fields */
+        void *ctx;
+        kcount_next_sequences *next; /* gives the sequences; as for kcount_count_sequences */
+        /* Called by all threads at once, for different blocks; NULL: not called. A thread's results
+         * may be kept in memory of its own until write has been called for the same block.
+         *   thread  0 .. nthreads - 1 of the asker's options */
+        bool (*format)(void *ctx, int thread, const struct kcount_asked *asked);
+        /* Called by one thread at a time, for one block after the other, in the order of the input.
+         *   thread  that format was called with */
+        bool (*write)(void *ctx, int thread, const struct kcount_asked *asked);
+};
+
+/*
+ * Look up the counts of all k-mers of a stream of sequences, as `kcount query`, `profile` and
+ * `filter` do: threads take blocks of sequences, look them up, and hand them to the callbacks.
+ * Memory use does not grow with the input. Every sequence is in one block, so long ones are better
+ * asked with kcount_ask_sequences. The callbacks may not use the asker.
+ * KCOUNT_EUSAGE if a sequence has 2^31 letters or more; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
+ * _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_ask_stream(struct kcount_asker *asker,
+                                                const struct kcount_stream *stream,
+                                                struct kcount_error **error);
+
 KCOUNT_API void kcount_asker_close(struct kcount_asker *asker); /* NULL is fine */
 
 /* ---- set operations ---- */

@@ -260,6 +260,24 @@ static enum kc_status make_blocks(struct kcount_asker *a, struct kc_error *err)
         return KC_OK;
 }
 
+static enum kc_status ask_blocks(struct kcount_asker *a, const struct kc_asking_source *source,
+                                 const struct kc_asking_consumer *consumer, struct kc_error *err)
+{
+        const struct kc_asking_options options = { .nthreads = a->nthreads,
+                                                   .memory_nbytes = a->memory_nbytes,
+                                                   .max_count = UINT32_MAX,
+                                                   .wants_counts = true,
+                                                   .open = open_rounds,
+                                                   .ctx = a,
+                                                   .shared = &a->rounds,
+                                                   .job = &a->job };
+        const enum kc_status status =
+                kc_asking_run(a->counts->store, source, &options, consumer, err);
+        if (status != KC_OK)
+                kc_asking_close(&a->rounds);
+        return status;
+}
+
 static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err)
 {
         const bool adds_kmers = a->question.kmers != NULL && a->device.ndevices == 0;
@@ -273,21 +291,11 @@ static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err
         const struct kc_asking_consumer consumer = { .ctx = a,
                                                      .format = store_answers,
                                                      .write = end_block };
-        const struct kc_asking_options options = { .nthreads = a->nthreads,
-                                                   .memory_nbytes = a->memory_nbytes,
-                                                   .max_count = UINT32_MAX,
-                                                   .wants_counts = true,
-                                                   .open = open_rounds,
-                                                   .ctx = a,
-                                                   .shared = &a->rounds,
-                                                   .job = &a->job };
         enum kc_status status;
         KC_TRY(make_blocks(a, err));
-        KC_TRY(kc_asking_run(a->counts->store, &source, &options, &consumer, err));
+        KC_TRY(ask_blocks(a, &source, &consumer, err));
 out:
         free(a->blocks);
-        if (status != KC_OK)
-                kc_asking_close(&a->rounds);
         return status;
 }
 
@@ -361,19 +369,51 @@ static bool is_small(const struct kcount_asker *a)
                (a->is_kept || a->progress == NULL);
 }
 
-/*
- * All but small questions are answered by other threads than the caller's: it calls its progress
- * callback meanwhile, and using a device would change its current one.
- */
-static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
+/* Work in other threads than the caller's: it calls its progress callback meanwhile, and using a
+ * device would change its current one. */
+static enum kc_status work_in_threads(struct kcount_asker *a, void *ctx,
+                                      enum kc_status (*work)(void *ctx, struct kc_error *err),
+                                      struct kc_error *err)
 {
         static const char *const stages[] = { [LOADING] = "loading", [ASKING] = "asking" };
-        const struct kc_working working = { a, ask, &a->job, stages, a->progress, a->progress_ctx };
+        const struct kc_working working = {
+                ctx, work, &a->job, stages, a->progress, a->progress_ctx
+        };
+        atomic_store(&a->job.cancel, false);
+        return kc_working_run(&working, err);
+}
+
+static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
+{
         if (!uses_device(a) && a->question.n < a->many)
                 a->nasked += a->question.n;
-        atomic_store(&a->job.cancel, false);
         kc_job_begin_stage(&a->job, ASKING, a->question.n);
-        return is_small(a) ? ask(a, err) : kc_working_run(&working, err);
+        if (!is_small(a))
+                return work_in_threads(a, a, ask, err);
+        atomic_store(&a->job.cancel, false);
+        return ask(a, err);
+}
+
+struct foreign_blocks {
+        struct kcount_asker *asker;
+        const struct kc_asking_source *source;
+        const struct kc_asking_consumer *consumer;
+};
+
+static enum kc_status ask_foreign_blocks(void *ctx, struct kc_error *err)
+{
+        const struct foreign_blocks *blocks = ctx;
+        return ask_blocks(blocks->asker, blocks->source, blocks->consumer, err);
+}
+
+enum kc_status kc_library_ask_blocks(struct kcount_asker *asker,
+                                     const struct kc_asking_source *source,
+                                     const struct kc_asking_consumer *consumer,
+                                     struct kc_error *err)
+{
+        struct foreign_blocks blocks = { asker, source, consumer };
+        kc_job_begin_stage(&asker->job, ASKING, source->nunits);
+        return work_in_threads(asker, &blocks, ask_foreign_blocks, err);
 }
 
 enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers, size_t n,
@@ -422,7 +462,6 @@ static enum kc_status open_device(void *ctx, struct kc_error *err)
                                             .max_count = UINT32_MAX,
                                             .wants_counts = true,
                                             .job = &a->job };
-        kc_job_begin_stage(&a->job, LOADING, 0);
         return open_rounds(a, &a->rounds, &setup, KC_ASKING_UNKNOWN, err);
 }
 
@@ -430,9 +469,6 @@ static enum kc_status open_device(void *ctx, struct kc_error *err)
 static enum kc_status choose_device(struct kcount_asker *a, const char *device,
                                     struct kc_error *err)
 {
-        static const char *const stages[] = { [LOADING] = "loading" };
-        const struct kc_working working = { a,      open_device, &a->job,
-                                            stages, a->progress, a->progress_ctx };
         const int k = a->counts->k, most = kc_gpu_map_max_k(KC_GPU_MAP_WARPDRIVE);
         enum kc_status status;
         if (device == NULL || strcmp(device, "auto") == 0)
@@ -446,7 +482,8 @@ static enum kc_status choose_device(struct kcount_asker *a, const char *device,
         a->device.map = KC_GPU_MAP_WARPDRIVE;
         a->device.stranded = a->counts->info.stranded;
         a->may_keep = false;
-        KC_TRY(kc_working_run(&working, err));
+        kc_job_begin_stage(&a->job, LOADING, 0);
+        KC_TRY(work_in_threads(a, a, open_device, err));
 out:
         return status;
 }
@@ -525,8 +562,8 @@ out:
 
 struct kc_library_asking kc_library_asking(const struct kcount_asker *asker)
 {
-        return (struct kc_library_asking){ asker->counts->k, asker->nthreads,
-                                           asker->summed_nkmers };
+        return (struct kc_library_asking){ asker->counts->k, asker->nthreads, asker->summed_nkmers,
+                                           asker->summed_nkmers * SUMMED_NBYTES };
 }
 
 static enum kc_status close_device(void *ctx, struct kc_error *err)

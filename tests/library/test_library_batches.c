@@ -269,11 +269,121 @@ static void test_cancel(void **state)
         free(b);
 }
 
+/* ---- streams ---- */
+
+enum { STREAM_NTHREADS = 3, GIVE_UP = 400 };
+
+enum callback { NEXT, FORMAT, WRITE, NONE };
+
+/* Gives the sequences of a batch, and expects their counts. */
+struct streamed {
+        struct batch *batch;
+        enum callback gives_up; /* at sequence GIVE_UP */
+        size_t ngiven, nwritten, nkmers;
+        char *letters;                       /* of what was given last */
+        uint64_t formatted[STREAM_NTHREADS]; /* 1 + the first sequence of the thread's block */
+};
+
+/* A few at a time. Letters that are given are gone at the next call. */
+static bool give_some(void *ctx, struct kcount_sequence *sequences, size_t cap, size_t *n)
+{
+        struct streamed *s = ctx;
+        size_t nletters = 0;
+        if (s->gives_up == NEXT && s->ngiven >= GIVE_UP)
+                return false;
+        for (*n = 0; *n < 7 && *n < cap && s->ngiven + *n < s->batch->nsequences; ++*n)
+                nletters += s->batch->sequences[s->ngiven + *n].nbases;
+        free(s->letters);
+        char *to = s->letters = malloc(nletters + 1);
+        for (size_t i = 0; i < *n; i++) {
+                const struct kcount_sequence from = s->batch->sequences[s->ngiven++];
+                memcpy(to, from.bases, from.nbases);
+                sequences[i] = (struct kcount_sequence){ to, from.nbases };
+                to += from.nbases;
+        }
+        return true;
+}
+
+static bool format_some(void *ctx, int thread, const struct kcount_asked *asked)
+{
+        struct streamed *s = ctx;
+        assert_in_range(thread, 0, STREAM_NTHREADS - 1);
+        s->formatted[thread] = asked->first + 1;
+        return s->gives_up != FORMAT || asked->first < GIVE_UP;
+}
+
+static bool write_some(void *ctx, int thread, const struct kcount_asked *asked)
+{
+        struct streamed *s = ctx;
+        const struct batch *b = s->batch;
+        const size_t k = (size_t)b->k;
+        size_t n = 0;
+        assert_int_equal(asked->first, s->nwritten);
+        assert_int_equal(s->formatted[thread], asked->first + 1);
+        for (size_t i = 0; i < asked->n; i++) {
+                const struct kcount_sequence *right = &b->sequences[s->nwritten++];
+                assert_int_equal(asked->sequences[i].nbases, right->nbases);
+                assert_memory_equal(asked->sequences[i].bases, right->bases, right->nbases);
+                n += right->nbases < k ? 0 : right->nbases - k + 1;
+        }
+        assert_memory_equal(asked->found, b->expected + s->nkmers, n * sizeof *asked->found);
+        assert_memory_equal(asked->valid, b->is_kmer + s->nkmers, n);
+        s->nkmers += n;
+        return s->gives_up != WRITE || asked->first < GIVE_UP;
+}
+
+static void check_stream(struct batch *b, uint64_t memory_nbytes, int nthreads)
+{
+        struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
+        struct kcount_asker *asker = NULL;
+        options.memory_nbytes = memory_nbytes;
+        options.nthreads = nthreads;
+        assert_done(kcount_asker_open, &asker, b->counts, &options);
+        for (enum callback gives_up = NEXT; gives_up <= NONE; gives_up++) {
+                struct streamed s = { .batch = b, .gives_up = gives_up };
+                const struct kcount_stream stream = { sizeof stream, &s, give_some, format_some,
+                                                      write_some };
+                struct kcount_error *error = NULL;
+                const enum kcount_status status = kcount_ask_stream(asker, &stream, &error);
+                free(s.letters);
+                if (gives_up != NONE) {
+                        assert_int_equal(status, KCOUNT_ECANCELED);
+                        assert_error(error, KCOUNT_ECANCELED, "canceled by a callback", "", "");
+                        continue;
+                }
+                assert_int_equal(status, KCOUNT_OK);
+                assert_int_equal(s.nwritten, b->nsequences);
+                assert_int_equal(s.nkmers, b->nkmers);
+        }
+        check_found(b, asker);
+        kcount_asker_close(asker);
+}
+
+static void test_streams(void **state)
+{
+        static const size_t most[] = { 60, 100 }; /* for several blocks */
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                struct batch *b = calloc(1, sizeof *b);
+                b->k = i == 0 ? 21 : 33;
+                make_counts(b, i == 1);
+                cut(b, most[i]);
+                expect(b);
+                check_stream(b, 0, 1);
+                check_stream(b, 1, STREAM_NTHREADS);
+                check_stream(b, 0, STREAM_NTHREADS);
+                kcount_close(b->counts);
+                free_answers(b);
+                free(b);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_batches),
                 cmocka_unit_test(test_cancel),
+                cmocka_unit_test(test_streams),
         };
         return cmocka_run_group_tests(tests, enter_memory, leave_folder);
 }
