@@ -4,12 +4,12 @@
  * The arguments are one block of sequences, which is looked up; files go through app/ask/asking.h.
  */
 #include "app/ask/asking.h"
-#include "app/ask/lookup_asker.h"
 #include "app/cli/command.h"
 #include "app/cli/device.h"
 #include "app/cli/message.h"
 #include "app/cli/misplaced.h"
 #include "app/cli/shell.h"
+#include "app/library/lookup_asker.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
 #include "app/store/sequences.h"
@@ -285,7 +285,7 @@ static enum kc_status ask_sequences(const struct query *q, const struct kc_ask_s
         struct kc_asker asker;
         bool full = false;
         enum kc_status status;
-        KC_TRY(lookup_asker_open(&asker, q->store, &setup, err));
+        KC_TRY(kc_lookup_asker_open(&asker, q->store, &setup, err));
         status = asker.add(asker.ctx, 0, sequences, n, &full, err);
         if (status == KC_OK)
                 status = asker.answer(asker.ctx, err);

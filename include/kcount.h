@@ -105,7 +105,7 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /*
  * Called when a function begins to work, and then about ten times a second until it ends, by the
  * thread that called the function.
- *   stage  "reading", "counting", "writing" or "merging"
+ *   stage  "reading", "counting", "writing" or "merging"; of askers "loading" or "asking"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
  * Return false to cancel. The callback is then not called again, and the function fails with
@@ -412,11 +412,13 @@ struct kcount_ask_options {
         int nthreads;           /* 0: as many as the process may use */
         uint64_t memory_nbytes; /* bound on memory; 0: half of what is available */
         const char *device;     /* "cpu", "cuda", "cuda:N" or "cuda:N,M,..."; NULL or "auto": cpu */
+        kcount_progress *progress; /* NULL: none; its units are k-mers */
+        void *progress_ctx;
 };
 
 #define KCOUNT_ASK_OPTIONS_INIT \
         { \
-                sizeof(struct kcount_ask_options), 0, 0, NULL \
+                sizeof(struct kcount_ask_options), 0, 0, NULL, NULL, NULL \
         }
 
 struct kcount_asker;
@@ -427,9 +429,10 @@ struct kcount_asker;
  * all counts into memory and answers from there. If they do not fit, it reads the file again for
  * each large query. With CUDA devices, for k up to 64, it loads all counts into their memory when
  * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
- * kcount_asker_close.
+ * kcount_asker_close. The progress callback is called while the asker loads counts, and during all
+ * queries but those that take no time; after a query that was canceled, the next one begins anew.
  *   options  NULL: the defaults
- * KCOUNT_ENOMEM; with devices also KCOUNT_EUSAGE, _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO.
+ * KCOUNT_EUSAGE, _ENOMEM; with devices also _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO, _ECANCELED.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 struct kcount_counts *counts,
@@ -440,18 +443,28 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
  * Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
  *   found  out [n]: the counts; 0 for k-mers that are absent
- * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
+ * _ECANCELED.
  */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
 
 /*
- * Look up the counts of all k-mers of a sequence of n letters: n - k + 1 of them, or none if n < k.
- * The letters are taken as they are: if info.hpc is true, compress homopolymers first.
- *   found  out [n - k + 1]: the counts; 0 for k-mers that are absent or contain other letters
- *   valid  out [n - k + 1]: whether all k letters are bases; may be NULL
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * Look up the counts of all k-mers of n sequences: nbases - k + 1 of each, or none if nbases < k.
+ * All threads work on them, whether there are many sequences or one long one. The letters are taken
+ * as they are: if info.hpc is true, compress homopolymers first.
+ *   found  out [all k-mers]: the counts, sequence after sequence; 0 for k-mers that are absent or
+ *          contain other letters
+ *   valid  out [all k-mers]: whether all k letters are bases; may be NULL
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
  */
+KCOUNT_API enum kcount_status kcount_ask_sequences(struct kcount_asker *asker,
+                                                   const struct kcount_sequence *sequences,
+                                                   size_t n, uint32_t *found, bool *valid,
+                                                   struct kcount_error **error);
+
+/* As kcount_ask_sequences, for one sequence of n letters.
+ *   found, valid  out [n - k + 1] */
 KCOUNT_API enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases,
                                                   size_t n, uint32_t *found, bool *valid,
                                                   struct kcount_error **error);
@@ -466,14 +479,60 @@ struct kcount_summary {
 };
 
 /*
- * Look up the counts of all k-mers of a sequence, like kcount_ask_sequence, and summarize them, as
- * `kcount profile` does. Memory use does not grow with the length of the sequence.
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE.
+ * Look up the counts of all k-mers of n sequences, like kcount_ask_sequences, and summarize those
+ * of each sequence, as `kcount profile` does. Memory use does not grow with the sequences.
+ *   summaries  in: size is set in all of them; out [n]
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
  */
+KCOUNT_API enum kcount_status kcount_ask_summaries(struct kcount_asker *asker,
+                                                   const struct kcount_sequence *sequences,
+                                                   size_t n, uint32_t min_count, uint32_t max_count,
+                                                   struct kcount_summary *summaries,
+                                                   struct kcount_error **error);
+
+/* As kcount_ask_summaries, for one sequence of n letters. */
 KCOUNT_API enum kcount_status kcount_ask_summary(struct kcount_asker *asker, const char *bases,
                                                  size_t n, uint32_t min_count, uint32_t max_count,
                                                  struct kcount_summary *summary,
                                                  struct kcount_error **error);
+
+/* A block of the sequences of a stream, with their counts. Valid until the callback returns. */
+struct kcount_asked {
+        uint64_t first; /* the number of its first sequence: 0, 1, ... in the order of the input */
+        const struct kcount_sequence *sequences; /* [n] */
+        size_t n;
+        const uint32_t *found; /* as kcount_ask_sequences stores them */
+        const bool *valid;
+};
+
+/*
+ * What is done with more sequences than memory holds. The callbacks return false to give up: the
+ * function then fails with KCOUNT_ECANCELED.
+ */
+struct kcount_stream {
+        size_t size; /* sizeof(struct kcount_stream), set by the caller, like all fields */
+        void *ctx;
+        kcount_next_sequences *next; /* gives the sequences; as for kcount_count_sequences */
+        /* Called by all threads at once, for different blocks; NULL: not called. A thread's results
+         * may be kept in memory of its own until write has been called for the same block.
+         *   thread  0 .. nthreads - 1 of the asker's options */
+        bool (*format)(void *ctx, int thread, const struct kcount_asked *asked);
+        /* Called by one thread at a time, for one block after the other, in the order of the input.
+         *   thread  that format was called with */
+        bool (*write)(void *ctx, int thread, const struct kcount_asked *asked);
+};
+
+/*
+ * Look up the counts of all k-mers of a stream of sequences, as `kcount query`, `profile` and
+ * `filter` do: threads take blocks of sequences, look them up, and hand them to the callbacks.
+ * Memory use does not grow with the input. Every sequence is in one block, so long ones are better
+ * asked with kcount_ask_sequences. The callbacks may not use the asker.
+ * KCOUNT_EUSAGE if a sequence has 2^31 letters or more; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
+ * _ECANCELED.
+ */
+KCOUNT_API enum kcount_status kcount_ask_stream(struct kcount_asker *asker,
+                                                const struct kcount_stream *stream,
+                                                struct kcount_error **error);
 
 KCOUNT_API void kcount_asker_close(struct kcount_asker *asker); /* NULL is fine */
 

@@ -6,9 +6,8 @@
 #define APP_ASK_ASKING_H
 
 #include "app/cli/device.h"
+#include "app/library/asking.h"
 #include "io/records.h"
-#include "io/store.h"
-#include "kmer/ask.h"
 
 struct asking_input {
         const char *paths[2]; /* the second: mates, otherwise NULL */
@@ -24,22 +23,14 @@ struct asking_options {
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
         struct device_answers *device; /* what answers, unless k-mers are few; then says what did */
-        /* An asker for several inputs, one after the other, whose options are the same. The first
-         * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
-         * and close it with asking_close. NULL: there is only one input. */
-        struct kc_asker *shared;
-        struct kc_job *job; /* may be NULL; its units are bytes of the inputs */
+        struct kc_asker *shared;       /* as in struct kc_asking_options */
+        struct kc_job *job;            /* may be NULL; its units are bytes of the inputs */
 };
 
-/*
- * How many blocks can be formatted and not written yet. The more there are, the less a late worker
- * keeps the others waiting. But the counts of a block are valid only until its worker takes the
- * next ones: if counts are wanted, there is one slot for each worker.
- */
+/* As kc_asking_nslots. */
 static inline int asking_nslots(const struct asking_options *options)
 {
-        enum { EACH = 4 };
-        return options->nthreads * (options->wants_counts ? 1 : EACH);
+        return kc_asking_nslots(options->nthreads, options->wants_counts);
 }
 
 /* A block of records, or of pairs, with their answers: each mate has its own. */
@@ -53,13 +44,6 @@ struct asked {
         const struct kc_ask_answer *answers[2];
 };
 
-/* A record whose windows have been asked in part. */
-struct asked_part {
-        struct kc_ask_summary summary; /* of the windows that have been asked */
-        uint64_t nleft;                /* windows that have not */
-        bool is_settled;               /* those need not be asked */
-};
-
 /*
  * What is done with the answers. Of the records in a block, only the first and the last can be
  * pieces (io/records.h); those are left to write, which has seen the pieces before them; format
@@ -71,13 +55,9 @@ struct asking_consumer {
          *   streams  the second: mates in a file of their own, otherwise NULL */
         enum kc_status (*begin)(void *ctx, const struct kc_records *const streams[2],
                                 struct kc_error *err);
-        /* How many windows of a record to ask first, of nwindows. NULL: all of all records.
-         * Otherwise an answer may cover only a part of the windows, if settle has found that to be
-         * enough; its nlead then means nothing. Several workers may call both at once. */
+        /* As those of struct kc_asking_consumer. */
         uint64_t (*nfirst)(void *ctx, const struct kc_seq_record *record, uint64_t nwindows);
-        /* Set is_settled of those parts that are enough, whatever the counts of the windows that
-         * are left. second: the mate, in pairs; otherwise NULL. */
-        void (*settle)(void *ctx, struct asked_part *first, struct asked_part *second);
+        void (*settle)(void *ctx, struct kc_asked_part *first, struct kc_asked_part *second);
         /* Prepare what is to be written, in buffers of the block's slot. Several workers may call
          * it at once, for different blocks. */
         enum kc_status (*format)(void *ctx, int worker, const struct asked *block,
@@ -99,8 +79,5 @@ enum kc_status asking_run(struct kc_store *store, const struct asking_input *inp
                           const struct asking_options *options,
                           const struct asking_consumer *consumer, uint64_t *nrecords,
                           struct kc_error *err);
-
-/* Close what several inputs have shared, if it is open. */
-void asking_close(struct kc_asker *shared);
 
 #endif

@@ -89,8 +89,8 @@ static void free_block(struct asking_block *block)
 void asking_blocks_close(struct asking_blocks *b)
 {
         while (b->pool != NULL) {
-                struct asking_block *next = b->pool->next;
-                free_block(b->pool);
+                struct kc_asking_block *next = b->pool->next;
+                free_block((struct asking_block *)b->pool);
                 b->pool = next;
         }
         kc_records_close(b->records);
@@ -126,9 +126,9 @@ static enum kc_status take_block(struct asking_blocks *b, struct asking_block **
         pthread_mutex_lock(&b->lock);
         const bool has_room = b->nheld == 0 || (b->nbytes < most_nbytes(b) &&
                                                 (b->mates == NULL || b->nheld < b->most_held));
-        *block = b->mates == NULL || has_room ? b->pool : NULL;
+        *block = b->mates == NULL || has_room ? (struct asking_block *)b->pool : NULL;
         if (*block != NULL) {
-                b->pool = (*block)->next;
+                b->pool = (*block)->base.next;
         } else if (has_room && (*block = calloc(1, sizeof **block)) == NULL) {
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
         }
@@ -148,7 +148,7 @@ static uint64_t measure_pairs(struct asking_block *block)
         uint64_t nbytes = 0;
         for (int mate = 0; mate < 2; mate++)
                 if (pairs->n > 0 && pairs->first[mate] == 0) {
-                        block->input_nbytes += pairs->batch[mate]->input_nbytes;
+                        block->base.nunits += pairs->batch[mate]->input_nbytes;
                         nbytes += kc_record_batch_nbytes(pairs->batch[mate]);
                 }
         return nbytes;
@@ -157,13 +157,27 @@ static uint64_t measure_pairs(struct asking_block *block)
 static void measure(struct asking_blocks *b, struct asking_block *block)
 {
         const bool paired = b->mates != NULL;
-        block->input_nbytes = paired ? 0 : block->batch.input_nbytes;
+        block->base.nunits = paired ? 0 : block->batch.input_nbytes;
         const uint64_t nbytes =
                 paired ? measure_pairs(block) : kc_record_batch_nbytes(&block->batch);
         pthread_mutex_lock(&b->lock);
         b->nbytes += nbytes - block->nbytes;
         pthread_mutex_unlock(&b->lock);
         block->nbytes = nbytes;
+}
+
+/* Say what is in the block. */
+static void describe(struct asking_block *block)
+{
+        struct kc_asking_block *base = &block->base;
+        base->npairs = block->pairs.n;
+        base->nsequences = asking_block_nsequences(block);
+        base->number = base->npairs > 0 ? block->pairs.number : block->batch.number;
+        base->nbases = 0;
+        for (size_t i = 0; i < base->nsequences; i++) {
+                const char *bytes;
+                base->nbases += asking_nbases(asking_block_record(block, i, &bytes));
+        }
 }
 
 enum kc_status asking_blocks_next(struct asking_blocks *b, struct asking_block **block, bool *ended,
@@ -181,6 +195,7 @@ enum kc_status asking_blocks_next(struct asking_blocks *b, struct asking_block *
                 status = kc_records_next(b->records, &taken->batch, err);
         measure(b, taken);
         if (status == KC_OK && asking_block_nsequences(taken) > 0) {
+                describe(taken);
                 *block = taken;
         } else {
                 *ended |= status == KC_OK;
@@ -203,8 +218,8 @@ void asking_blocks_release(struct asking_blocks *b, struct asking_block *block)
         if (!is_kept)
                 b->nbytes -= block->nbytes;
         if (is_kept) {
-                block->next = b->pool;
-                b->pool = block;
+                block->base.next = b->pool;
+                b->pool = &block->base;
         }
         pthread_mutex_unlock(&b->lock);
         if (!is_kept)

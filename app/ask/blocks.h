@@ -9,11 +9,10 @@
 #include <pthread.h>
 
 struct asking_block {
+        struct kc_asking_block base;  /* the first field; its units are bytes of the files */
         struct kc_record_batch batch; /* unless there are pairs */
         struct kc_mate_batch pairs;
-        uint64_t input_nbytes; /* bytes of the files, unless counted with an earlier block */
-        uint64_t nbytes;       /* memory, unless counted with an earlier block */
-        struct asking_block *next;
+        uint64_t nbytes; /* memory, unless counted with an earlier block */
 };
 
 struct asking_blocks {
@@ -22,12 +21,12 @@ struct asking_blocks {
         uint64_t input_nbytes;      /* of the files; 0: unknown */
         size_t chunk_nbytes;
         uint64_t bound_nbytes;
-        size_t most_held;          /* of pairs */
-        pthread_mutex_t lock;      /* for all below */
-        struct asking_block *pool; /* unused */
-        uint64_t nbytes;           /* memory of all blocks, also of those in the pool */
-        uint64_t slots_nbytes;     /* memory of what is formatted */
-        size_t nheld;              /* blocks that are not in the pool */
+        size_t most_held;             /* of pairs */
+        pthread_mutex_t lock;         /* for all below */
+        struct kc_asking_block *pool; /* unused */
+        uint64_t nbytes;              /* memory of all blocks, also of those in the pool */
+        uint64_t slots_nbytes;        /* memory of what is formatted */
+        size_t nheld;                 /* blocks that are not in the pool */
 };
 
 /*
@@ -57,6 +56,13 @@ void asking_blocks_resize_slot(struct asking_blocks *blocks, uint64_t from_nbyte
 
 /* All blocks must have been released. */
 void asking_blocks_close(struct asking_blocks *blocks);
+
+/* Bases of a record that are asked: none of a secondary or supplementary alignment, which repeats
+ * the read of another record. */
+static inline uint32_t asking_nbases(const struct kc_seq_record *record)
+{
+        return record->flags & KC_RECORD_REPEATED ? 0 : record->nbases;
+}
 
 /* Sequences in the block: its records, or both mates of its pairs. */
 static inline size_t asking_block_nsequences(const struct asking_block *block)

@@ -14,7 +14,7 @@
 bool asking_device_is_faster(uint64_t nkmers, uint64_t nbases, int nthreads)
 {
         const double n = nthreads, table = (double)nkmers, bases = (double)nbases;
-        if (nbases == ASKING_UNKNOWN)
+        if (nbases == KC_ASKING_UNKNOWN)
                 return true;
         return DEVICE_START_S * 1e9 + DEVICE_LOAD_NS * table + DEVICE_BASE_NS * bases / n <
                (CPU_LOAD_NS * table + CPU_BASE_NS * bases) / n;

@@ -14,13 +14,6 @@ struct asking_sequences {
         size_t compressed_cap;
 };
 
-/* Bases of a record that are asked: none of a secondary or supplementary alignment, which repeats
- * the read of another record. */
-static inline uint32_t asking_nbases(const struct kc_seq_record *record)
-{
-        return record->flags & KC_RECORD_REPEATED ? 0 : record->nbases;
-}
-
 /*
  * Set the items to the sequences of the block's records. They point into the block or, with hpc,
  * are compressed. KC_ENOMEM.

@@ -120,8 +120,8 @@ static bool is_settled(const struct judge *judge, const struct kc_ask_summary *p
                compare_found(judge, &judge->at_most, &least) > 0;
 }
 
-static void settle_pooled(const struct judge *judge, struct asked_part *first,
-                          struct asked_part *second)
+static void settle_pooled(const struct judge *judge, struct kc_asked_part *first,
+                          struct kc_asked_part *second)
 {
         struct kc_ask_summary pooled = first->summary;
         kc_ask_summary_append(&pooled, &second->summary);
@@ -131,12 +131,13 @@ static void settle_pooled(const struct judge *judge, struct asked_part *first,
 
 /* Whether the part is settled in the way that settles the pair: one mate that passes is enough, or
  * one that does not if both must. */
-static bool settles_pair(const struct judge *judge, const struct asked_part *part)
+static bool settles_pair(const struct judge *judge, const struct kc_asked_part *part)
 {
         return part->is_settled && passes(judge, &part->summary) == (judge->pairs == JUDGE_ANY);
 }
 
-void judge_settle(const struct judge *judge, struct asked_part *first, struct asked_part *second)
+void judge_settle(const struct judge *judge, struct kc_asked_part *first,
+                  struct kc_asked_part *second)
 {
         if (second != NULL && judge->pairs == JUDGE_POOLED) {
                 settle_pooled(judge, first, second);

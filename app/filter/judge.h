@@ -55,7 +55,8 @@ uint64_t judge_nfirst(const struct judge *judge, uint64_t nwindows);
 /* Settle the read, or the mates of a pair, if the verdict is the same whatever is found of the
  * windows that are left. Then the parts are judged as the whole reads would be.
  *   second  the mate; may be NULL */
-void judge_settle(const struct judge *judge, struct asked_part *first, struct asked_part *second);
+void judge_settle(const struct judge *judge, struct kc_asked_part *first,
+                  struct kc_asked_part *second);
 
 /* Reads that are kept or dropped together, in any order: those of a pair, or of a name. Begin with
  * JUDGE_NO_READS. */

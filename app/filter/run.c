@@ -19,7 +19,7 @@ static uint64_t nfirst(void *ctx, const struct kc_seq_record *record, uint64_t n
         return judge_nfirst(judge, nwindows);
 }
 
-static void settle(void *ctx, struct asked_part *first, struct asked_part *second)
+static void settle(void *ctx, struct kc_asked_part *first, struct kc_asked_part *second)
 {
         const struct filter_run *run = ctx;
         judge_settle(&run->filtering.judge, first, second);

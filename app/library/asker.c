@@ -13,40 +13,53 @@
  * If the caller names devices, they answer all questions but small ones. They are given letters: an
  * N between any two k-mers makes these the only windows that are valid.
  */
+#include "app/library/asking.h"
 #include "app/library/device.h"
 #include "app/library/device_asker.h"
 #include "app/library/library.h"
 #include "app/library/machine.h"
 #include "app/library/memory.h"
+#include "app/library/question.h"
+#include "app/library/working.h"
+#include "base/job.h"
 #include "base/parallel.h"
 #include "cpu/ask/ask.h"
 #include "cpu/ask/kept.h"
 #include "kmer/letters.h"
 #include "kmer/remedy.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-        SLICE = 1 << 18,        /* k-mers */
+        MOST_SLICE = 1 << 18, /* k-mers */
+        LEAST_SLICE = 1 << 12,
+        MOST_PIECES = 1 << 12,  /* of sequences, in a slice of a round, or of devices */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
         DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
+        SLICES_DIVISOR = 8,     /* of the memory is for what threads need for slices... */
+        SUMMED_DIVISOR = 8,     /* ...and as much for counts that are summarized */
+        SUMMED_NBYTES = sizeof(uint32_t) + sizeof(bool), /* of each */
 };
+
+enum asking_stage { LOADING, ASKING };
 
 /* What a thread needs for a slice. */
 struct asking_slice {
         uint64_t *kmers; /* [(cap + KC_LETTERS_SPARE) * nwords] */
         uint8_t *codes;  /* [cap + KCOUNT_MAX_K + 2 * KC_LETTERS_SPARE] */
-        char *letters;   /* [SLICE] if devices answer, otherwise NULL */
         size_t cap;
         struct kc_ask_finder finder;
-        size_t next, first; /* the thread's slices: to be added next, and to be taken next */
+        /* Only in rounds, or if devices answer: */
+        char *letters;                     /* [asker's slice_nkmers] */
+        struct kc_ask_sequence *sequences; /* [MOST_PIECES] */
 };
 
 struct kcount_asker {
         struct kcount_counts *counts;
         int nthreads;
+        size_t slice_nkmers;    /* at most */
+        size_t summed_nkmers;   /* that are asked for at once, at most, to be summarized */
         uint64_t memory_nbytes; /* for the kept counts, and as much again for rounds */
         uint64_t nasked, few;   /* k-mers so far; how many are looked up at most */
         uint64_t many;          /* from so many k-mers on, a question is asked in rounds */
@@ -56,14 +69,12 @@ struct kcount_asker {
         struct kc_asker rounds;           /* if close is NULL, it is not open */
         struct kc_gpu_ask_options device; /* ndevices 0: the CPU answers */
         struct asking_slice *slices;      /* [nthreads] */
-
-        /* The question: k-mers, or else windows of bases. */
-        const uint64_t *kmers;
-        const char *bases;
-        size_t n, slice_nkmers;
-        uint32_t *found;
-        atomic_bool has_others; /* some of the letters are not bases */
-        atomic_bool is_full;    /* the round has no room for more */
+        struct kc_question question;
+        struct kc_asking_block *blocks; /* [question.nslices] */
+        atomic_size_t next_slice;
+        struct kc_job job; /* of the question */
+        kcount_progress *progress;
+        void *progress_ctx;
 };
 
 /* ---- a slice ---- */
@@ -80,74 +91,42 @@ static enum kc_status reserve(struct asking_slice *s, int nwords, size_t n, stru
         return s->cap > 0 ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for %zu k-mers", n);
 }
 
-/* KC_EUSAGE if a number is not a k-mer: looking it up could read outside the index. */
-static enum kc_status check(const struct kcount_asker *a, const uint64_t *kmers, size_t n,
-                            struct kc_error *err)
+/* About how many bytes a thread needs for a k-mer of its slice: the k-mer twice, in its order and
+ * by parts; codes or letters; and what finding or looking up takes. */
+static uint64_t slice_kmer_nbytes(int nwords)
 {
-        const size_t nwords = (size_t)a->counts->nwords;
-        uint64_t used = 0;
-        for (size_t i = 0; i < n; i++)
-                used |= kmers[i * nwords];
-        if ((used & ~kc_kmer_top_mask(a->counts->k)) == 0)
-                return KC_OK;
-        return kc_fail(err, KC_EUSAGE,
-                       "a number is not a k-mer: for k = %d, only its low %d bits "
-                       "may be set",
-                       a->counts->k, 2 * a->counts->k);
+        enum { LETTER = 1, FINDING = 12 };
+        return 16 * (uint64_t)nwords + LETTER + FINDING;
 }
 
-/* The answer for a k-mer with a letter that is not a base is arbitrary: mark_valid replaces it. */
-static void make_from_bases(struct kcount_asker *a, struct asking_slice *s, const char *bases,
-                            size_t n)
+static enum kc_status check_canceled(const struct kcount_asker *a, struct kc_error *err)
 {
-        const int k = a->counts->k;
-        const size_t nbases = n + (size_t)k - 1;
-        struct kc_roller roller = kc_roller(k, a->counts->info.stranded);
-        if (!kc_letters_encode(bases, nbases, s->codes)) {
-                atomic_store(&a->has_others, true);
-                for (size_t i = 0; i < nbases; i++)
-                        s->codes[i] &= KC_NO_BASE - 1;
-        }
-        kc_roll_begin(&roller, s->codes);
-        kc_roll(&roller, n, s->kmers);
+        return kc_job_is_canceled(&a->job) ? kc_fail(err, KC_ECANCELED, "canceled") : KC_OK;
 }
 
-static size_t slice_begin(const struct kcount_asker *a, size_t slice)
-{
-        return slice * a->slice_nkmers;
-}
-
-/* How many k-mers a slice of the question has. */
-static size_t slice_nkmers(const struct kcount_asker *a, size_t slice)
-{
-        const size_t left = a->n - slice_begin(a, slice);
-        return left < a->slice_nkmers ? left : a->slice_nkmers;
-}
-
-static bool has_slice(const struct kcount_asker *a, size_t slice)
-{
-        return a->n > 0 && slice <= (a->n - 1) / a->slice_nkmers;
-}
-
-/* Make the k-mers of a slice. */
-static enum kc_status make(struct kcount_asker *a, struct asking_slice *s, size_t slice,
+/* Make the k-mers of a slice, of which there are *n. */
+static enum kc_status make(struct kcount_asker *a, struct asking_slice *s, size_t slice, size_t *n,
                            struct kc_error *err)
 {
-        const struct kcount_counts *counts = a->counts;
-        const size_t from = slice_begin(a, slice), n = slice_nkmers(a, slice);
-        const uint64_t *kmers = a->kmers + from * (size_t)counts->nwords;
         enum kc_status status;
-        KC_TRY(reserve(s, counts->nwords, n, err));
-        if (a->bases != NULL) {
-                make_from_bases(a, s, a->bases + from, n);
-                goto out;
-        }
-        KC_TRY(check(a, kmers, n, err));
-        kc_library_turn_words(kmers, counts->nwords, n, s->kmers);
-        if (!counts->info.stranded)
-                kc_library_canonical(counts->k, s->kmers, n);
+        *n = kc_question_slice_nkmers(&a->question, slice);
+        KC_TRY(check_canceled(a, err));
+        KC_TRY(reserve(s, a->counts->nwords, *n, err));
+        KC_TRY(kc_question_make(&a->question, slice, s->codes, s->kmers, err));
 out:
         return status;
+}
+
+static uint32_t *found_of(const struct kcount_asker *a, size_t slice)
+{
+        return a->question.found + a->question.slices[slice].begin;
+}
+
+/* The counts of a slice have been found. */
+static void end_slice(struct kcount_asker *a, size_t slice)
+{
+        kc_question_mark(&a->question, slice);
+        kc_job_advance(&a->job, kc_question_slice_nkmers(&a->question, slice));
 }
 
 /* ---- looked up, or kept ---- */
@@ -156,213 +135,167 @@ static enum kc_status look_up(struct kcount_asker *a, struct kc_error *err)
 {
         struct asking_slice *s = &a->slices[0];
         enum kc_status status = KC_OK;
-        for (size_t slice = 0; has_slice(a, slice); slice++) {
-                KC_TRY(make(a, s, slice, err));
-                KC_TRY(kc_lookup_counts(a->lookup, s->kmers, slice_nkmers(a, slice),
-                                        a->found + slice_begin(a, slice), err));
+        for (size_t slice = 0, n; slice < a->question.nslices; slice++) {
+                KC_TRY(make(a, s, slice, &n, err));
+                KC_TRY(kc_lookup_counts(a->lookup, s->kmers, n, found_of(a, slice), err));
+                end_slice(a, slice);
         }
 out:
         return status;
 }
 
-/* ---- threads ---- */
-
-typedef enum kc_status slice_work(struct kcount_asker *a, int worker, struct kc_error *err);
-
-struct calling {
-        struct kcount_asker *asker;
-        slice_work *work;
-};
-
-/* The caller's thread leaves devices alone, because using one changes its current device. */
-static enum kc_status call(void *ctx, int thread, struct kc_error *err)
+/* ctx of this and of all functions below: the asker. */
+static enum kc_status find_slices(void *ctx, int worker, struct kc_error *err)
 {
-        const struct calling *c = ctx;
-        if (c->asker->device.ndevices == 0)
-                return c->work(c->asker, thread, err);
-        return thread > 0 ? c->work(c->asker, thread - 1, err) : KC_OK;
-}
-
-static enum kc_status in_threads(struct kcount_asker *a, int nthreads, slice_work *work,
-                                 struct kc_error *err)
-{
-        struct calling calling = { a, work };
-        return kc_parallel(nthreads + (a->device.ndevices > 0), call, NULL, &calling, err);
-}
-
-static enum kc_status find_slices(struct kcount_asker *a, int worker, struct kc_error *err)
-{
+        struct kcount_asker *a = ctx;
         struct asking_slice *s = &a->slices[worker];
         enum kc_status status = KC_OK;
-        for (size_t i = (size_t)worker; has_slice(a, i); i += (size_t)a->nthreads) {
-                KC_TRY(make(a, s, i, err));
-                KC_TRY(kc_ask_kept_find(&a->kept, &s->finder, s->kmers, slice_nkmers(a, i),
-                                        a->found + slice_begin(a, i), err));
+        for (size_t i = (size_t)worker, n; i < a->question.nslices; i += (size_t)a->nthreads) {
+                KC_TRY(make(a, s, i, &n, err));
+                KC_TRY(kc_ask_kept_find(&a->kept, &s->finder, s->kmers, n, found_of(a, i), err));
+                end_slice(a, i);
         }
 out:
         return status;
 }
 
-/* ---- in rounds, or on devices ---- */
+/* ---- in rounds, or on devices: slices are the blocks that kc_asking_run asks ---- */
 
-static enum kc_status open_rounds(struct kcount_asker *a, int worker, struct kc_error *err)
-{
-        const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
-        const struct kc_ask_setup setup = { .nthreads = a->nthreads,
-                                            .memory_nbytes = a->memory_nbytes,
-                                            .max_count = UINT32_MAX,
-                                            .wants_counts = true };
-        enum kc_gpu_ask_way way;
-        (void)worker;
-        if (a->rounds.close != NULL)
-                return KC_OK;
-        if (a->device.ndevices > 0)
-                return kc_device_asker_open(&a->rounds, a->counts->store, &a->device, &setup, &way,
-                                            err);
-        return kc_cpu_ask_open(&a->rounds, &table, &setup, NULL, err);
-}
-
-static enum kc_status close_rounds(struct kcount_asker *a, int worker, struct kc_error *err)
-{
-        (void)worker, (void)err;
-        if (a->rounds.close != NULL)
-                a->rounds.close(a->rounds.ctx);
-        a->rounds.close = NULL;
-        return KC_OK;
-}
-
-static enum kc_status answer_round(struct kcount_asker *a, int worker, struct kc_error *err)
-{
-        (void)worker;
-        return a->rounds.answer(a->rounds.ctx, err);
-}
-
-/* Add a slice to what devices answer. */
-static enum kc_status add_letters(struct kcount_asker *a, int worker, size_t slice, bool *full,
+static enum kc_status open_rounds(void *ctx, struct kc_asker *rounds,
+                                  const struct kc_ask_setup *setup, uint64_t nbases,
                                   struct kc_error *err)
 {
-        const size_t from = slice_begin(a, slice), n = slice_nkmers(a, slice);
-        const size_t k = (size_t)a->counts->k, nwords = (size_t)a->counts->nwords;
-        char *letters = a->slices[worker].letters;
-        struct kc_ask_sequence sequence = { letters, (uint32_t)(n * (k + 1)) };
-        enum kc_status status;
-        if (a->bases != NULL) {
-                sequence = (struct kc_ask_sequence){ a->bases + from, (uint32_t)(n + k - 1) };
-        } else {
-                KC_TRY(check(a, a->kmers + from * nwords, n, err));
-                for (size_t i = 0; i < n; i++, letters += k + 1) {
-                        kcount_decode((int)k, a->kmers + (from + i) * nwords, 1, letters);
-                        letters[k] = 'N';
-                }
-        }
-        status = a->rounds.add(a->rounds.ctx, worker, &sequence, 1, full, err);
-out:
-        return status;
+        const struct kcount_asker *a = ctx;
+        const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
+        enum kc_gpu_ask_way way;
+        (void)nbases;
+        if (a->device.ndevices > 0)
+                return kc_device_asker_open(rounds, a->counts->store, &a->device, setup, &way, err);
+        return kc_cpu_ask_open(rounds, &table, setup, NULL, err);
 }
 
-static enum kc_status add_slice(struct kcount_asker *a, int worker, struct kc_error *err)
+static enum kc_status next_slice(void *ctx, int worker, struct kc_asking_block **block, bool *ended,
+                                 struct kc_error *err)
 {
-        struct asking_slice *s = &a->slices[worker];
-        bool full = false;
-        enum kc_status status;
-        if (a->device.ndevices > 0) {
-                KC_TRY(add_letters(a, worker, s->next, &full, err));
-        } else {
-                KC_TRY(make(a, s, s->next, err));
-                KC_TRY(kc_cpu_ask_add_kmers(&a->rounds, worker, s->kmers,
-                                            (uint32_t)slice_nkmers(a, s->next), &full, err));
-        }
-        if (full)
-                atomic_store(&a->is_full, true);
-        s->next += (size_t)a->nthreads;
-out:
-        return status;
-}
-
-static enum kc_status take_slice(struct kcount_asker *a, int worker, struct kc_error *err)
-{
-        struct asking_slice *s = &a->slices[worker];
-        const size_t n = slice_nkmers(a, s->first);
-        uint32_t *found = a->found + slice_begin(a, s->first);
-        struct kc_ask_answer answer;
-        const enum kc_status status = a->rounds.take(a->rounds.ctx, worker, &answer, 1, err);
-        if (status != KC_OK)
-                return status;
-        s->first += (size_t)a->nthreads;
-        if (a->device.ndevices == 0 || a->bases == NULL) {
-                memcpy(found, answer.counts, n * sizeof *found);
-                return KC_OK;
-        }
-        if (answer.summary.nvalid < n)
-                atomic_store(&a->has_others, true);
-        for (size_t i = 0; i < answer.nstretches; i++) {
-                const struct kc_ask_stretch stretch = answer.stretches[i];
-                memcpy(found + stretch.begin, answer.counts, stretch.n * sizeof *found);
-                answer.counts += stretch.n;
-        }
+        struct kcount_asker *a = ctx;
+        const size_t slice = atomic_fetch_add(&a->next_slice, 1);
+        (void)worker, (void)err;
+        *ended |= slice >= a->question.nslices;
+        *block = *ended ? NULL : &a->blocks[slice];
         return KC_OK;
 }
 
-static enum kc_status add_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+static enum kc_status make_sequences(void *ctx, int worker, const struct kc_asking_block *block,
+                                     const struct kc_ask_sequence **sequences, struct kc_error *err)
 {
-        const struct asking_slice *s = &a->slices[worker];
-        enum kc_status status = KC_OK;
-        while (has_slice(a, s->next) && !atomic_load(&a->is_full))
-                KC_TRY(add_slice(a, worker, err));
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
+        *sequences = s->sequences;
+        return kc_question_letters(&a->question, block->number, s->letters, s->sequences, err);
+}
+
+/* If the CPU answers k-mers, it takes them as they are. */
+static enum kc_status add_kmers(void *ctx, int worker, const struct kc_asking_block *block,
+                                const struct kc_asker *rounds, bool *full, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
+        struct asking_slice *s = &a->slices[worker];
+        size_t n;
+        enum kc_status status;
+        KC_TRY(make(a, s, block->number, &n, err));
+        KC_TRY(kc_cpu_ask_add_kmers(rounds, worker, s->kmers, (uint32_t)n, full, err));
 out:
         return status;
 }
 
-static enum kc_status take_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+static void release_slice(void *ctx, struct kc_asking_block *block)
 {
-        const struct asking_slice *s = &a->slices[worker];
-        enum kc_status status = KC_OK;
-        while (s->first < s->next)
-                KC_TRY(take_slice(a, worker, err));
-out:
-        return status;
+        (void)ctx, (void)block;
 }
 
-/* Of a prompt asker: a few slices are added before the first of them is taken. */
-static enum kc_status stream_slices(struct kcount_asker *a, int worker, struct kc_error *err)
+static void resize_slot(void *ctx, uint64_t from_nbytes, uint64_t to_nbytes)
 {
-        const struct asking_slice *s = &a->slices[worker];
-        const size_t ahead = a->rounds.depth * (size_t)a->nthreads;
-        enum kc_status status = KC_OK;
-        while (has_slice(a, s->first))
-                if (has_slice(a, s->next) && s->next - s->first < ahead)
-                        KC_TRY(add_slice(a, worker, err));
-                else
-                        KC_TRY(take_slice(a, worker, err));
-out:
-        return status;
+        (void)ctx, (void)from_nbytes, (void)to_nbytes;
 }
 
-static bool is_answered(const struct kcount_asker *a)
+static enum kc_status store_answers(void *ctx, int worker, const struct kc_asked *asked,
+                                    struct kc_error *err)
 {
-        for (int i = 0; i < a->nthreads; i++)
-                if (has_slice(a, a->slices[i].next))
-                        return false;
-        return true;
+        struct kcount_asker *a = ctx;
+        (void)worker, (void)err;
+        kc_question_answer(&a->question, asked->block->number, asked->answers);
+        kc_question_mark(&a->question, asked->block->number);
+        return KC_OK;
+}
+
+/* All is stored already. */
+static enum kc_status end_block(void *ctx, const struct kc_asked *asked, struct kc_error *err)
+{
+        (void)ctx, (void)asked, (void)err;
+        return KC_OK;
+}
+
+static enum kc_status make_blocks(struct kcount_asker *a, struct kc_error *err)
+{
+        const struct kc_question *q = &a->question;
+        a->blocks = malloc((q->nslices + 1) * sizeof *a->blocks);
+        if (a->blocks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a question");
+        for (size_t i = 0; i < q->nslices; i++) {
+                const size_t n = kc_question_slice_nkmers(q, i);
+                a->blocks[i] = (struct kc_asking_block){ .number = i,
+                                                         .nsequences = kc_question_npieces(q, i),
+                                                         .nbases = n,
+                                                         .nunits = n };
+        }
+        for (int i = 0; i < a->nthreads; i++) {
+                struct asking_slice *s = &a->slices[i];
+                s->letters = s->letters != NULL ? s->letters : malloc(a->slice_nkmers);
+                s->sequences = s->sequences != NULL ? s->sequences
+                                                    : malloc(MOST_PIECES * sizeof *s->sequences);
+                if (s->letters == NULL || s->sequences == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", a->nthreads);
+        }
+        atomic_store(&a->next_slice, 0);
+        return KC_OK;
+}
+
+static enum kc_status ask_blocks(struct kcount_asker *a, const struct kc_asking_source *source,
+                                 const struct kc_asking_consumer *consumer, struct kc_error *err)
+{
+        const struct kc_asking_options options = { .nthreads = a->nthreads,
+                                                   .memory_nbytes = a->memory_nbytes,
+                                                   .max_count = UINT32_MAX,
+                                                   .wants_counts = true,
+                                                   .open = open_rounds,
+                                                   .ctx = a,
+                                                   .shared = &a->rounds,
+                                                   .job = &a->job };
+        const enum kc_status status =
+                kc_asking_run(a->counts->store, source, &options, consumer, err);
+        if (status != KC_OK)
+                kc_asking_close(&a->rounds);
+        return status;
 }
 
 static enum kc_status ask_in_rounds(struct kcount_asker *a, struct kc_error *err)
 {
+        const bool adds_kmers = a->question.kmers != NULL && a->device.ndevices == 0;
+        const struct kc_asking_source source = { .ctx = a,
+                                                 .nunits = a->question.n,
+                                                 .next = next_slice,
+                                                 .sequences = make_sequences,
+                                                 .add = adds_kmers ? add_kmers : NULL,
+                                                 .release = release_slice,
+                                                 .resize_slot = resize_slot };
+        const struct kc_asking_consumer consumer = { .ctx = a,
+                                                     .format = store_answers,
+                                                     .write = end_block };
         enum kc_status status;
-        KC_TRY(in_threads(a, 1, open_rounds, err));
-        for (int i = 0; i < a->nthreads; i++)
-                a->slices[i].next = a->slices[i].first = (size_t)i;
-        if (a->rounds.answer == NULL)
-                KC_TRY(in_threads(a, a->nthreads, stream_slices, err));
-        while (!is_answered(a)) {
-                atomic_store(&a->is_full, false);
-                KC_TRY(in_threads(a, a->nthreads, add_slices, err));
-                KC_TRY(in_threads(a, 1, answer_round, err));
-                KC_TRY(in_threads(a, a->nthreads, take_slices, err));
-        }
+        KC_TRY(make_blocks(a, err));
+        KC_TRY(ask_blocks(a, &source, &consumer, err));
 out:
-        if (status != KC_OK)
-                (void)in_threads(a, 1, close_rounds, NULL);
+        free(a->blocks);
         return status;
 }
 
@@ -371,7 +304,9 @@ out:
 static enum kc_status keep(struct kcount_asker *a, struct kc_error *err)
 {
         const struct kc_ask_table table = kc_store_ask_table(a->counts->store);
-        enum kc_status status = kc_ask_kept_load(&a->kept, &table, a->nthreads, &a->may_keep, err);
+        kc_job_begin_stage(&a->job, LOADING, table.ndistinct);
+        enum kc_status status =
+                kc_ask_kept_load(&a->kept, &table, a->nthreads, &a->job, &a->may_keep, err);
         if (status == KC_ENOMEM) { /* less memory is free than was allowed */
                 a->may_keep = false;
                 *err = (struct kc_error){ 0 };
@@ -381,92 +316,153 @@ static enum kc_status keep(struct kcount_asker *a, struct kc_error *err)
         return status;
 }
 
-static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
+static bool uses_device(const struct kcount_asker *a)
 {
+        return a->device.ndevices > 0 && a->question.n >= DEVICE_LEAST;
+}
+
+static bool goes_in_rounds(const struct kcount_asker *a)
+{
+        const size_t n = a->question.n;
+        return uses_device(a) || n >= a->many || (!a->is_kept && !a->may_keep && n > a->few);
+}
+
+static bool should_keep(const struct kcount_asker *a)
+{
+        return !a->is_kept && a->may_keep && a->nasked > a->few;
+}
+
+/* Letters take more room than k-mers. */
+static enum kc_status cut(struct kcount_asker *a, struct kc_error *err)
+{
+        struct kc_question *q = &a->question;
+        if (!goes_in_rounds(a))
+                return kc_question_cut(q, a->slice_nkmers, SIZE_MAX, err);
+        const bool spells = q->kmers != NULL && a->device.ndevices > 0;
+        return kc_question_cut(
+                q, spells ? a->slice_nkmers / ((size_t)a->counts->k + 1) : a->slice_nkmers,
+                MOST_PIECES, err);
+}
+
+static enum kc_status ask(void *ctx, struct kc_error *err)
+{
+        struct kcount_asker *a = ctx;
         enum kc_status status = KC_OK;
-        atomic_store(&a->has_others, false);
-        a->slice_nkmers = SLICE;
-        if (a->device.ndevices > 0 && a->n >= DEVICE_LEAST) {
-                if (a->bases == NULL)
-                        a->slice_nkmers = SLICE / ((size_t)a->counts->k + 1);
-                return ask_in_rounds(a, err);
-        }
-        if (a->n >= a->many)
-                return ask_in_rounds(a, err);
-        a->nasked += a->n;
-        if (!a->is_kept && a->may_keep && a->nasked > a->few)
+        if (!goes_in_rounds(a) && should_keep(a))
                 KC_TRY(keep(a, err));
-        if (a->is_kept && a->n <= SLICE) /* starting threads would take longer */
-                KC_TRY(find_slices(a, 0, err));
-        else if (a->is_kept)
-                KC_TRY(in_threads(a, a->nthreads, find_slices, err));
-        else if (a->n <= a->few)
-                KC_TRY(look_up(a, err));
-        else
-                KC_TRY(ask_in_rounds(a, err));
+        kc_job_begin_stage(&a->job, ASKING, a->question.n);
+        KC_TRY(cut(a, err));
+        if (goes_in_rounds(a))
+                return ask_in_rounds(a, err);
+        if (!a->is_kept)
+                return look_up(a, err);
+        /* starting threads for one slice would take longer */
+        status = kc_parallel(a->question.nslices > 1 ? a->nthreads : 1, find_slices, NULL, a, err);
 out:
         return status;
+}
+
+/* Whether the caller's thread can answer the question by itself in no time. */
+static bool is_small(const struct kcount_asker *a)
+{
+        return a->question.n <= a->slice_nkmers && !goes_in_rounds(a) && !should_keep(a) &&
+               (a->is_kept || a->progress == NULL);
+}
+
+/* Work in other threads than the caller's: it calls its progress callback meanwhile, and using a
+ * device would change its current one. */
+static enum kc_status work_in_threads(struct kcount_asker *a, void *ctx,
+                                      enum kc_status (*work)(void *ctx, struct kc_error *err),
+                                      struct kc_error *err)
+{
+        static const char *const stages[] = { [LOADING] = "loading", [ASKING] = "asking" };
+        const struct kc_working working = {
+                ctx, work, &a->job, stages, a->progress, a->progress_ctx
+        };
+        atomic_store(&a->job.cancel, false);
+        return kc_working_run(&working, err);
+}
+
+static enum kc_status answer(struct kcount_asker *a, struct kc_error *err)
+{
+        if (!uses_device(a) && a->question.n < a->many)
+                a->nasked += a->question.n;
+        kc_job_begin_stage(&a->job, ASKING, a->question.n);
+        if (!is_small(a))
+                return work_in_threads(a, a, ask, err);
+        atomic_store(&a->job.cancel, false);
+        return ask(a, err);
+}
+
+struct foreign_blocks {
+        struct kcount_asker *asker;
+        const struct kc_asking_source *source;
+        const struct kc_asking_consumer *consumer;
+};
+
+static enum kc_status ask_foreign_blocks(void *ctx, struct kc_error *err)
+{
+        const struct foreign_blocks *blocks = ctx;
+        return ask_blocks(blocks->asker, blocks->source, blocks->consumer, err);
+}
+
+enum kc_status kc_library_ask_blocks(struct kcount_asker *asker,
+                                     const struct kc_asking_source *source,
+                                     const struct kc_asking_consumer *consumer,
+                                     struct kc_error *err)
+{
+        struct foreign_blocks blocks = { asker, source, consumer };
+        kc_job_begin_stage(&asker->job, ASKING, source->nunits);
+        return work_in_threads(asker, &blocks, ask_foreign_blocks, err);
 }
 
 enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers, size_t n,
                               uint32_t *found, struct kcount_error **error)
 {
         struct kc_error err = { 0 };
-        asker->kmers = kmers;
-        asker->bases = NULL;
-        asker->n = n;
-        asker->found = found;
+        struct kc_question *q = &asker->question;
+        q->kmers = kmers;
+        q->sequences = NULL;
+        q->nsequences = 0;
+        q->n = n;
+        q->found = found;
+        q->valid = NULL;
         return answer(asker, &err) == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
-/* K-mers that contain other letters have count 0. */
-static void mark_valid(const struct kcount_asker *a, bool *valid)
+enum kcount_status kcount_ask_sequences(struct kcount_asker *asker,
+                                        const struct kcount_sequence *sequences, size_t n,
+                                        uint32_t *found, bool *valid, struct kcount_error **error)
 {
-        const size_t k = (size_t)a->counts->k;
-        size_t run = 0; /* of bases, up to here */
-        if (!atomic_load(&a->has_others)) {
-                if (valid != NULL)
-                        memset(valid, true, a->n);
-                return;
-        }
-        for (size_t i = 0; i < a->n + k - 1; i++) {
-                run = kc_base_code((unsigned char)a->bases[i]) >= 0 ? run + 1 : 0;
-                if (i + 1 < k)
-                        continue;
-                if (run < k)
-                        a->found[i + 1 - k] = 0;
-                if (valid != NULL)
-                        valid[i + 1 - k] = run >= k;
-        }
+        struct kc_error err = { 0 };
+        struct kc_question *q = &asker->question;
+        q->kmers = NULL;
+        q->sequences = sequences;
+        q->nsequences = n;
+        q->n = kc_question_count(q->k, sequences, n);
+        q->found = found;
+        q->valid = valid;
+        return answer(asker, &err) == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 
 enum kcount_status kcount_ask_sequence(struct kcount_asker *asker, const char *bases, size_t n,
                                        uint32_t *found, bool *valid, struct kcount_error **error)
 {
-        const size_t k = (size_t)asker->counts->k;
-        struct kc_error err = { 0 };
-        if (n < k)
-                return KCOUNT_OK;
-        asker->kmers = NULL;
-        asker->bases = bases;
-        asker->n = n - k + 1;
-        asker->found = found;
-        if (answer(asker, &err) != KC_OK)
-                return kc_library_failed(&err, error);
-        mark_valid(asker, valid);
-        return KCOUNT_OK;
+        const struct kcount_sequence sequence = { bases, n };
+        return kcount_ask_sequences(asker, &sequence, 1, found, valid, error);
 }
 
 /* ---- opening and closing ---- */
 
-/* The caller may have been compiled with an older, shorter struct. */
-static struct kcount_ask_options options_of(const struct kcount_ask_options *given)
+static enum kc_status open_device(void *ctx, struct kc_error *err)
 {
-        struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
-        if (given != NULL)
-                memcpy(&options, given,
-                       given->size < sizeof options ? given->size : sizeof options);
-        return options;
+        struct kcount_asker *a = ctx;
+        const struct kc_ask_setup setup = { .nthreads = a->nthreads,
+                                            .memory_nbytes = a->memory_nbytes,
+                                            .max_count = UINT32_MAX,
+                                            .wants_counts = true,
+                                            .job = &a->job };
+        return open_rounds(a, &a->rounds, &setup, KC_ASKING_UNKNOWN, err);
 }
 
 /* If no device is named, the CPU answers. */
@@ -486,10 +482,50 @@ static enum kc_status choose_device(struct kcount_asker *a, const char *device,
         a->device.map = KC_GPU_MAP_WARPDRIVE;
         a->device.stranded = a->counts->info.stranded;
         a->may_keep = false;
-        for (int i = 0; i < a->nthreads; i++)
-                if ((a->slices[i].letters = malloc(SLICE)) == NULL)
-                        return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", a->nthreads);
-        status = in_threads(a, 1, open_rounds, err);
+        kc_job_begin_stage(&a->job, LOADING, 0);
+        KC_TRY(work_in_threads(a, a, open_device, err));
+out:
+        return status;
+}
+
+static uint64_t clamp(uint64_t least, uint64_t n, uint64_t most)
+{
+        return n < least ? least : n < most ? n : most;
+}
+
+/* Divide the memory: some for the slices of the threads, some for summaries, and of the rest one
+ * half for the kept counts, and one for rounds. Summaries gain from rounds, too. */
+static void plan_memory(struct kcount_asker *a, uint64_t nbytes)
+{
+        const uint64_t each = (uint64_t)a->nthreads * slice_kmer_nbytes(a->counts->nwords);
+        a->slice_nkmers = clamp(LEAST_SLICE, nbytes / SLICES_DIVISOR / each, MOST_SLICE);
+        a->summed_nkmers =
+                clamp(a->slice_nkmers, nbytes / SUMMED_DIVISOR / SUMMED_NBYTES, 2 * a->many);
+        const uint64_t pieces_nbytes =
+                sizeof(struct kc_ask_sequence) + 2 * sizeof(struct kc_ask_answer);
+        const uint64_t taken = a->slice_nkmers * each + a->summed_nkmers * SUMMED_NBYTES +
+                               (uint64_t)a->nthreads * MOST_PIECES * pieces_nbytes;
+        a->memory_nbytes = nbytes > taken ? (nbytes - taken) / 2 : 0;
+}
+
+static enum kc_status take_options(struct kcount_asker *a, const struct kcount_ask_options *given,
+                                   const char **device, struct kc_error *err)
+{
+        struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
+        enum kc_status status;
+        KC_TRY(kc_library_take_options(&options, sizeof options, given,
+                                       offsetof(struct kcount_ask_options, memory_nbytes),
+                                       "KCOUNT_ASK_OPTIONS_INIT", err));
+        const struct kc_library_limits limits = { .min_count = 1,
+                                                  .max_count = UINT32_MAX,
+                                                  .nthreads = options.nthreads };
+        KC_TRY(kc_library_check_limits(&limits, err));
+        a->nthreads = kc_machine_nthreads((uint64_t)options.nthreads);
+        a->progress = options.progress;
+        a->progress_ctx = options.progress_ctx;
+        plan_memory(a,
+                    options.memory_nbytes > 0 ? options.memory_nbytes : kc_memory_guest_nbytes());
+        *device = options.device;
 out:
         return status;
 }
@@ -498,26 +534,25 @@ enum kcount_status kcount_asker_open(struct kcount_asker **asker, struct kcount_
                                      const struct kcount_ask_options *options,
                                      struct kcount_error **error)
 {
-        const struct kcount_ask_options wanted = options_of(options);
         const struct kc_ask_table table = kc_store_ask_table(counts->store);
         struct kc_error err = { 0 };
+        const char *device;
         enum kc_status status;
         struct kcount_asker *a = calloc(1, sizeof *a);
         if (a == NULL)
                 KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for asking"));
         a->counts = counts;
-        a->nthreads = kc_machine_nthreads(wanted.nthreads > 0 ? (uint64_t)wanted.nthreads : 0);
-        a->memory_nbytes =
-                wanted.memory_nbytes > 0 ? wanted.memory_nbytes : kc_memory_guest_nbytes();
-        a->memory_nbytes /= 2;
+        a->question.k = counts->k;
+        a->question.stranded = counts->info.stranded;
         a->few = kc_lookup_few(&counts->info);
         a->many = counts->info.ndistinct / 2 + MANY;
+        KC_TRY(take_options(a, options, &device, &err));
         a->may_keep = kc_ask_kept_nbytes(&table) <= a->memory_nbytes;
         a->slices = calloc((size_t)a->nthreads, sizeof *a->slices);
         if (a->slices == NULL)
                 KC_TRY(kc_fail(&err, KC_ENOMEM, "out of memory for %d threads", a->nthreads));
         KC_TRY(kc_lookup_open(&a->lookup, counts->store, &err));
-        KC_TRY(choose_device(a, wanted.device, &err));
+        KC_TRY(choose_device(a, device, &err));
         *asker = a;
         return KCOUNT_OK;
 out:
@@ -525,24 +560,37 @@ out:
         return kc_library_failed(&err, error);
 }
 
-int kc_library_asker_k(const struct kcount_asker *asker)
+struct kc_library_asking kc_library_asking(const struct kcount_asker *asker)
 {
-        return asker->counts->k;
+        return (struct kc_library_asking){ asker->counts->k, asker->nthreads, asker->summed_nkmers,
+                                           asker->summed_nkmers * SUMMED_NBYTES };
+}
+
+static enum kc_status close_device(void *ctx, struct kc_error *err)
+{
+        (void)err;
+        kc_asking_close(&((struct kcount_asker *)ctx)->rounds);
+        return KC_OK;
 }
 
 void kcount_asker_close(struct kcount_asker *asker)
 {
+        const struct kc_working working = { asker, close_device, NULL, NULL, NULL, NULL };
         if (asker == NULL)
                 return;
         for (int i = 0; asker->slices != NULL && i < asker->nthreads; i++) {
-                free(asker->slices[i].kmers);
-                free(asker->slices[i].codes);
-                free(asker->slices[i].letters);
-                kc_ask_finder_free(&asker->slices[i].finder);
+                struct asking_slice *s = &asker->slices[i];
+                free(s->kmers);
+                free(s->codes);
+                free(s->letters);
+                free(s->sequences);
+                kc_ask_finder_free(&s->finder);
         }
         free(asker->slices);
-        if (in_threads(asker, 1, close_rounds, NULL) != KC_OK) /* no thread could be started */
-                close_rounds(asker, 0, NULL);
+        free(asker->question.slices);
+        if (asker->device.ndevices > 0)
+                (void)kc_working_run(&working, NULL);
+        kc_asking_close(&asker->rounds); /* on the CPU, or if no thread could be started */
         kc_ask_kept_free(&asker->kept);
         kc_lookup_close(asker->lookup);
         free(asker);

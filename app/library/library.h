@@ -59,8 +59,22 @@ void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t 
 /* kcount_canonical for k-mers in the order of words of all other code. */
 void kc_library_canonical(int k, uint64_t *kmers, size_t n);
 
-/* The k of the counts that an asker looks up. */
-int kc_library_asker_k(const struct kcount_asker *asker);
+/* What summaries and streams of sequences have to know of an asker. */
+struct kc_library_asking {
+        int k, nthreads;
+        size_t nkmers;   /* that are asked for at once, at most */
+        uint64_t nbytes; /* memory for their counts */
+} kc_library_asking(const struct kcount_asker *asker);
+
+struct kc_asking_source;
+struct kc_asking_consumer;
+
+/* Ask for blocks (app/library/asking.h), in threads of the library. The asker's progress callback
+ * is called meanwhile. Fails like kc_asking_run. */
+enum kc_status kc_library_ask_blocks(struct kcount_asker *asker,
+                                     const struct kc_asking_source *source,
+                                     const struct kc_asking_consumer *consumer,
+                                     struct kc_error *err);
 
 /*
  * Some of a cursor's next k-mers: 1 to cap, or 0 at the end.

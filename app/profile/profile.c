@@ -432,7 +432,7 @@ enum kc_status profile_run(const struct profile_request *request, struct text_ou
         KC_TRY(join_totals(&p, total, err));
         begin_output(&p);
 out:
-        asking_close(&shared);
+        kc_asking_close(&shared);
         close_profiling(&p);
         return status;
 }

@@ -1,5 +1,6 @@
 #include "cpu/ask/kept.h"
 
+#include "base/job.h"
 #include "base/parallel.h"
 
 #include <stdatomic.h>
@@ -20,6 +21,7 @@ enum {
 struct kept_loading {
         struct kc_ask_kept *kept;
         const struct kc_ask_table *table;
+        struct kc_job *job;
         atomic_uint next_part;
         atomic_bool too_many;
 };
@@ -51,6 +53,9 @@ static enum kc_status load_part(struct kept_loading *l, void **walk, uint32_t pa
                 KC_TRY(table->walk_next(*walk, &kmers, &counts, &n, err));
                 if (n == 0)
                         break;
+                if (kc_job_is_canceled(l->job))
+                        return kc_fail(err, KC_ECANCELED, "canceled");
+                kc_job_advance(l->job, n);
                 KC_TRY(kc_ask_index_add(index, kmers, counts, n, err));
                 if (index->n > MOST_INDEXED) {
                         atomic_store(&l->too_many, true);
@@ -82,9 +87,9 @@ out:
 }
 
 enum kc_status kc_ask_kept_load(struct kc_ask_kept *kept, const struct kc_ask_table *table,
-                                int nthreads, bool *fits, struct kc_error *err)
+                                int nthreads, struct kc_job *job, bool *fits, struct kc_error *err)
 {
-        struct kept_loading l = { .kept = kept, .table = table };
+        struct kept_loading l = { .kept = kept, .table = table, .job = job };
         const uint64_t nparts = table->ndistinct / PART_NKMERS + 1;
         enum kc_status status;
         KC_TRY(kc_ask_plan_make(&kept->plan, table,

@@ -8,6 +8,8 @@
 #include "cpu/ask/index.h"
 #include "cpu/ask/plan.h"
 
+struct kc_job;
+
 /* Zero-initialise; free with kc_ask_kept_free. Once loaded, several threads may use it at once. */
 struct kc_ask_kept {
         struct kc_ask_plan plan;
@@ -27,12 +29,13 @@ struct kc_ask_finder {
 uint64_t kc_ask_kept_nbytes(const struct kc_ask_table *table);
 
 /*
- * Load a table, by nthreads threads. KC_ENOMEM, and failures of the table.
+ * Load a table, by nthreads threads. KC_ENOMEM, KC_ECANCELED, and failures of the table.
+ *   job   its units are k-mers; may be NULL
  *   fits  out: false if too many k-mers have the same prefix for an index; then nothing has been
  *         loaded
  */
 enum kc_status kc_ask_kept_load(struct kc_ask_kept *kept, const struct kc_ask_table *table,
-                                int nthreads, bool *fits, struct kc_error *err);
+                                int nthreads, struct kc_job *job, bool *fits, struct kc_error *err);
 void kc_ask_kept_free(struct kc_ask_kept *kept);
 
 /* The counts of n k-mers in the form that the table has; 0 for those that it does not have.

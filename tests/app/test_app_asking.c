@@ -3,8 +3,8 @@
 #include "app/ask/asking.h"
 #include "app/ask/blocks.h"
 #include "app/ask/choice.h"
-#include "app/ask/lookup_asker.h"
 #include "app/library/device_asker.h"
+#include "app/library/lookup_asker.h"
 #include "base/job.h"
 #include "kmer/kmer.h"
 #include "tests/random.h"
@@ -203,7 +203,7 @@ enum kc_status __wrap_kc_device_asker_open(struct kc_asker *asker, struct kc_sto
         enum kc_status status = start.is_slow ? start_slowly(err) : KC_OK;
         assert_true(start.cancels == NULL || setup->job == start.cancels);
         if (status == KC_OK)
-                status = lookup_asker_open(asker, store, setup, err);
+                status = kc_lookup_asker_open(asker, store, setup, err);
         asker->depth = options->batch_nbases;
         asker->answer = NULL;
         *way = KC_GPU_ASK_WHOLE;
@@ -372,7 +372,7 @@ static void check_shared(const struct asking_input *input, const struct text *wa
         assert_true(first != NULL || n < MANY_RECORDS);
         check_with(store, &shared, input, wanted, n, input_nbytes, nthreads, depth, memory_nbytes);
         assert_ptr_equal(shared.ctx, first);
-        asking_close(&shared);
+        kc_asking_close(&shared);
         assert_null(shared.ctx);
         kc_store_close(store);
 }
@@ -649,7 +649,7 @@ static void test_choice(void **state)
         (void)state;
         assert_false(asking_device_is_faster(nkmers, 1000 * 1000, 1));
         assert_true(asking_device_is_faster(nkmers, 1000 * nkmers, 1));
-        assert_true(asking_device_is_faster(nkmers, ASKING_UNKNOWN, 1));
+        assert_true(asking_device_is_faster(nkmers, KC_ASKING_UNKNOWN, 1));
         for (uint64_t nbases = 1; nbases < 1000 * nkmers; nbases *= 2)
                 if (!asking_device_is_faster(nkmers, nbases, 1))
                         assert_false(asking_device_is_faster(nkmers, nbases, 16));

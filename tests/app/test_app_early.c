@@ -1,6 +1,6 @@
 /* Asking for a part of each record first: every window that is not settled is asked once, whatever
  * the asker holds in a round; and it stops where it gains nothing. */
-#include "app/ask/early.h"
+#include "app/library/early.h"
 #include "tests/random.h"
 
 #include <setjmp.h>
@@ -84,14 +84,14 @@ static enum kc_status take(void *ctx, int thread, struct kc_ask_answer *answers,
 
 /* ---- a consumer that wants three windows in range ---- */
 
-static uint64_t nfirst(void *ctx, const struct kc_seq_record *record, uint64_t nwindows)
+static uint64_t nfirst(void *ctx, const struct kc_asking_block *block, size_t i, uint64_t nwindows)
 {
-        (void)ctx;
-        (void)record;
+        (void)ctx, (void)block;
+        assert_true(i < NREADS);
         return nwindows < 6 ? nwindows : 5;
 }
 
-static void settle(void *ctx, struct asked_part *first, struct asked_part *second)
+static void settle(void *ctx, struct kc_asked_part *first, struct kc_asked_part *second)
 {
         const uint64_t *wanted = ctx;
         assert_null(second);
@@ -102,8 +102,8 @@ static void settle(void *ctx, struct asked_part *first, struct asked_part *secon
 /* ---- blocks ---- */
 
 struct scene {
-        struct asking_block blocks[NBLOCKS];
-        struct kc_seq_record records[NBLOCKS][NREADS];
+        struct kc_asking_block blocks[NBLOCKS];
+        struct kc_ask_sequence reads[NBLOCKS][NREADS];
         char bases[NBLOCKS][NREADS * MOST_NBASES];
 };
 
@@ -115,28 +115,36 @@ static void fill(struct scene *s, uint64_t seed)
                 for (int i = 0; i < NREADS; i++) {
                         const uint32_t n = (uint32_t)(next_random(&seed) % (MOST_NBASES + 1));
                         const bool is_rich = next_random(&seed) % 2;
-                        s->records[b][i] = (struct kc_seq_record){ .bases = at, .nbases = n };
+                        s->reads[b][i] = (struct kc_ask_sequence){ s->bases[b] + at, n };
                         for (uint32_t j = 0; j < n; j++)
                                 s->bases[b][at++] = is_rich ? 'B' : "ACNB"[next_random(&seed) % 4];
                 }
-                s->blocks[b].batch = (struct kc_record_batch){ .n = NREADS,
-                                                               .records = s->records[b],
-                                                               .bytes = s->bases[b] };
+                s->blocks[b] =
+                        (struct kc_asking_block){ .number = (uint64_t)b, .nsequences = NREADS };
         }
 }
 
-static uint32_t nwindows_of(const struct kc_seq_record *record)
+static enum kc_status sequences(void *ctx, int worker, const struct kc_asking_block *block,
+                                const struct kc_ask_sequence **reads, struct kc_error *err)
 {
-        return record->nbases >= K ? record->nbases - K + 1 : 0;
+        const struct scene *s = ctx;
+        (void)worker, (void)err;
+        *reads = s->reads[block->number];
+        return KC_OK;
+}
+
+static struct kc_asking_source source_of(struct scene *s)
+{
+        return (struct kc_asking_source){ .ctx = s, .sequences = sequences };
 }
 
 /* The answer covers all windows, or the first five if these settle the record. */
 static void check_answer(const struct scene *s, int b, int i, const struct kc_ask_summary *got,
                          uint64_t wanted, uint64_t *nsettled)
 {
-        const struct kc_seq_record *record = &s->records[b][i];
-        const char *bases = s->bases[b] + record->bases;
-        const uint32_t all = nwindows_of(record);
+        const struct kc_ask_sequence *read = &s->reads[b][i];
+        const char *bases = read->bases;
+        const uint32_t all = read->nbases >= K ? read->nbases - K + 1 : 0;
         struct kc_ask_summary whole = summarize(bases, 0, all), part = whole;
         if (all >= 6) {
                 const struct kc_ask_summary back = summarize(bases, all - 2, all);
@@ -152,22 +160,19 @@ static void check_answer(const struct scene *s, int b, int i, const struct kc_as
         assert_int_equal(got->sum, right->sum);
 }
 
-static void add_block(struct early *early, struct asking_block *block, bool *full)
-{
-        struct asking_sequences sequences = { 0 };
-        assert_int_equal(early_add(early, 0, block, &sequences, full, NULL), KC_OK);
-        asking_sequences_free(&sequences);
-}
-
-static void open_early(struct early **early, struct fake *fake, struct asking_consumer *consumer)
+static void open_early(struct kc_early **early, struct fake *fake,
+                       const struct kc_asking_source *source,
+                       const struct kc_asking_consumer *consumer)
 {
         const struct kc_asker asker = {
                 .ctx = fake, .round_nkmers = 1, .add = add, .answer = answer, .take = take
         };
-        const struct early_setup setup = {
-                .k = K, .nthreads = 1, .memory_nbytes = 1 << 20, .consumer = consumer
-        };
-        assert_int_equal(early_open(early, &asker, &setup, NULL), KC_OK);
+        const struct kc_early_setup setup = { .k = K,
+                                              .nthreads = 1,
+                                              .memory_nbytes = 1 << 20,
+                                              .source = source,
+                                              .consumer = consumer };
+        assert_int_equal(kc_early_open(early, &asker, &setup, NULL), KC_OK);
 }
 
 /* All blocks in one round of the caller; the asker holds `most` windows. */
@@ -175,26 +180,29 @@ static void check_round(struct scene *s, uint64_t most, uint64_t seed)
 {
         uint64_t wanted = 3, nsettled = 0;
         struct fake *fake = calloc(1, sizeof *fake);
-        struct asking_consumer consumer = { .ctx = &wanted, .nfirst = nfirst, .settle = settle };
+        const struct kc_asking_consumer consumer = { .ctx = &wanted,
+                                                     .nfirst = nfirst,
+                                                     .settle = settle };
+        const struct kc_asking_source source = source_of(s);
         struct kc_ask_answer answers[NREADS];
-        struct early *early;
+        struct kc_early *early;
         bool full = false;
         assert_non_null(fake);
         fill(s, seed);
         fake->most = most;
-        open_early(&early, fake, &consumer);
+        open_early(&early, fake, &source, &consumer);
         for (int b = 0; b < NBLOCKS; b++)
-                add_block(early, &s->blocks[b], &full);
-        assert_int_equal(early_answer(early, NULL), KC_OK);
+                assert_int_equal(kc_early_add(early, 0, &s->blocks[b], &full, NULL), KC_OK);
+        assert_int_equal(kc_early_answer(early, NULL), KC_OK);
         for (int b = 0; b < NBLOCKS; b++) {
-                assert_int_equal(early_take(early, 0, answers, NREADS, NULL), KC_OK);
+                assert_int_equal(kc_early_take(early, 0, answers, NREADS, NULL), KC_OK);
                 for (int i = 0; i < NREADS; i++)
                         check_answer(s, b, i, &answers[i].summary, wanted, &nsettled);
         }
         assert_true(nsettled > NBLOCKS * NREADS / 4);
         if (most < 1000)
                 assert_true(fake->nrounds > 3);
-        early_close(early);
+        kc_early_close(early);
         free(fake);
 }
 
@@ -215,44 +223,52 @@ static void test_no_gain(void **state)
         uint64_t wanted = 1000;
         struct scene *s = malloc(sizeof *s);
         struct fake *fake = calloc(1, sizeof *fake);
-        struct asking_consumer consumer = { .ctx = &wanted, .nfirst = nfirst, .settle = settle };
+        const struct kc_asking_consumer consumer = { .ctx = &wanted,
+                                                     .nfirst = nfirst,
+                                                     .settle = settle };
+        const struct kc_asking_source source = source_of(s);
         struct kc_ask_answer answers[NREADS];
-        struct early *early;
+        struct kc_early *early;
         bool full = false;
         (void)state;
         assert_true(s != NULL && fake != NULL);
         fill(s, 1);
         fake->most = UINT64_MAX;
-        open_early(&early, fake, &consumer);
+        open_early(&early, fake, &source, &consumer);
         for (int b = 0; b < 3; b++) {
                 const size_t before = fake->nadded;
                 uint64_t nsettled = 0;
-                add_block(early, &s->blocks[b], &full);
+                assert_int_equal(kc_early_add(early, 0, &s->blocks[b], &full, NULL), KC_OK);
                 if (b > 0)
                         assert_int_equal(fake->nadded - before, NREADS);
-                assert_int_equal(early_answer(early, NULL), KC_OK);
-                assert_int_equal(early_take(early, 0, answers, NREADS, NULL), KC_OK);
+                assert_int_equal(kc_early_answer(early, NULL), KC_OK);
+                assert_int_equal(kc_early_take(early, 0, answers, NREADS, NULL), KC_OK);
                 for (int i = 0; i < NREADS; i++)
                         check_answer(s, b, i, &answers[i].summary, wanted, &nsettled);
         }
         assert_int_equal(fake->nrounds, 4);
-        early_close(early);
+        kc_early_close(early);
         free(fake);
         free(s);
 }
 
-static void check_try(const struct scene *s, uint64_t wanted, bool right)
+static void check_try(struct scene *s, uint64_t wanted, bool right)
 {
         struct fake *fake = calloc(1, sizeof *fake);
-        struct asking_consumer consumer = { .ctx = &wanted, .nfirst = nfirst, .settle = settle };
-        const struct early_setup setup = {
-                .k = K, .nthreads = 3, .memory_nbytes = 1 << 20, .consumer = &consumer
-        };
+        const struct kc_asking_consumer consumer = { .ctx = &wanted,
+                                                     .nfirst = nfirst,
+                                                     .settle = settle };
+        const struct kc_asking_source source = source_of(s);
+        const struct kc_early_setup setup = { .k = K,
+                                              .nthreads = 3,
+                                              .memory_nbytes = 1 << 20,
+                                              .source = &source,
+                                              .consumer = &consumer };
         const struct kc_asker asker = { .ctx = fake, .add = add, .answer = answer, .take = take };
         bool worth_it = !right;
         assert_non_null(fake);
         fake->most = UINT64_MAX;
-        assert_int_equal(early_try(&setup, &asker, &s->blocks[0], &worth_it, NULL), KC_OK);
+        assert_int_equal(kc_early_try(&setup, &asker, &s->blocks[0], &worth_it, NULL), KC_OK);
         assert_int_equal(worth_it, right);
         assert_true(fake->nwindows <= 5 * NREADS);
         free(fake);
@@ -273,10 +289,10 @@ static void test_try(void **state)
 static void test_suits(void **state)
 {
         (void)state;
-        assert_true(early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 31, 8000));
-        assert_false(early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 31, 7999));
-        assert_false(early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 33, 8000));
-        assert_false(early_suits(&(struct kc_asker){ .round_nkmers = 0 }, 31, UINT64_MAX));
+        assert_true(kc_early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 31, 8000));
+        assert_false(kc_early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 31, 7999));
+        assert_false(kc_early_suits(&(struct kc_asker){ .round_nkmers = 1000 }, 33, 8000));
+        assert_false(kc_early_suits(&(struct kc_asker){ .round_nkmers = 0 }, 31, UINT64_MAX));
 }
 
 int main(void)

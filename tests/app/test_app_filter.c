@@ -170,8 +170,8 @@ static bool is_certain(const struct judge *judge, struct kc_ask_summary read, ui
 static void check_parts(const struct judge *judge, uint64_t *nsettled)
 {
         for (uint64_t n = 0; n < 5 * 5 * 5 * 5; n++) {
-                struct asked_part part = { .summary = summary(n % 5, n / 5 % 5, n / 25 % 5),
-                                           .nleft = n / 125 };
+                struct kc_asked_part part = { .summary = summary(n % 5, n / 5 % 5, n / 25 % 5),
+                                              .nleft = n / 125 };
                 if (part.summary.nvalid > part.summary.nwindows ||
                     part.summary.nfound > part.summary.nvalid)
                         continue;
@@ -212,25 +212,25 @@ static void test_first_windows(void **state)
                         const struct judge judge = { .at_least = bound_of(part_bounds[i]),
                                                      .at_most = no_bound };
                         const uint64_t first = judge_nfirst(&judge, n);
-                        struct asked_part part = { .summary = summary(first, first, first),
-                                                   .nleft = n - first };
+                        struct kc_asked_part part = { .summary = summary(first, first, first),
+                                                      .nleft = n - first };
                         assert_in_range(first, n > 0, n);
                         judge_settle(&judge, &part, NULL);
                         assert_true(part.is_settled);
                 }
 }
 
-static struct asked_part random_part(uint64_t *seed)
+static struct kc_asked_part random_part(uint64_t *seed)
 {
         const uint64_t nwindows = next_random(seed) % 5,
                        nvalid = next_random(seed) % (nwindows + 1);
-        return (struct asked_part){ .summary = summary(nwindows, nvalid,
-                                                       next_random(seed) % (nvalid + 1)),
-                                    .nleft = next_random(seed) % 4 };
+        return (struct kc_asked_part){ .summary = summary(nwindows, nvalid,
+                                                          next_random(seed) % (nvalid + 1)),
+                                       .nleft = next_random(seed) % 4 };
 }
 
 /* The part with all its windows, or the part alone if it is settled and `asks` is false. */
-static struct kc_ask_summary complete(const struct asked_part *part, bool asks, uint64_t *seed)
+static struct kc_ask_summary complete(const struct kc_asked_part *part, bool asks, uint64_t *seed)
 {
         struct kc_ask_summary whole = part->summary;
         const uint64_t nvalid = next_random(seed) % (part->nleft + 1),
@@ -252,7 +252,7 @@ static void test_parts_of_pairs(void **state)
                 const struct judge judge = { .at_least = bound_of(part_bounds[i % 8]),
                                              .at_most = i / 8 % 2 ? bound_of("50%") : no_bound,
                                              .pairs = (enum judge_pairs)(i / 16 % 3) };
-                struct asked_part first = random_part(&seed), second = random_part(&seed);
+                struct kc_asked_part first = random_part(&seed), second = random_part(&seed);
                 judge_settle(&judge, &first, &second);
                 nsettled += first.is_settled != second.is_settled;
                 uint64_t part_seed = seed, whole_seed = seed;

@@ -76,7 +76,8 @@ static void check_lines(const uint8_t *data, size_t size, int k)
         int nwords = kc_kmer_nwords(k), unused = 64 * nwords - 2 * k;
         uint64_t kmers[NKMERS * KC_MAX_WORDS] = { 0 };
         uint32_t counts[NKMERS] = { 0 };
-        struct kc_kmer_text format = { k, (enum kc_kmer_text_form)(size % 3), 1, UINT32_MAX };
+        struct kc_kmer_text format = { k, (enum kc_kmer_text_form)(size % 3), 1, UINT32_MAX,
+                                       .high_first = false };
         memcpy(counts, data, size < sizeof counts ? size : sizeof counts);
         if (size > sizeof counts)
                 memcpy(kmers, data + sizeof counts,

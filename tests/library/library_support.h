@@ -66,6 +66,43 @@ static inline void check_range(struct kcount_counts *counts, const struct pair_s
         free(found);
 }
 
+static inline int compare_counts(const void *a, const void *b)
+{
+        const uint32_t *x = a, *y = b;
+        return (*x > *y) - (*x < *y);
+}
+
+/* Quartile q of n sorted counts. */
+static inline double quartile(const uint32_t *sorted, size_t n, size_t q)
+{
+        const double place = (double)(n - 1) * (double)q / 4;
+        const size_t at = (size_t)place;
+        return sorted[at] + (place - (double)at) * (at + 1 < n ? sorted[at + 1] - sorted[at] : 0.0);
+}
+
+/* The summary of the counts of n k-mers. */
+static inline void expect_summary(const struct kcount_summary *s, const uint32_t *found,
+                                  const bool *valid, size_t n, uint32_t min_count,
+                                  uint32_t max_count)
+{
+        uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
+        uint64_t nkmers = 0, nfound = 0, total = 0;
+        for (size_t i = 0; i < n; i++)
+                if (valid[i]) {
+                        sorted[nkmers++] = found[i];
+                        nfound += found[i] >= min_count && found[i] <= max_count;
+                        total += found[i];
+                }
+        qsort(sorted, nkmers, sizeof *sorted, compare_counts);
+        assert_true(s->nkmers == nkmers && s->nfound == nfound && s->total == total);
+        assert_int_equal(s->min, nkmers > 0 ? sorted[0] : 0);
+        assert_int_equal(s->max, nkmers > 0 ? sorted[nkmers - 1] : 0);
+        assert_true(s->first_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 1) : 0));
+        assert_true(s->median == (nkmers > 0 ? quartile(sorted, nkmers, 2) : 0));
+        assert_true(s->third_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 3) : 0));
+        free(sorted);
+}
+
 static inline void assert_error(struct kcount_error *error, enum kcount_status status,
                                 const char *message, const char *file, const char *advice)
 {

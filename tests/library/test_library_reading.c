@@ -250,20 +250,6 @@ static void check_asked(struct kcount_asker *asker, const struct pair_set *s, si
         free(found);
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-        const uint32_t *x = a, *y = b;
-        return (*x > *y) - (*x < *y);
-}
-
-/* Quartile q of n sorted counts. */
-static double quartile(const uint32_t *sorted, size_t n, size_t q)
-{
-        const double place = (double)(n - 1) * (double)q / 4;
-        const size_t at = (size_t)place;
-        return sorted[at] + (place - (double)at) * (at + 1 < n ? sorted[at + 1] - sorted[at] : 0.0);
-}
-
 /* found, valid: of the n k-mers of a sequence of nbases. */
 static void check_summary(struct kcount_asker *asker, const char *bases, size_t nbases,
                           const uint32_t *found, const bool *valid, size_t n)
@@ -272,25 +258,9 @@ static void check_summary(struct kcount_asker *asker, const char *bases, size_t 
                 struct kcount_summary known;
                 uint64_t later;
         } summary = { .known.size = sizeof summary, .later = 77 };
-        uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
-        uint64_t nkmers = 0, nfound = 0, total = 0;
-        for (size_t i = 0; i < n; i++)
-                if (valid[i]) {
-                        sorted[nkmers++] = found[i];
-                        nfound += found[i] >= 2 && found[i] <= 300;
-                        total += found[i];
-                }
-        qsort(sorted, nkmers, sizeof *sorted, compare_counts);
         assert_done(kcount_ask_summary, asker, bases, nbases, 2, 300, &summary.known);
-        const struct kcount_summary *s = &summary.known;
-        assert_true(s->nkmers == nkmers && s->nfound == nfound && s->total == total);
+        expect_summary(&summary.known, found, valid, n, 2, 300);
         assert_int_equal(summary.later, 77);
-        assert_int_equal(s->min, nkmers > 0 ? sorted[0] : 0);
-        assert_int_equal(s->max, nkmers > 0 ? sorted[nkmers - 1] : 0);
-        assert_true(s->first_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 1) : 0));
-        assert_true(s->median == (nkmers > 0 ? quartile(sorted, nkmers, 2) : 0));
-        assert_true(s->third_quartile == (nkmers > 0 ? quartile(sorted, nkmers, 3) : 0));
-        free(sorted);
 }
 
 static void check_sequence(struct kcount_asker *asker, const struct pair_set *s, const char *bases,

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 enum { NLETTERS = 300000, NCOUNTED = 40000, NKMERS = 20000 };
+enum { NREADS = 6000, LONGEST = 90 }; /* more reads than devices take at a time */
 
 /* Letters, and the counts of the k-mers of the first of them. */
 struct asked {
@@ -81,9 +82,20 @@ static struct kcount_asker *open_asker(const struct asked *a, const char *device
 }
 
 struct answers {
-        uint32_t by_kmer[NKMERS], by_sequence[NLETTERS], few[10];
-        bool valid[NLETTERS];
+        uint32_t by_kmer[NKMERS], by_sequence[NLETTERS], by_read[NLETTERS], few[10];
+        bool valid[NLETTERS], valid_of_reads[NLETTERS];
 };
+
+static void ask_reads(struct answers *answers, const struct asked *a, struct kcount_asker *asker)
+{
+        struct kcount_sequence *reads = malloc(NREADS * sizeof *reads);
+        for (size_t i = 0, at = 0; i < NREADS; at += reads[i++].nbases / 2)
+                reads[i] = (struct kcount_sequence){ a->letters + at, i * 7 % LONGEST };
+        assert_int_equal(kcount_ask_sequences(asker, reads, NREADS, answers->by_read,
+                                              answers->valid_of_reads, NULL),
+                         KCOUNT_OK);
+        free(reads);
+}
 
 static void ask(struct answers *answers, struct asked *a, const char *device, int nthreads)
 {
@@ -94,6 +106,7 @@ static void ask(struct answers *answers, struct asked *a, const char *device, in
         assert_int_equal(kcount_ask_sequence(asker, a->letters, NLETTERS, answers->by_sequence,
                                              answers->valid, NULL),
                          KCOUNT_OK);
+        ask_reads(answers, a, asker);
         kcount_asker_close(asker);
 }
 

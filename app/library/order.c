@@ -1,16 +1,16 @@
-#include "app/ask/order.h"
+#include "app/library/order.h"
 
 #include <stdlib.h>
 
-enum kc_status asking_order_init(struct asking_order *order, int nplaces, void *ctx,
-                                 enum kc_status (*write)(void *ctx, int place,
-                                                         struct kc_error *err),
-                                 struct kc_error *err)
+enum kc_status kc_asking_order_init(struct kc_asking_order *order, int nplaces, void *ctx,
+                                    enum kc_status (*write)(void *ctx, int place,
+                                                            struct kc_error *err),
+                                    struct kc_error *err)
 {
-        struct asking_place *places = calloc((size_t)nplaces, sizeof *places);
+        struct kc_asking_place *places = calloc((size_t)nplaces, sizeof *places);
         if (places == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for threads");
-        *order = (struct asking_order){
+        *order = (struct kc_asking_order){
                 .nplaces = nplaces, .ctx = ctx, .write = write, .places = places
         };
         pthread_mutex_init(&order->lock, NULL);
@@ -19,7 +19,7 @@ enum kc_status asking_order_init(struct asking_order *order, int nplaces, void *
         return KC_OK;
 }
 
-void asking_order_destroy(struct asking_order *order)
+void kc_asking_order_destroy(struct kc_asking_order *order)
 {
         if (order->places == NULL)
                 return;
@@ -30,7 +30,7 @@ void asking_order_destroy(struct asking_order *order)
 }
 
 /* Under the lock: the place of the block whose turn it is; -1: it has not been handed in. */
-static int find_next(const struct asking_order *order)
+static int find_next(const struct kc_asking_order *order)
 {
         for (int i = 0; i < order->nplaces; i++)
                 if (order->places[i].is_taken && order->places[i].number == order->next)
@@ -39,9 +39,9 @@ static int find_next(const struct asking_order *order)
 }
 
 /* Under the lock. */
-static void end_turn(struct asking_order *order, int number)
+static void end_turn(struct kc_asking_order *order, int number)
 {
-        struct asking_place *place = &order->places[number];
+        struct kc_asking_place *place = &order->places[number];
         order->next++;
         place->is_taken = false;
         if (place->is_awaited)
@@ -49,7 +49,7 @@ static void end_turn(struct asking_order *order, int number)
 }
 
 /* Under the lock, which is released while a block is written. */
-static enum kc_status write_in_order(struct asking_order *order, struct kc_error *err)
+static enum kc_status write_in_order(struct kc_asking_order *order, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         int place;
@@ -67,8 +67,8 @@ static enum kc_status write_in_order(struct asking_order *order, struct kc_error
         return status;
 }
 
-enum kc_status asking_order_hand_in(struct asking_order *order, int place, uint64_t number,
-                                    struct kc_error *err)
+enum kc_status kc_asking_order_hand_in(struct kc_asking_order *order, int place, uint64_t number,
+                                       struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         pthread_mutex_lock(&order->lock);
@@ -80,7 +80,7 @@ enum kc_status asking_order_hand_in(struct asking_order *order, int place, uint6
         return status;
 }
 
-bool asking_order_is_taken(struct asking_order *order, int place)
+bool kc_asking_order_is_taken(struct kc_asking_order *order, int place)
 {
         pthread_mutex_lock(&order->lock);
         const bool is_taken = order->places[place].is_taken;
@@ -88,9 +88,9 @@ bool asking_order_is_taken(struct asking_order *order, int place)
         return is_taken;
 }
 
-enum kc_status asking_order_wait(struct asking_order *order, int number, struct kc_error *err)
+enum kc_status kc_asking_order_wait(struct kc_asking_order *order, int number, struct kc_error *err)
 {
-        struct asking_place *place = &order->places[number];
+        struct kc_asking_place *place = &order->places[number];
         pthread_mutex_lock(&order->lock);
         place->is_awaited = true;
         while (place->is_taken && !order->stopped)
@@ -101,7 +101,7 @@ enum kc_status asking_order_wait(struct asking_order *order, int number, struct 
         return stopped ? kc_fail(err, KC_ECANCELED, "another thread failed") : KC_OK;
 }
 
-void asking_order_stop(struct asking_order *order)
+void kc_asking_order_stop(struct kc_asking_order *order)
 {
         pthread_mutex_lock(&order->lock);
         order->stopped = true;

@@ -2,7 +2,7 @@
  * Each thread looks up the k-mers of a block when it adds it, in ascending order, so that k-mers of
  * one block of the store follow each other.
  */
-#include "app/ask/lookup_asker.h"
+#include "app/library/lookup_asker.h"
 
 #include "kmer/letters.h"
 
@@ -249,8 +249,8 @@ static void close_asker(void *ctx)
         free(a);
 }
 
-enum kc_status lookup_asker_open(struct kc_asker *asker, struct kc_store *store,
-                                 const struct kc_ask_setup *setup, struct kc_error *err)
+enum kc_status kc_lookup_asker_open(struct kc_asker *asker, struct kc_store *store,
+                                    const struct kc_ask_setup *setup, struct kc_error *err)
 {
         struct kc_store_info info;
         struct lookup_asker *a = calloc(1, sizeof *a);

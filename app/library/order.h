@@ -4,8 +4,8 @@
  * turn it is writes it, and then all blocks after it that have been handed in. So a block never
  * waits until the worker that prepared it wakes up.
  */
-#ifndef APP_ASK_ORDER_H
-#define APP_ASK_ORDER_H
+#ifndef APP_LIBRARY_ORDER_H
+#define APP_LIBRARY_ORDER_H
 
 #include "base/status.h"
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct asking_order {
+struct kc_asking_order {
         int nplaces;
         void *ctx;
         /* Write the block at the place. One thread at a time calls it, with the blocks in their
@@ -23,7 +23,7 @@ struct asking_order {
         pthread_mutex_t lock; /* for all below */
         uint64_t next;        /* the number whose turn it is */
         bool is_writing, stopped;
-        struct asking_place {
+        struct kc_asking_place {
                 bool is_taken;   /* by a block that is not written yet */
                 bool is_awaited; /* a thread sleeps until it is written */
                 uint64_t number;
@@ -32,23 +32,23 @@ struct asking_order {
 };
 
 /* Zero-initialise it, and destroy it even if this fails. KC_ENOMEM. */
-enum kc_status asking_order_init(struct asking_order *order, int nplaces, void *ctx,
-                                 enum kc_status (*write)(void *ctx, int place,
-                                                         struct kc_error *err),
-                                 struct kc_error *err);
-void asking_order_destroy(struct asking_order *order);
+enum kc_status kc_asking_order_init(struct kc_asking_order *order, int nplaces, void *ctx,
+                                    enum kc_status (*write)(void *ctx, int place,
+                                                            struct kc_error *err),
+                                    struct kc_error *err);
+void kc_asking_order_destroy(struct kc_asking_order *order);
 
 /* Hand in a block at a place that is not taken. Fails like write. */
-enum kc_status asking_order_hand_in(struct asking_order *order, int place, uint64_t number,
-                                    struct kc_error *err);
+enum kc_status kc_asking_order_hand_in(struct kc_asking_order *order, int place, uint64_t number,
+                                       struct kc_error *err);
 
-bool asking_order_is_taken(struct asking_order *order, int place);
+bool kc_asking_order_is_taken(struct kc_asking_order *order, int place);
 
 /* Wait until the place is not taken. Only one thread may wait for it. KC_ECANCELED if the order was
  * stopped. */
-enum kc_status asking_order_wait(struct asking_order *order, int place, struct kc_error *err);
+enum kc_status kc_asking_order_wait(struct kc_asking_order *order, int place, struct kc_error *err);
 
 /* Any thread may call it: nothing more is written, and all threads that wait wake up. */
-void asking_order_stop(struct asking_order *order);
+void kc_asking_order_stop(struct kc_asking_order *order);
 
 #endif

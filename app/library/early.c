@@ -1,4 +1,4 @@
-#include "app/ask/early.h"
+#include "app/library/early.h"
 
 #include "base/parallel.h"
 #include "kmer/kmer.h"
@@ -15,15 +15,15 @@ enum {
 
 /* A record, and which of its windows are asked first. */
 struct early_read {
-        struct asked_part part;
+        struct kc_asked_part part;
         uint32_t nfront, nback; /* windows at its ends; if it is asked as a whole, nback is 0 */
 };
 
 struct early_block {
-        const struct asking_block *block;
+        const struct kc_asking_block *block;
         struct early_read *reads; /* [nreads] as its sequences are numbered */
-        size_t nreads;
-        size_t nfirst, nrest; /* sequences that the asker gets first, and afterwards */
+        size_t nreads, npairs;    /* of the block, or of a sample: its first ones */
+        size_t nfirst, nrest;     /* sequences that the asker gets first, and afterwards */
         struct early_block *next;
 };
 
@@ -37,8 +37,8 @@ struct early_worker {
         uint64_t ntried, nwanted; /* records of this round: asked in part, and then for the rest */
 };
 
-struct early {
-        struct early_setup setup;
+struct kc_early {
+        struct kc_early_setup setup;
         struct kc_asker asker;
         struct early_worker *workers;   /* [setup.nthreads] */
         atomic_uint_least64_t nwindows; /* of this round */
@@ -48,7 +48,7 @@ struct early {
         atomic_bool full;
 };
 
-bool early_suits(const struct kc_asker *asker, int k, uint64_t memory_nbytes)
+bool kc_early_suits(const struct kc_asker *asker, int k, uint64_t memory_nbytes)
 {
         const uint64_t most = memory_nbytes / (sizeof(uint64_t) * (uint64_t)kc_kmer_nwords(k));
         return asker->round_nkmers > 0 && asker->round_nkmers <= most;
@@ -68,26 +68,40 @@ static enum kc_status reserve(struct early_worker *w, size_t n, struct kc_error 
         return w->cap == n ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
 }
 
-static uint32_t nwindows_of(const struct early *e, const struct kc_seq_record *record)
+static uint32_t nwindows_of(const struct kc_early *e, uint32_t nbases)
 {
-        const uint32_t k = (uint32_t)e->setup.k, nbases = asking_nbases(record);
+        const uint32_t k = (uint32_t)e->setup.k;
         return nbases >= k ? nbases - k + 1 : 0;
 }
 
+/* Which sequence of the block a read is. */
+static size_t place_of(const struct early_block *b, size_t i)
+{
+        return b->npairs > 0 && i >= b->npairs ? b->block->npairs + i - b->npairs : i;
+}
+
+static enum kc_status sequences_of(const struct kc_early *e, int worker,
+                                   const struct early_block *b,
+                                   const struct kc_ask_sequence **sequences, struct kc_error *err)
+{
+        const struct kc_asking_source *source = e->setup.source;
+        return source->sequences(source->ctx, worker, b->block, sequences, err);
+}
+
 /* Windows [first, first + n) of a record. */
-static struct kc_ask_sequence windows(const struct early *e, const char *bases, uint32_t first,
+static struct kc_ask_sequence windows(const struct kc_early *e, const char *bases, uint32_t first,
                                       uint32_t n)
 {
         return (struct kc_ask_sequence){ .bases = bases + first,
                                          .nbases = n + (uint32_t)e->setup.k - 1 };
 }
 
-static struct early_read first_part(const struct early *e, const struct kc_seq_record *record)
+static struct early_read first_part(const struct kc_early *e, const struct early_block *b, size_t i,
+                                    uint32_t all)
 {
-        const struct asking_consumer *consumer = e->setup.consumer;
-        const uint32_t all = nwindows_of(e, record);
+        const struct kc_asking_consumer *consumer = e->setup.consumer;
         struct early_read read = { .part.summary = KC_ASK_NOTHING, .nfront = all };
-        const uint64_t first = consumer->nfirst(consumer->ctx, record, all);
+        const uint64_t first = consumer->nfirst(consumer->ctx, b->block, place_of(b, i), all);
         if (first >= all)
                 return read;
         read.nfront = (uint32_t)(first - first / 2);
@@ -96,28 +110,32 @@ static struct early_read first_part(const struct early *e, const struct kc_seq_r
         return read;
 }
 
-static void split(const struct early *e, struct early_worker *w, struct early_block *b)
+static void split(const struct kc_early *e, struct early_worker *w, struct early_block *b,
+                  const struct kc_ask_sequence *sequences)
 {
         size_t n = 0;
         for (size_t i = 0; i < b->nreads; i++) {
-                const char *bytes;
-                const struct kc_seq_record *record = asking_block_record(b->block, i, &bytes);
+                const struct kc_ask_sequence *sequence = &sequences[place_of(b, i)];
+                const uint32_t all = nwindows_of(e, sequence->nbases);
                 struct early_read *read = &b->reads[i];
-                *read = first_part(e, record);
-                const char *bases = bytes + record->bases;
+                *read = first_part(e, b, i, all);
                 if (read->nfront > 0)
-                        w->sequences[n++] = windows(e, bases, 0, read->nfront);
+                        w->sequences[n++] = windows(e, sequence->bases, 0, read->nfront);
                 if (read->nback > 0)
-                        w->sequences[n++] = windows(e, bases, nwindows_of(e, record) - read->nback,
-                                                    read->nback);
+                        w->sequences[n++] =
+                                windows(e, sequence->bases, all - read->nback, read->nback);
         }
         b->nfirst = n;
 }
 
-static enum kc_status make_block(struct early_worker *w, const struct asking_block *block,
-                                 struct early_block **made, struct kc_error *err)
+/* most: the reads that are taken of it. */
+static enum kc_status make_block(struct early_worker *w, const struct kc_asking_block *block,
+                                 size_t most, struct early_block **made, struct kc_error *err)
 {
-        const size_t n = asking_block_nsequences(block);
+        const size_t npairs = block->npairs < most / 2 ? block->npairs : most / 2;
+        const size_t n = block->npairs > 0          ? 2 * npairs
+                         : block->nsequences < most ? block->nsequences
+                                                    : most;
         struct early_block *b = calloc(1, sizeof *b);
         *made = b;
         if (b == NULL)
@@ -126,6 +144,7 @@ static enum kc_status make_block(struct early_worker *w, const struct asking_blo
         w->end = &b->next;
         b->block = block;
         b->nreads = n;
+        b->npairs = block->npairs > 0 ? npairs : 0;
         b->reads = malloc(n * sizeof *b->reads);
         return b->reads != NULL ? KC_OK
                                 : kc_fail(err, KC_ENOMEM, "out of memory for %zu records", n);
@@ -139,15 +158,17 @@ static uint64_t count_windows(const struct early_block *b)
         return n;
 }
 
-static enum kc_status add_first(struct early *e, int worker, const struct asking_block *block,
-                                bool *full, struct kc_error *err)
+static enum kc_status add_first(struct kc_early *e, int worker, const struct kc_asking_block *block,
+                                size_t most, bool *full, struct kc_error *err)
 {
         struct early_worker *w = &e->workers[worker];
+        const struct kc_ask_sequence *sequences;
         struct early_block *b;
         enum kc_status status;
-        KC_TRY(make_block(w, block, &b, err));
+        KC_TRY(make_block(w, block, most, &b, err));
         KC_TRY(reserve(w, 2 * b->nreads, err));
-        split(e, w, b);
+        KC_TRY(sequences_of(e, worker, b, &sequences, err));
+        split(e, w, b, sequences);
         KC_TRY(e->asker.add(e->asker.ctx, worker, w->sequences, b->nfirst, full, err));
         const uint64_t n = count_windows(b), nbytes = b->nreads * sizeof *b->reads;
         *full |= atomic_fetch_add(&e->nwindows, n) + n >= e->most_windows;
@@ -156,15 +177,16 @@ out:
         return status;
 }
 
-enum kc_status early_add(struct early *e, int worker, const struct asking_block *block,
-                         struct asking_sequences *sequences, bool *full, struct kc_error *err)
+enum kc_status kc_early_add(struct kc_early *e, int worker, const struct kc_asking_block *block,
+                            bool *full, struct kc_error *err)
 {
+        const struct kc_asking_source *source = e->setup.source;
+        const struct kc_ask_sequence *sequences;
         enum kc_status status;
         if (e->in_part)
-                return add_first(e, worker, block, full, err);
-        KC_TRY(asking_sequences_set(sequences, block, false, e->setup.k, err));
-        KC_TRY(e->asker.add(e->asker.ctx, worker, sequences->items, asking_block_nsequences(block),
-                            full, err));
+                return add_first(e, worker, block, SIZE_MAX, full, err);
+        KC_TRY(source->sequences(source->ctx, worker, block, &sequences, err));
+        KC_TRY(e->asker.add(e->asker.ctx, worker, sequences, block->nsequences, full, err));
 out:
         return status;
 }
@@ -176,13 +198,13 @@ static bool is_wanted(const struct early_read *read)
         return read->part.nleft > 0 && !read->part.is_settled;
 }
 
-static void settle(const struct early *e, struct early_worker *w, struct early_block *b)
+static void settle(const struct kc_early *e, struct early_worker *w, struct early_block *b)
 {
-        const struct asking_consumer *consumer = e->setup.consumer;
-        const size_t npairs = b->block->pairs.n, n = npairs > 0 ? npairs : b->nreads;
+        const struct kc_asking_consumer *consumer = e->setup.consumer;
+        const size_t npairs = b->npairs, n = npairs > 0 ? npairs : b->nreads;
         for (size_t i = 0; i < n; i++) {
-                struct asked_part *first = &b->reads[i].part;
-                struct asked_part *second = npairs > 0 ? &b->reads[npairs + i].part : NULL;
+                struct kc_asked_part *first = &b->reads[i].part;
+                struct kc_asked_part *second = npairs > 0 ? &b->reads[npairs + i].part : NULL;
                 if (first->nleft > 0 || (second != NULL && second->nleft > 0))
                         consumer->settle(consumer->ctx, first, second);
         }
@@ -195,7 +217,7 @@ static void settle(const struct early *e, struct early_worker *w, struct early_b
 
 static enum kc_status take_first(void *ctx, int worker, struct kc_error *err)
 {
-        struct early *e = ctx;
+        struct kc_early *e = ctx;
         struct early_worker *w = &e->workers[worker];
         enum kc_status status = KC_OK;
         w->ntried = w->nwanted = 0;
@@ -217,30 +239,31 @@ out:
 
 /* ---- the rest ---- */
 
-static enum kc_status add_rest(struct early *e, int worker, struct early_block *b,
+static enum kc_status add_rest(struct kc_early *e, int worker, struct early_block *b,
                                struct kc_error *err)
 {
         struct early_worker *w = &e->workers[worker];
+        const struct kc_ask_sequence *sequences;
         bool full = false;
         size_t n = 0;
+        enum kc_status status;
+        KC_TRY(sequences_of(e, worker, b, &sequences, err));
         for (size_t i = 0; i < b->nreads; i++) {
-                const char *bytes;
-                const struct kc_seq_record *record = asking_block_record(b->block, i, &bytes);
                 const struct early_read *read = &b->reads[i];
                 if (is_wanted(read))
-                        w->sequences[n++] = windows(e, bytes + record->bases, read->nfront,
-                                                    (uint32_t)read->part.nleft);
+                        w->sequences[n++] = windows(e, sequences[place_of(b, i)].bases,
+                                                    read->nfront, (uint32_t)read->part.nleft);
         }
-        const enum kc_status status =
-                e->asker.add(e->asker.ctx, worker, w->sequences, n, &full, err);
+        KC_TRY(e->asker.add(e->asker.ctx, worker, w->sequences, n, &full, err));
         if (full)
                 atomic_store(&e->full, true);
+out:
         return status;
 }
 
 static enum kc_status add_rests(void *ctx, int worker, struct kc_error *err)
 {
-        struct early *e = ctx;
+        struct kc_early *e = ctx;
         struct early_worker *w = &e->workers[worker];
         enum kc_status status = KC_OK;
         for (; w->unadded != NULL && !atomic_load(&e->full); w->unadded = w->unadded->next)
@@ -252,7 +275,7 @@ out:
 
 static enum kc_status take_rests(void *ctx, int worker, struct kc_error *err)
 {
-        struct early *e = ctx;
+        struct kc_early *e = ctx;
         struct early_worker *w = &e->workers[worker];
         enum kc_status status = KC_OK;
         for (; w->untaken != w->unadded; w->untaken = w->untaken->next) {
@@ -271,7 +294,7 @@ out:
 }
 
 /* Skip the blocks that need no rest. Returns whether any block does. */
-static bool has_rests(struct early *e)
+static bool has_rests(struct kc_early *e)
 {
         bool has = false;
         for (int i = 0; i < e->setup.nthreads; i++) {
@@ -286,7 +309,7 @@ static bool has_rests(struct early *e)
 /* ---- rounds ---- */
 
 /* Whether enough of the records that were asked in part are settled. */
-static bool is_worth_it(const struct early *e)
+static bool is_worth_it(const struct kc_early *e)
 {
         uint64_t ntried = 0, nwanted = 0;
         for (int i = 0; i < e->setup.nthreads; i++) {
@@ -296,7 +319,7 @@ static bool is_worth_it(const struct early *e)
         return ntried > 0 && (ntried - nwanted) * SETTLED_DIVISOR >= ntried;
 }
 
-enum kc_status early_answer(struct early *e, struct kc_error *err)
+enum kc_status kc_early_answer(struct kc_early *e, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(e->asker.answer(e->asker.ctx, err));
@@ -326,8 +349,8 @@ static void drop_first(struct early_worker *w)
         free(b);
 }
 
-enum kc_status early_take(struct early *e, int worker, struct kc_ask_answer *answers, size_t n,
-                          struct kc_error *err)
+enum kc_status kc_early_take(struct kc_early *e, int worker, struct kc_ask_answer *answers,
+                             size_t n, struct kc_error *err)
 {
         struct early_worker *w = &e->workers[worker];
         if (w->first == NULL) /* the round was not asked in part */
@@ -340,41 +363,31 @@ enum kc_status early_take(struct early *e, int worker, struct kc_ask_answer *ans
 
 /* ---- a sample ---- */
 
-static struct asking_block first_records(const struct asking_block *block)
+enum kc_status kc_early_try(const struct kc_early_setup *setup, const struct kc_asker *lookups,
+                            const struct kc_asking_block *block, bool *worth_it,
+                            struct kc_error *err)
 {
-        struct asking_block sample = *block;
-        if (sample.batch.n > SAMPLE_NRECORDS)
-                sample.batch.n = SAMPLE_NRECORDS;
-        if (sample.pairs.n > SAMPLE_NRECORDS / 2)
-                sample.pairs.n = SAMPLE_NRECORDS / 2;
-        return sample;
-}
-
-enum kc_status early_try(const struct early_setup *setup, const struct kc_asker *lookups,
-                         const struct asking_block *block, bool *worth_it, struct kc_error *err)
-{
-        const struct asking_block sample = first_records(block);
-        struct early_setup alone = *setup;
-        struct early *e = NULL;
+        struct kc_early_setup alone = *setup;
+        struct kc_early *e = NULL;
         enum kc_status status;
         bool full = false;
         alone.nthreads = 1;
-        KC_TRY(early_open(&e, lookups, &alone, err));
-        KC_TRY(add_first(e, 0, &sample, &full, err));
+        KC_TRY(kc_early_open(&e, lookups, &alone, err));
+        KC_TRY(add_first(e, 0, block, SAMPLE_NRECORDS, &full, err));
         KC_TRY(lookups->answer(lookups->ctx, err));
         KC_TRY(take_first(e, 0, err));
         *worth_it = is_worth_it(e);
 out:
-        early_close(e);
+        kc_early_close(e);
         return status;
 }
 
 /* ---- opening and closing ---- */
 
-enum kc_status early_open(struct early **early, const struct kc_asker *asker,
-                          const struct early_setup *setup, struct kc_error *err)
+enum kc_status kc_early_open(struct kc_early **early, const struct kc_asker *asker,
+                             const struct kc_early_setup *setup, struct kc_error *err)
 {
-        struct early *e = calloc(1, sizeof *e);
+        struct kc_early *e = calloc(1, sizeof *e);
         *early = e;
         if (e == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -392,7 +405,7 @@ enum kc_status early_open(struct early **early, const struct kc_asker *asker,
         return KC_OK;
 }
 
-void early_close(struct early *e)
+void kc_early_close(struct kc_early *e)
 {
         if (e == NULL)
                 return;
