@@ -44,6 +44,7 @@ Progress = Callable[[str, int, int], object]
 
 MAX_K = 255
 MAX_COUNT = 2**32 - 1
+PART = 1 << 16
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -61,6 +62,11 @@ def _words(k):
 
 def _new_kmers(k, n):
     return numpy.empty(n if k <= 32 else (n, _words(k)), numpy.uint64)
+
+
+def _parts(n, rows):
+    """Slices of so many rows. Between two of them, Python runs other threads, and Ctrl-C works."""
+    return (slice(begin, min(n, begin + rows)) for begin in range(0, n, rows))
 
 
 def _as_kmers(k, kmers):
@@ -83,16 +89,6 @@ def _letters(sequence):
     return memoryview(sequence).tobytes()
 
 
-def _lines(texts):
-    """All texts, with a line end after each. A line end is not a base, so lengths can be checked
-    afterwards: most of the time goes into fetching objects from memory, so this is done once."""
-    end = "\n" if texts else ""
-    try:
-        return ("\n".join(texts) + end).encode("ascii", "replace")
-    except TypeError:  # not all are str
-        return b"\n".join(map(_letters, texts)) + end.encode()
-
-
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     """Text to numbers.
 
@@ -113,15 +109,14 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     if k is None:
         k = len(texts[0]) if texts else 0
     _check_k(k)
-    lines = numpy.frombuffer(_lines(texts), numpy.uint8)
-    if len(lines) != len(texts) * (k + 1) or (lines[k::k + 1] != ord("\n")).any():
-        wrong = next(text for text in texts if len(_letters(text)) != k)
-        raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
-    letters = lines.reshape(-1, k + 1)[:, :k].tobytes()
     numbers = _new_kmers(k, len(texts))
-    done = _kcount.encode(k, letters, numbers)
-    if done < len(texts):
-        raise UsageError(f"{texts[done]!r} has a letter that is not a base")
+    for part in _parts(len(texts), PART):
+        done = part.start + _kcount.encode(k, texts, part.start, numbers[part])
+        if done < part.stop:
+            wrong = texts[done]
+            if len(_letters(wrong)) != k:
+                raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
+            raise UsageError(f"{wrong!r} has a letter that is not a base")
     return numbers
 
 

@@ -113,12 +113,16 @@ def test_numbers():
 
 
 def test_texts_that_are_no_kmers():
-    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "5 letters"), (["ACG", "ACGTA"], "3 letters"),
-                         (["ACGT", "AC\nT"], "not a base"), (["ACGT", "ACG\u00c4"], "not a base"),
-                         ([b"ACGT", "ACGTT"], "5 letters"), (["ACG\nT"], "5 letters")]:
-        with pytest.raises(kcount.UsageError, match=wrong):
-            kcount.encode(texts, 4)
-    assert kcount.encode(("ACGT", b"acgu", bytearray(b"ACGT"))).tolist() == [27, 27, 27]
+    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "'ACG\\\\n' has a letter that is not a base"),
+                         (["ACG", "ACGTA"], "3 letters"), (["ACGT", "AC\nT"], "not a base"),
+                         (["ACGT", "ACG\u00c4"], "not a base"), (["AC\u00c4"], "3 letters"),
+                         (["ACG\udc80"], "not a base"), ([b"ACGT", "ACGTT"], "5 letters"),
+                         (["ACG\nT"], "5 letters"), ([b"ACG\0"], "not a base")]:
+        for before in 0, 4095, 70_000:
+            with pytest.raises(kcount.UsageError, match=wrong):
+                kcount.encode(["ACGT"] * before + texts, 4)
+    several = "ACGT", b"acgu", bytearray(b"ACGT"), memoryview(b"-ACGT-")[1:5]
+    assert kcount.encode(several * 20_000).tolist() == [27] * 80_000
     assert kcount.encode([], 33).shape == (0, 2)
 
 
