@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, overload
@@ -45,6 +46,7 @@ Progress = Callable[[str, int, int], object]
 MAX_K = 255
 MAX_COUNT = 2**32 - 1
 PART = 1 << 16
+HOST_MEMORY = {1, 3, 11, 13}  # DLPack's types of devices: that of the CPU, pinned, managed
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -69,10 +71,39 @@ def _parts(n, rows):
     return (slice(begin, min(n, begin + rows)) for begin in range(0, n, rows))
 
 
+def _is_on_device(array):
+    """Whether NumPy cannot read the array where it is."""
+    return hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] not in HOST_MEMORY
+
+
+class _HostCopy:
+    """An array on a device, of which numpy.from_dlpack gets a copy on the host."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **unused):
+        return self._array.__dlpack__(dl_device=self.__dlpack_device__())
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def _beside(question, answer):
+    """The answer, in an array of the question's package if that is on a device: on this device."""
+    if not _is_on_device(question):
+        return answer
+    if hasattr(question, "__array_namespace__"):
+        return question.__array_namespace__().asarray(answer, device=question.device)
+    with question.device:  # CuPy, PyTorch
+        return sys.modules[type(question).__module__.partition(".")[0]].asarray(answer)
+
+
 def _as_kmers(k, kmers):
-    """A contiguous array of k-mers, from anything that NumPy can take without a copy."""
+    """A contiguous array of k-mers, from anything that NumPy can take without a copy, or from an
+    array on a device."""
     if hasattr(kmers, "__dlpack__") and not isinstance(kmers, numpy.ndarray):
-        kmers = numpy.from_dlpack(kmers)
+        kmers = numpy.from_dlpack(_HostCopy(kmers) if _is_on_device(kmers) else kmers)
     kmers = numpy.asarray(kmers)
     if kmers.dtype != numpy.uint64 or kmers.shape[1:] != _new_kmers(k, 0).shape[1:] \
             or kmers.ndim == 0:
@@ -146,7 +177,7 @@ def _changed(k, kmers, change):
     _check_k(k)
     numbers = _as_kmers(k, kmers).copy()
     change(k, numbers)
-    return numbers
+    return _beside(kmers, numbers)
 
 
 def canonical(kmers: Kmers, k: int) -> Kmers:
@@ -157,7 +188,7 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype
+        a new array of the same shape and dtype, where kmers is
 
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -173,7 +204,7 @@ def revcomp(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype
+        a new array of the same shape and dtype, where kmers is
 
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -278,22 +309,30 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
                   out=out, overwrite=overwrite, tmp=tmp, progress=progress)
 
 
-def open(path: Path) -> Counts:
+def open(path: Path, *, device: str = "cpu") -> Counts:
     """Open a .kc file.
 
     A warning is logged if the file is damaged but can still be read, or if what was added to it
     last may be missing.
+
+    Args:
+        path: the file
+        device: see Counts.device
 
     Returns:
         Counts
 
     Raises:
         DamagedError: the file is damaged, or it is not a .kc file
+        Error: the device cannot be used
 
     >>> kcount.open("reads.kc").k
     31
     """
-    return _new_counts(_kcount.open(path))
+    counts = _new_counts(_kcount.open(path))
+    if device != "cpu":
+        counts.device = device
+    return counts
 
 
 def _columns(rows, n):
@@ -323,6 +362,7 @@ class Counts:
         self._capsule = capsule
         self._info = _kcount.info(capsule)
         self._asker = None
+        self._device = "cpu"
         self._lock = threading.Lock()  # an asker serves one thread at a time
 
     def __enter__(self):
@@ -403,10 +443,33 @@ class Counts:
 
     # ---- many k-mers ----
 
+    @property
+    def device(self) -> str:
+        """Where counts of given k-mers are looked up: "cpu", "cuda", "cuda:1" or "cuda:0,1".
+
+        Setting it to CUDA devices loads all counts into their memory, for k up to 64, until it is
+        set to another device or the counts are closed. Queries of a few k-mers are answered by the
+        CPU even then.
+
+        >>> counts = kcount.count_sequences(["GATTACA"], k=4)
+        >>> counts.device
+        'cpu'
+        """
+        return self._device
+
+    @device.setter
+    def device(self, device: str) -> None:
+        with self._lock:
+            self._asker = None  # first, because devices may not have room for two
+            self._asker, self._device = self._new_asker(device), device
+
+    def _new_asker(self, device):
+        return _kcount.asker_open(self._open_capsule(), 0, 0, device)
+
     def _ask(self, function, *arguments):
         with self._lock:
             if self._asker is None:
-                self._asker = _kcount.asker_open(self._open_capsule(), 0, 0)
+                self._asker = self._new_asker(self._device)
             function(self._asker, *arguments)
 
     def query_many(self, kmers: list[Letters] | Kmers) -> Found:
@@ -417,7 +480,8 @@ class Counts:
                 k > 32, as anything that has a buffer or __dlpack__
 
         Returns:
-            uint32 of shape (n,); 0 if absent
+            uint32 of shape (n,); 0 if absent. If kmers is an array on a device, of CuPy or of a
+            package that follows the array API standard, this is one on the same device
 
         >>> counts = kcount.count_sequences(["GATTACA", "TTACA"], k=4)
         >>> counts.query_many(["TTAC", "AAAA"])
@@ -430,7 +494,7 @@ class Counts:
         numbers = _as_kmers(self.k, kmers)
         found = numpy.empty(len(numbers), numpy.uint32)
         self._ask(_kcount.ask, numbers, found)
-        return found
+        return _beside(kmers, found)
 
     @overload
     def query(self, sequence: Letters, mask: Literal[False] = False) -> Found: ...

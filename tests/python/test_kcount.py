@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 import tomllib
+import types
 
 import numpy
 import pytest
@@ -23,6 +24,7 @@ import kcount
 
 SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = os.environ.get("KCOUNT_PROGRAM")
+PLUGIN = os.environ.get("KCOUNT_PLUGIN")
 COMPLEMENT = str.maketrans("ACGTU", "TGCAA")
 LENGTHS = [1, 5, 21, 31, 32, 33, 64, 65, 128, 129, 255]
 
@@ -225,6 +227,131 @@ def test_save(tmp_path):
     with pytest.raises(RuntimeError, match="enough"):
         counts.save(tmp_path / "other.kc", progress=stop)
     assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- devices ----
+
+
+class DeviceArray:
+    """A stand-in for an array on a CUDA device: only its own package can read its numbers."""
+
+    def __init__(self, numbers, device):
+        self._numbers = numpy.array(numbers)
+        self.device, self.dtype, self.shape = device, self._numbers.dtype, self._numbers.shape
+
+    def __array__(self, *unused, **named):
+        raise TypeError("this array is on a device")
+
+    def __dlpack_device__(self):
+        return 2, self.device.index
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if dl_device != (1, 0):
+            raise BufferError("this array is on a device")
+        return self._numbers.copy().__dlpack__()
+
+
+class StandardArray(DeviceArray):
+    """One of a package that follows the array API standard."""
+
+    def __array_namespace__(self, *, api_version=None):
+        return types.SimpleNamespace(
+            asarray=lambda numbers, *, device: StandardArray(numbers, device))
+
+
+class FakeDevice:
+    """A device as CuPy has it: a context manager, within which new arrays are on this device."""
+
+    current = None
+
+    def __init__(self, index):
+        self.index = index
+
+    def __enter__(self):
+        FakeDevice.current = self
+
+    def __exit__(self, *unused):
+        FakeDevice.current = None
+
+
+def asarray(numbers):
+    """As that of CuPy. The package of DeviceArray is this module."""
+    return DeviceArray(numbers, FakeDevice.current)
+
+
+@pytest.mark.parametrize("k", [31, 33])
+@pytest.mark.parametrize("kind", [StandardArray, DeviceArray])
+def test_answers_are_on_the_device_of_the_question(k, kind):
+    sequences = random_sequences(k)
+    counts = kcount.count_sequences(sequences, k)
+    kmers = kcount.encode([sequences[0][i:i + k] for i in range(100)])
+    device = FakeDevice(3)
+    question = kind(kmers, device)
+    for answer, wanted in [(counts.query_many(question), counts.query_many(kmers)),
+                           (kcount.canonical(question, k), kcount.canonical(kmers, k)),
+                           (kcount.revcomp(question, k), kcount.revcomp(kmers, k))]:
+        assert type(answer) is kind and answer.device is device
+        assert answer.dtype == wanted.dtype and (answer._numbers == wanted).all()
+    assert kcount.decode(question, k) == kcount.decode(kmers, k)
+    with pytest.raises(kcount.UsageError, match="dtype int32"):
+        counts.query_many(kind(numpy.zeros(3, numpy.int32), device))
+
+
+def test_devices_that_cannot_be_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", str(tmp_path / "missing.so"))
+    counts = kcount.count_sequences(["GATTACA"], 5, out=tmp_path / "x.kc")
+    for device, error, message in [("gpu", kcount.UsageError, "'gpu' is no device"),
+                                   ("cuda:0", kcount.Error, "missing.so")]:
+        with pytest.raises(error, match=message):
+            counts.device = device
+        with pytest.raises(error, match=message):
+            kcount.open(tmp_path / "x.kc", device=device)
+        assert (counts.device, counts["GATTA"]) == ("cpu", 1)
+    counts.close()
+    with pytest.raises(kcount.UsageError, match="closed"):
+        counts.device = "cpu"
+
+
+@pytest.fixture
+def emulated(monkeypatch):
+    """Two emulated devices, if there is a plug-in for them."""
+    if not PLUGIN:
+        pytest.skip("KCOUNT_PLUGIN names no plug-in for emulated devices")
+    monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", PLUGIN)
+    monkeypatch.setenv("KC_EMULATOR_DEVICES", "2")
+
+
+@pytest.mark.parametrize("k, device", [(5, "cuda"), (33, "cuda:1,0"), (64, "cuda:1")])
+def test_look_ups_on_devices(k, device, tmp_path, emulated):
+    """Of thousands of k-mers, because the CPU answers small questions."""
+    sequences = random_sequences(5, n=8)
+    sequence = "NNA".join(sequences)
+    wanted = kcount.count_sequences(sequences, k, out=tmp_path / "x.kc")
+    texts = [sequence[i:i + k] for i in range(len(sequence) - k + 1)]
+    kmers = kcount.encode([text for text in texts if set(text) <= set("ACGT")])
+    with kcount.open(tmp_path / "x.kc", device=device) as counts:
+        assert counts.device == device
+        for asked in kmers, kcount.decode(kmers, k):
+            assert (counts.query_many(asked) == wanted.query_many(kmers)).all()
+        for found, expected in zip(counts.query(sequence, mask=True),
+                                   wanted.query(sequence, mask=True)):
+            assert (found == expected).all()
+        assert counts[texts[0]] == wanted[texts[0]] > 0
+
+
+def test_devices_that_cannot_look_up(tmp_path, emulated):
+    """Errors have the texts of the command line."""
+    counts = kcount.count_sequences(["ACGT" * 20], 65)
+    with pytest.raises(kcount.UsageError, match="CUDA devices answer for k up to 64, but k is 65"):
+        counts.device = "cuda"
+    counts = kcount.count_sequences(["ACGT" * 20], 31, out=tmp_path / "x.kc")
+    with pytest.raises(kcount.Error) as caught:
+        counts.device = "cuda:2"
+    if PROGRAM:
+        asked = write_fasta(tmp_path / "asked.fa", ["ACGT" * 20_000])
+        done = subprocess.run([PROGRAM, "query", tmp_path / "x.kc", "-f", asked, "--device",
+                               "cuda:2"], capture_output=True, text=True)
+        assert str(caught.value) in done.stderr
 
 
 def test_errors(tmp_path, caplog):
