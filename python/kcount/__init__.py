@@ -575,7 +575,8 @@ class Counts:
                                      self._bound(hi, b"T"))
         while True:
             kmers, counts = _new_kmers(self.k, rows), numpy.empty(rows, numpy.uint32)
-            n = _kcount.cursor_next(cursor, kmers, counts)
+            n = sum(_kcount.cursor_next(cursor, kmers[part], counts[part])
+                    for part in _parts(rows, PART))
             if n == 0:
                 return
             yield kmers[:n], counts[:n]

@@ -23,6 +23,8 @@ PyObject *py_asker_open(PyObject *module, PyObject *args)
             (counts = py_counts_of(owner)) == NULL)
                 return NULL;
         options.memory_nbytes = memory;
+        options.progress = py_report; /* for Ctrl-C */
+        options.progress_ctx = Py_None;
         Py_BEGIN_ALLOW_THREADS status = kcount_asker_open(&asker, counts, &options, &error);
         Py_END_ALLOW_THREADS if (status != KCOUNT_OK) return py_raise(module, error);
         capsule = py_capsule_over(asker, ASKER, free_asker, owner);
