@@ -12,6 +12,8 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
+import sysconfig
 import threading
 import time
 import tomllib
@@ -337,6 +339,24 @@ def test_look_ups_on_devices(k, device, tmp_path, emulated):
                                    wanted.query(sequence, mask=True)):
             assert (found == expected).all()
         assert counts[texts[0]] == wanted[texts[0]] > 0
+
+
+def test_installed_plugin(tmp_path, emulated, monkeypatch):
+    """As Debian installs the module and the plug-in."""
+    package = tmp_path / "lib/python3/dist-packages/kcount"
+    shutil.copytree(pathlib.Path(kcount.__file__).parent, package)
+    monkeypatch.delenv("KCOUNT_CUDA_PLUGIN")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+
+    def count():
+        program = "import kcount; print(kcount.count_sequences(['ACGT'], 3, device='cuda'))"
+        return subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True)
+
+    assert "libkcount-cuda.so.0 was not found" in count().stderr
+    for folder in "lib", "lib64", f"lib/{sysconfig.get_config_var('MULTIARCH')}":
+        (tmp_path / folder).mkdir(exist_ok=True)
+        shutil.copy(PLUGIN, tmp_path / folder / "libkcount-cuda.so.0")
+    assert count().stdout == "<kcount.Counts k=3, 1 distinct k-mers, total 2>\n"
 
 
 def test_devices_that_cannot_look_up(tmp_path, emulated):
