@@ -120,6 +120,17 @@ ALWAYS_INLINE uint64_t pack(const uint8_t *codes)
         return packed;
 }
 
+/* The first word has the bases that are not enough for a whole one. What is packed after the bases
+ * of a word is shifted out. */
+KC_SIMD_CLONES
+void kc_letters_kmers(int k, const uint8_t *codes, size_t n, uint64_t *kmers)
+{
+        const int nfirst = (k - 1) % LANES + 1;
+        for (size_t i = 0; i < n; i++)
+                for (int from = 0, m = nfirst; from < k; from += m, codes += m, m = LANES)
+                        *kmers++ = kc_reverse_bases(pack(codes)) >> (64 - 2 * m);
+}
+
 /*
  * The packed bits of k bases, complemented, are the reverse complement of the k-mer; reversing the
  * bases of each word gives the k-mer itself, in the high bits. A stretch may end within the last

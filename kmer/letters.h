@@ -21,6 +21,13 @@ bool kc_letters_encode(const char *letters, size_t n, uint8_t *codes);
  * how many there are, 0 at the end. */
 size_t kc_letters_stretch(const uint8_t *codes, size_t n, size_t *begin);
 
+/*
+ * n k-mers of k codes each, one after another in an array that kc_letters_encode has filled.
+ *   kmers  out [n * nwords], in which the most significant word of a k-mer comes first. Those with
+ *          codes of other letters are arbitrary
+ */
+void kc_letters_kmers(int k, const uint8_t *codes, size_t n, uint64_t *kmers);
+
 /* The k-mers of a stretch, from the first to the last. */
 struct kc_roller {
         int k, nwords;

@@ -9,7 +9,7 @@
 # types      the types of python/kcount are right and complete
 # wheel      the tests pass in a virtual environment that has only the wheel
 # sdist      pip builds the source distribution in an empty folder, and this checkout
-# jellyfish  a million look-ups equal those of dna_jellyfish; those of an array are 30 times as fast
+# jellyfish  a million look-ups equal those of dna_jellyfish, and are 30 times as fast
 # frames     polars, pyarrow and duckdb read counts, and the example draws them
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -37,6 +37,7 @@ enum {
         MOST_PIECES = 1 << 12,  /* of sequences, in a slice of a round, or of devices */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
         DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
+        PROMPT = 64,            /* k-mers, looked up in the file before anyone asks for progress */
         SLICES_DIVISOR = 8,     /* of the memory is for what threads need for slices... */
         SUMMED_DIVISOR = 8,     /* ...and as much for counts that are summarized */
         SUMMED_NBYTES = sizeof(uint32_t) + sizeof(bool), /* of each */
@@ -366,7 +367,7 @@ out:
 static bool is_small(const struct kcount_asker *a)
 {
         return a->question.n <= a->slice_nkmers && !goes_in_rounds(a) && !should_keep(a) &&
-               (a->is_kept || a->progress == NULL);
+               (a->is_kept || a->question.n <= PROMPT || a->progress == NULL);
 }
 
 /* Work in other threads than the caller's: it calls its progress callback meanwhile, and using a

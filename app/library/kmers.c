@@ -1,6 +1,7 @@
 /* k-mers as numbers. */
 #include "app/library/library.h"
 #include "base/simd.h"
+#include "kmer/letters.h"
 
 #include <string.h>
 
@@ -19,13 +20,21 @@ void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t 
                 }
 }
 
+/* Many k-mers get their codes together, because vectors hold the letters of several. */
 size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers)
 {
-        const int nwords = kc_kmer_nwords(k);
-        for (size_t i = 0; i < n; i++, letters += k, kmers += nwords) {
-                if (kc_kmer_parse(letters, k, kmers) < k)
-                        return i;
-                kc_library_turn_words(kmers, nwords, 1, kmers);
+        enum { MOST = 4096 };
+        uint8_t codes[MOST + KC_LETTERS_SPARE];
+        const size_t nletters = (size_t)k, step = MOST / nletters,
+                     nwords = (size_t)kcount_nwords(k);
+        for (size_t i = 0; i < n; i += step) {
+                size_t m = n - i < step ? n - i : step;
+                if (!kc_letters_encode(letters + i * nletters, m * nletters, codes)) {
+                        const uint8_t *other = memchr(codes, KC_NO_BASE, m * nletters);
+                        n = i + (size_t)(other - codes) / nletters;
+                        m = n - i;
+                }
+                kc_letters_kmers(k, codes, m, kmers + i * nwords);
         }
         return n;
 }

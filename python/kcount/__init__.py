@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, overload
@@ -44,6 +45,8 @@ Progress = Callable[[str, int, int], object]
 
 MAX_K = 255
 MAX_COUNT = 2**32 - 1
+PART = 1 << 16
+HOST_MEMORY = {1, 3, 11, 13}  # DLPack's types of devices: that of the CPU, pinned, managed
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -63,10 +66,44 @@ def _new_kmers(k, n):
     return numpy.empty(n if k <= 32 else (n, _words(k)), numpy.uint64)
 
 
+def _parts(n, rows):
+    """Slices of so many rows. Between two of them, Python runs other threads, and Ctrl-C works."""
+    return (slice(begin, min(n, begin + rows)) for begin in range(0, n, rows))
+
+
+def _is_on_device(array):
+    """Whether NumPy cannot read the array where it is."""
+    return hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] not in HOST_MEMORY
+
+
+class _HostCopy:
+    """An array on a device, of which numpy.from_dlpack gets a copy on the host."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **unused):
+        return self._array.__dlpack__(dl_device=self.__dlpack_device__())
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def _beside(question, answer):
+    """The answer, in an array of the question's package if that is on a device: on this device."""
+    if not _is_on_device(question):
+        return answer
+    if hasattr(question, "__array_namespace__"):
+        return question.__array_namespace__().asarray(answer, device=question.device)
+    with question.device:  # CuPy, PyTorch
+        return sys.modules[type(question).__module__.partition(".")[0]].asarray(answer)
+
+
 def _as_kmers(k, kmers):
-    """A contiguous array of k-mers, from anything that NumPy can take without a copy."""
+    """A contiguous array of k-mers, from anything that NumPy can take without a copy, or from an
+    array on a device."""
     if hasattr(kmers, "__dlpack__") and not isinstance(kmers, numpy.ndarray):
-        kmers = numpy.from_dlpack(kmers)
+        kmers = numpy.from_dlpack(_HostCopy(kmers) if _is_on_device(kmers) else kmers)
     kmers = numpy.asarray(kmers)
     if kmers.dtype != numpy.uint64 or kmers.shape[1:] != _new_kmers(k, 0).shape[1:] \
             or kmers.ndim == 0:
@@ -81,16 +118,6 @@ def _letters(sequence):
     if isinstance(sequence, str):
         return sequence.encode("ascii", "replace")
     return memoryview(sequence).tobytes()
-
-
-def _lines(texts):
-    """All texts, with a line end after each. A line end is not a base, so lengths can be checked
-    afterwards: most of the time goes into fetching objects from memory, so this is done once."""
-    end = "\n" if texts else ""
-    try:
-        return ("\n".join(texts) + end).encode("ascii", "replace")
-    except TypeError:  # not all are str
-        return b"\n".join(map(_letters, texts)) + end.encode()
 
 
 def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
@@ -113,15 +140,14 @@ def encode(kmers: Iterable[Letters], k: int | None = None) -> Kmers:
     if k is None:
         k = len(texts[0]) if texts else 0
     _check_k(k)
-    lines = numpy.frombuffer(_lines(texts), numpy.uint8)
-    if len(lines) != len(texts) * (k + 1) or (lines[k::k + 1] != ord("\n")).any():
-        wrong = next(text for text in texts if len(_letters(text)) != k)
-        raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
-    letters = lines.reshape(-1, k + 1)[:, :k].tobytes()
     numbers = _new_kmers(k, len(texts))
-    done = _kcount.encode(k, letters, numbers)
-    if done < len(texts):
-        raise UsageError(f"{texts[done]!r} has a letter that is not a base")
+    for part in _parts(len(texts), PART):
+        done = part.start + _kcount.encode(k, texts, part.start, numbers[part])
+        if done < part.stop:
+            wrong = texts[done]
+            if len(_letters(wrong)) != k:
+                raise UsageError(f"{wrong!r} has {len(wrong)} letters, not {k}")
+            raise UsageError(f"{wrong!r} has a letter that is not a base")
     return numbers
 
 
@@ -151,7 +177,7 @@ def _changed(k, kmers, change):
     _check_k(k)
     numbers = _as_kmers(k, kmers).copy()
     change(k, numbers)
-    return numbers
+    return _beside(kmers, numbers)
 
 
 def canonical(kmers: Kmers, k: int) -> Kmers:
@@ -162,7 +188,7 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype
+        a new array of the same shape and dtype, where kmers is
 
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -178,7 +204,7 @@ def revcomp(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype
+        a new array of the same shape and dtype, where kmers is
 
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -283,22 +309,30 @@ def count_sequences(sequences: Iterable[Letters], k: int = 31, *, device: str = 
                   out=out, overwrite=overwrite, tmp=tmp, progress=progress)
 
 
-def open(path: Path) -> Counts:
+def open(path: Path, *, device: str = "cpu") -> Counts:
     """Open a .kc file.
 
     A warning is logged if the file is damaged but can still be read, or if what was added to it
     last may be missing.
+
+    Args:
+        path: the file
+        device: see Counts.device
 
     Returns:
         Counts
 
     Raises:
         DamagedError: the file is damaged, or it is not a .kc file
+        Error: the device cannot be used
 
     >>> kcount.open("reads.kc").k
     31
     """
-    return _new_counts(_kcount.open(path))
+    counts = _new_counts(_kcount.open(path))
+    if device != "cpu":
+        counts.device = device
+    return counts
 
 
 def _columns(rows, n):
@@ -328,6 +362,7 @@ class Counts:
         self._capsule = capsule
         self._info = _kcount.info(capsule)
         self._asker = None
+        self._device = "cpu"
         self._lock = threading.Lock()  # an asker serves one thread at a time
 
     def __enter__(self):
@@ -408,10 +443,33 @@ class Counts:
 
     # ---- many k-mers ----
 
+    @property
+    def device(self) -> str:
+        """Where counts of given k-mers are looked up: "cpu", "cuda", "cuda:1" or "cuda:0,1".
+
+        Setting it to CUDA devices loads all counts into their memory, for k up to 64, until it is
+        set to another device or the counts are closed. Queries of a few k-mers are answered by the
+        CPU even then.
+
+        >>> counts = kcount.count_sequences(["GATTACA"], k=4)
+        >>> counts.device
+        'cpu'
+        """
+        return self._device
+
+    @device.setter
+    def device(self, device: str) -> None:
+        with self._lock:
+            self._asker = None  # first, because devices may not have room for two
+            self._asker, self._device = self._new_asker(device), device
+
+    def _new_asker(self, device):
+        return _kcount.asker_open(self._open_capsule(), 0, 0, device)
+
     def _ask(self, function, *arguments):
         with self._lock:
             if self._asker is None:
-                self._asker = _kcount.asker_open(self._open_capsule(), 0, 0)
+                self._asker = self._new_asker(self._device)
             function(self._asker, *arguments)
 
     def query_many(self, kmers: list[Letters] | Kmers) -> Found:
@@ -422,7 +480,8 @@ class Counts:
                 k > 32, as anything that has a buffer or __dlpack__
 
         Returns:
-            uint32 of shape (n,); 0 if absent
+            uint32 of shape (n,); 0 if absent. If kmers is an array on a device, of CuPy or of a
+            package that follows the array API standard, this is one on the same device
 
         >>> counts = kcount.count_sequences(["GATTACA", "TTACA"], k=4)
         >>> counts.query_many(["TTAC", "AAAA"])
@@ -435,7 +494,7 @@ class Counts:
         numbers = _as_kmers(self.k, kmers)
         found = numpy.empty(len(numbers), numpy.uint32)
         self._ask(_kcount.ask, numbers, found)
-        return found
+        return _beside(kmers, found)
 
     @overload
     def query(self, sequence: Letters, mask: Literal[False] = False) -> Found: ...
@@ -516,7 +575,8 @@ class Counts:
                                      self._bound(hi, b"T"))
         while True:
             kmers, counts = _new_kmers(self.k, rows), numpy.empty(rows, numpy.uint32)
-            n = _kcount.cursor_next(cursor, kmers, counts)
+            n = sum(_kcount.cursor_next(cursor, kmers[part], counts[part])
+                    for part in _parts(rows, PART))
             if n == 0:
                 return
             yield kmers[:n], counts[:n]

@@ -9,20 +9,24 @@ static void free_asker(PyObject *capsule)
         Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
+/* asker_open(counts, nthreads, memory, device) */
 PyObject *py_asker_open(PyObject *module, PyObject *args)
 {
         struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
         struct kcount_error *error = NULL;
         struct kcount_counts *counts;
         struct kcount_asker *asker;
+        enum kcount_status status;
         unsigned long long memory;
         PyObject *owner, *capsule;
-        if (!PyArg_ParseTuple(args, "OiK", &owner, &options.nthreads, &memory) ||
+        if (!PyArg_ParseTuple(args, "OiKz", &owner, &options.nthreads, &memory, &options.device) ||
             (counts = py_counts_of(owner)) == NULL)
                 return NULL;
         options.memory_nbytes = memory;
-        if (kcount_asker_open(&asker, counts, &options, &error) != KCOUNT_OK)
-                return py_raise(module, error);
+        options.progress = py_report; /* for Ctrl-C */
+        options.progress_ctx = Py_None;
+        Py_BEGIN_ALLOW_THREADS status = kcount_asker_open(&asker, counts, &options, &error);
+        Py_END_ALLOW_THREADS if (status != KCOUNT_OK) return py_raise(module, error);
         capsule = py_capsule_over(asker, ASKER, free_asker, owner);
         if (capsule == NULL)
                 kcount_asker_close(asker);

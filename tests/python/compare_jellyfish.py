@@ -1,6 +1,7 @@
 """
-A million look-ups, half of k-mers that are absent: kcount must answer as dna_jellyfish does, and
-for arrays 30 times as fast. scripts/check_python.sh runs this.
+A million look-ups, half of k-mers that are absent: kcount must answer as dna_jellyfish does, and 30
+times as fast, for lists of str and for arrays. scripts/check_python.sh runs this, on a machine that
+does nothing else: the best of five turns counts.
 """
 import os
 import random
@@ -47,15 +48,23 @@ def main():
     kmers = make_kmers(random.Random(1))
     subprocess.run(f"jellyfish count -C -m {K} -s 4M -o reads.jf reads.fa".split(), check=True)
     kcount.count("reads.fa", K, out="reads.kc")
-    wanted, theirs = timed(ask_jellyfish, dna_jellyfish.QueryMerFile("reads.jf"), kmers)
-    print(f"dna_jellyfish: {2 * HALF / theirs / 1e6:.3f} million look-ups a second")
-    for kind, asked in ("list of str", kmers), ("array of uint64", kcount.encode(kmers)):
-        found, ours = timed(kcount.open("reads.kc").query_many, asked)
-        print(f"kcount, {kind}: {2 * HALF / ours / 1e6:.3f} million, {theirs / ours:.1f} times")
-        if found != wanted:
-            sys.exit("the counts differ")
-    if theirs < 30 * ours:
-        sys.exit("arrays take more than a thirtieth of the time of dna_jellyfish")
+    numbers = kcount.encode(kmers)
+    best = {}
+    for _ in range(5):
+        query = dna_jellyfish.QueryMerFile("reads.jf")
+        turns = {"dna_jellyfish": timed(ask_jellyfish, query, kmers),
+                 "kcount, list of str": timed(kcount.open("reads.kc").query_many, kmers),
+                 "kcount, array of uint64": timed(kcount.open("reads.kc").query_many, numbers)}
+        for name, (found, seconds) in turns.items():
+            if found != turns["dna_jellyfish"][0]:
+                sys.exit("the counts differ")
+            best[name] = min(seconds, best.get(name, seconds))
+    theirs = best["dna_jellyfish"]
+    for name, ours in best.items():
+        print(f"{name}: {2 * HALF / ours / 1e6:.3f} million look-ups a second, "
+              f"{theirs / ours:.1f} times")
+    if any(theirs < 30 * ours for name, ours in best.items() if name.startswith("kcount")):
+        sys.exit("kcount takes more than a thirtieth of the time of dna_jellyfish")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,12 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
+import sysconfig
 import threading
 import time
 import tomllib
+import types
 
 import numpy
 import pytest
@@ -23,6 +26,7 @@ import kcount
 
 SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = os.environ.get("KCOUNT_PROGRAM")
+PLUGIN = os.environ.get("KCOUNT_PLUGIN")
 COMPLEMENT = str.maketrans("ACGTU", "TGCAA")
 LENGTHS = [1, 5, 21, 31, 32, 33, 64, 65, 128, 129, 255]
 
@@ -113,12 +117,16 @@ def test_numbers():
 
 
 def test_texts_that_are_no_kmers():
-    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "5 letters"), (["ACG", "ACGTA"], "3 letters"),
-                         (["ACGT", "AC\nT"], "not a base"), (["ACGT", "ACG\u00c4"], "not a base"),
-                         ([b"ACGT", "ACGTT"], "5 letters"), (["ACG\nT"], "5 letters")]:
-        with pytest.raises(kcount.UsageError, match=wrong):
-            kcount.encode(texts, 4)
-    assert kcount.encode(("ACGT", b"acgu", bytearray(b"ACGT"))).tolist() == [27, 27, 27]
+    for texts, wrong in [(["ACGT", "ACG\n", "ACGTA"], "'ACG\\\\n' has a letter that is not a base"),
+                         (["ACG", "ACGTA"], "3 letters"), (["ACGT", "AC\nT"], "not a base"),
+                         (["ACGT", "ACG\u00c4"], "not a base"), (["AC\u00c4"], "3 letters"),
+                         (["ACG\udc80"], "not a base"), ([b"ACGT", "ACGTT"], "5 letters"),
+                         (["ACG\nT"], "5 letters"), ([b"ACG\0"], "not a base")]:
+        for before in 0, 4095, 70_000:
+            with pytest.raises(kcount.UsageError, match=wrong):
+                kcount.encode(["ACGT"] * before + texts, 4)
+    several = "ACGT", b"acgu", bytearray(b"ACGT"), memoryview(b"-ACGT-")[1:5]
+    assert kcount.encode(several * 20_000).tolist() == [27] * 80_000
     assert kcount.encode([], 33).shape == (0, 2)
 
 
@@ -223,6 +231,149 @@ def test_save(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+# ---- devices ----
+
+
+class DeviceArray:
+    """A stand-in for an array on a CUDA device: only its own package can read its numbers."""
+
+    def __init__(self, numbers, device):
+        self._numbers = numpy.array(numbers)
+        self.device, self.dtype, self.shape = device, self._numbers.dtype, self._numbers.shape
+
+    def __array__(self, *unused, **named):
+        raise TypeError("this array is on a device")
+
+    def __dlpack_device__(self):
+        return 2, self.device.index
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if dl_device != (1, 0):
+            raise BufferError("this array is on a device")
+        return self._numbers.copy().__dlpack__()
+
+
+class StandardArray(DeviceArray):
+    """One of a package that follows the array API standard."""
+
+    def __array_namespace__(self, *, api_version=None):
+        return types.SimpleNamespace(
+            asarray=lambda numbers, *, device: StandardArray(numbers, device))
+
+
+class FakeDevice:
+    """A device as CuPy has it: a context manager, within which new arrays are on this device."""
+
+    current = None
+
+    def __init__(self, index):
+        self.index = index
+
+    def __enter__(self):
+        FakeDevice.current = self
+
+    def __exit__(self, *unused):
+        FakeDevice.current = None
+
+
+def asarray(numbers):
+    """As that of CuPy. The package of DeviceArray is this module."""
+    return DeviceArray(numbers, FakeDevice.current)
+
+
+@pytest.mark.parametrize("k", [31, 33])
+@pytest.mark.parametrize("kind", [StandardArray, DeviceArray])
+def test_answers_are_on_the_device_of_the_question(k, kind):
+    sequences = random_sequences(k)
+    counts = kcount.count_sequences(sequences, k)
+    kmers = kcount.encode([sequences[0][i:i + k] for i in range(100)])
+    device = FakeDevice(3)
+    question = kind(kmers, device)
+    for answer, wanted in [(counts.query_many(question), counts.query_many(kmers)),
+                           (kcount.canonical(question, k), kcount.canonical(kmers, k)),
+                           (kcount.revcomp(question, k), kcount.revcomp(kmers, k))]:
+        assert type(answer) is kind and answer.device is device
+        assert answer.dtype == wanted.dtype and (answer._numbers == wanted).all()
+    assert kcount.decode(question, k) == kcount.decode(kmers, k)
+    with pytest.raises(kcount.UsageError, match="dtype int32"):
+        counts.query_many(kind(numpy.zeros(3, numpy.int32), device))
+
+
+def test_devices_that_cannot_be_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", str(tmp_path / "missing.so"))
+    counts = kcount.count_sequences(["GATTACA"], 5, out=tmp_path / "x.kc")
+    for device, error, message in [("gpu", kcount.UsageError, "'gpu' is no device"),
+                                   ("cuda:0", kcount.Error, "missing.so")]:
+        with pytest.raises(error, match=message):
+            counts.device = device
+        with pytest.raises(error, match=message):
+            kcount.open(tmp_path / "x.kc", device=device)
+        assert (counts.device, counts["GATTA"]) == ("cpu", 1)
+    counts.close()
+    with pytest.raises(kcount.UsageError, match="closed"):
+        counts.device = "cpu"
+
+
+@pytest.fixture
+def emulated(monkeypatch):
+    """Two emulated devices, if there is a plug-in for them."""
+    if not PLUGIN:
+        pytest.skip("KCOUNT_PLUGIN names no plug-in for emulated devices")
+    monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", PLUGIN)
+    monkeypatch.setenv("KC_EMULATOR_DEVICES", "2")
+
+
+@pytest.mark.parametrize("k, device", [(5, "cuda"), (33, "cuda:1,0"), (64, "cuda:1")])
+def test_look_ups_on_devices(k, device, tmp_path, emulated):
+    """Of thousands of k-mers, because the CPU answers small questions."""
+    sequences = random_sequences(5, n=8)
+    sequence = "NNA".join(sequences)
+    wanted = kcount.count_sequences(sequences, k, out=tmp_path / "x.kc")
+    texts = [sequence[i:i + k] for i in range(len(sequence) - k + 1)]
+    kmers = kcount.encode([text for text in texts if set(text) <= set("ACGT")])
+    with kcount.open(tmp_path / "x.kc", device=device) as counts:
+        assert counts.device == device
+        for asked in kmers, kcount.decode(kmers, k):
+            assert (counts.query_many(asked) == wanted.query_many(kmers)).all()
+        for found, expected in zip(counts.query(sequence, mask=True),
+                                   wanted.query(sequence, mask=True)):
+            assert (found == expected).all()
+        assert counts[texts[0]] == wanted[texts[0]] > 0
+
+
+def test_installed_plugin(tmp_path, emulated, monkeypatch):
+    """As Debian installs the module and the plug-in."""
+    package = tmp_path / "lib/python3/dist-packages/kcount"
+    shutil.copytree(pathlib.Path(kcount.__file__).parent, package)
+    monkeypatch.delenv("KCOUNT_CUDA_PLUGIN")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+
+    def count():
+        program = "import kcount; print(kcount.count_sequences(['ACGT'], 3, device='cuda'))"
+        return subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True)
+
+    assert "libkcount-cuda.so.0 was not found" in count().stderr
+    for folder in "lib", "lib64", f"lib/{sysconfig.get_config_var('MULTIARCH')}":
+        (tmp_path / folder).mkdir(exist_ok=True)
+        shutil.copy(PLUGIN, tmp_path / folder / "libkcount-cuda.so.0")
+    assert count().stdout == "<kcount.Counts k=3, 1 distinct k-mers, total 2>\n"
+
+
+def test_devices_that_cannot_look_up(tmp_path, emulated):
+    """Errors have the texts of the command line."""
+    counts = kcount.count_sequences(["ACGT" * 20], 65)
+    with pytest.raises(kcount.UsageError, match="CUDA devices answer for k up to 64, but k is 65"):
+        counts.device = "cuda"
+    counts = kcount.count_sequences(["ACGT" * 20], 31, out=tmp_path / "x.kc")
+    with pytest.raises(kcount.Error) as caught:
+        counts.device = "cuda:2"
+    if PROGRAM:
+        asked = write_fasta(tmp_path / "asked.fa", ["ACGT" * 20_000])
+        done = subprocess.run([PROGRAM, "query", tmp_path / "x.kc", "-f", asked, "--device",
+                               "cuda:2"], capture_output=True, text=True)
+        assert str(caught.value) in done.stderr
+
+
 def test_errors(tmp_path, caplog):
     with pytest.raises(kcount.FormatError) as caught:
         kcount.count(tmp_path / "missing.fq", 31)
@@ -277,29 +428,60 @@ def test_an_exception_of_progress_is_raised():
         kcount.count_sequences(reads(), 31, progress=progress)
 
 
-def seconds_to_interrupt():
-    """How long a count goes on after Ctrl-C."""
-    def reads():
-        while True:
-            time.sleep(0.001)
-            yield "ACGT" * 30
-
+def seconds_to_interrupt(call):
+    """How long a call goes on after Ctrl-C."""
     struck = []
 
     def strike():
         struck.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Timer(0.5, strike).start()
+    timer = threading.Timer(0.1, strike)
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        kcount.count_sequences(reads(), 31)
+        call()
+        timer.join()  # the call took no time
     return time.monotonic() - struck[0]
 
 
-def test_ctrl_c():
-    """Ctrl-C ends a count within a fifth of a second, unless the machine is busy: the best of up to
+def endless_count():
+    def reads():
+        while True:
+            time.sleep(0.001)
+            yield "ACGT" * 30
+
+    kcount.count_sequences(reads(), 31)
+
+
+def long_questions():
+    """Questions that take some tenths of a second on two cores."""
+    counts = kcount.count_sequences(["".join(random.Random(1).choices("ACGT", k=100_000))], 31)
+    texts = ["GATTACA" * 4 + "GAT"] * (1 << 23)
+    numbers = numpy.random.default_rng(1).integers(0, 1 << 62, 1 << 24, dtype=numpy.uint64)
+    return {"numbers": lambda: counts.query_many(numbers),
+            "texts": lambda: counts.query_many(texts),
+            "sequence": lambda: counts.query("GATTACA" * (1 << 22))}
+
+
+@pytest.mark.parametrize("call", ["count", "numbers", "texts", "sequence"])
+def test_ctrl_c(call):
+    """Ctrl-C ends a call within a fifth of a second, unless the machine is busy: the best of up to
     ten."""
-    assert any(seconds_to_interrupt() < 0.2 for _ in range(10))
+    call = endless_count if call == "count" else long_questions()[call]
+    assert any(seconds_to_interrupt(call) < 0.2 for _ in range(10))
+
+
+def test_parts(monkeypatch):
+    """Work in parts, between which Ctrl-C works."""
+    counts = kcount.count_sequences(random_sequences(6), 33)
+    kmers, found = counts.range()
+    monkeypatch.setattr(kcount, "PART", 10)
+    for rows in 1, 9, 10, 77, 1 << 20:
+        batches = list(counts.batches(rows))
+        assert [len(batch[0]) for batch in batches[:-1]] == [rows] * (len(batches) - 1)
+        assert (numpy.concatenate([batch[0] for batch in batches]) == kmers).all()
+        assert (numpy.concatenate([batch[1] for batch in batches]) == found).all()
+    assert (kcount.encode(kcount.decode(kmers, 33)) == kmers).all()
 
 
 def test_threads_may_share_counts():
