@@ -155,15 +155,16 @@ out:
         return status;
 }
 
-enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+enum kc_status device_choose_all(struct device_choice *choice, const char *device, uint64_t nbases,
                                  struct kc_error *err)
 {
         int n = 0;
-        if (!choice->cuda)
+        if (strchr(device, ':') != NULL || kc_devices_worth(KC_GPU_MAX_DEVICES, nbases) == 1)
                 return KC_OK;
         const enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
-        if (status == KC_OK && strchr(device, ':') == NULL)
-                choice->indices[0] = i % n;
+        choice->ndevices = n < KC_GPU_MAX_DEVICES ? n : KC_GPU_MAX_DEVICES;
+        for (int i = 0; i < choice->ndevices; i++)
+                choice->indices[i] = i;
         return status;
 }
 

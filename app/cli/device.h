@@ -57,10 +57,11 @@ const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads, u
 enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,
                              enum device_work work, struct kc_error *err);
 
-/* After device_choose, for process number i (from 0) of several on a machine: unless the user named
- * devices, each process takes a different one; if there are fewer devices than processes, some
- * share one. KC_ENODEVICE if there is none. */
-enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
+/* After device_choose, for a process that counts for all of a machine: unless the user named
+ * devices, take as many as there are. Accesses them only if more than one is worth opening.
+ *   nbases  about; 0: unknown, then all are
+ * KC_ENODEVICE if there is none. */
+enum kc_status device_choose_all(struct device_choice *choice, const char *device, uint64_t nbases,
                                  struct kc_error *err);
 
 /* Leave out the last ones of several devices if the input has too few bases to be worth opening

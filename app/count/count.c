@@ -155,6 +155,8 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_check_operands(count, err));
         KC_TRY(only_check(count, err));
         KC_TRY(count_choose_device(count, err));
+        if (ranks_waits(count->ranks))
+                return KC_OK;
         KC_TRY(count->writing.call == NULL
                        ? count_check_inputs_exist(count, err)
                        : count_check_exist(count->writing.call, count->adds, err));
@@ -169,6 +171,8 @@ out:
 static enum kc_status count_together(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
+        if (ranks_waits(count->ranks))
+                return KC_OK;
         KC_TRY(count_check_same_inputs(count, err));
         KC_TRY(count_share_outputs(count, err));
         KC_TRY(count_on_engine(count, err));
@@ -201,9 +205,11 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         ranks_set_patience(count->ranks, (double)count->settings->rank_patience);
         if (count->settings->reader_only)
                 return only_read(count, err);
-        KC_TRY(ranks_agree(count->ranks, count_together(count, err), err));
-        if (ranks_is_first(count->ranks))
-                KC_TRY(finish(count, err));
+        ranks_tie(count->ranks, count->writing.job);
+        status = ranks_agree(count->ranks, count_together(count, err), err);
+        ranks_untie(count->ranks);
+        if (status == KC_OK && ranks_is_first(count->ranks))
+                status = finish(count, err);
 out:
         return status;
 }

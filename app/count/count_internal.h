@@ -36,7 +36,8 @@ struct count_output {
 /* What one of several ranks has read, sent, received and counted. The arrays have an entry for each
  * k. */
 struct rank_report {
-        char host[RANKS_HOST_NBYTES];
+        int rank;
+        char host[KC_RANKS_HOST_NBYTES];
         char device[DEVICE_NAME_NBYTES]; /* where it counted */
         struct kc_reader_totals read;
         uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
@@ -146,9 +147,8 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
 /* ---- app/count/engines.c: CPU and CUDA engines ---- */
 
 /*
- * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
- * different devices: then KC_ENODEVICE if there is none. KC_EUSAGE if the settings do not allow the
- * choice.
+ * Choose the CPU or devices. Accesses no device. If there are several ranks, and devices count,
+ * this elects the ranks that drive them. KC_EUSAGE if the settings do not allow the choice.
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 

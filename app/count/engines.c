@@ -52,10 +52,12 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
         }
         if (count->ranks == NULL || !device->cuda)
                 return KC_OK;
-        if (s->reader == KC_READING_DEVICE)
+        ranks_elect_leaders(count->ranks, s->common.nthreads, &count->writing.nthreads,
+                            &count->memory_nbytes);
+        if (s->reader == KC_READING_DEVICE && ranks_count(count->ranks) > 1)
                 return kc_fail(err, KC_EUSAGE,
-                               "--reader device: with several processes, the host reads");
-        KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+                               "--reader device: with processes on several machines, the host "
+                               "reads");
 out:
         return status;
 }
@@ -68,7 +70,7 @@ static struct kc_count_params engine_params(const struct count *count)
                 .memory_nbytes = count->plan.engine_nbytes,
                 .tmp_dir = count->tmp_dir,
                 .expected_nbases = kc_reader_expected_nbases(count->reader),
-                .exchange = count->ranks != NULL ? &count->ranks->exchange : NULL,
+                .exchange = ranks_exchange(count->ranks),
         };
 }
 
@@ -118,11 +120,18 @@ static struct kc_gpu_params device_params(const struct count *count,
 
 /* With a bound on its memory, or on what it counts at a time, the first device may need the
  * others. */
-static void leave_out_devices(struct count *count)
+static enum kc_status choose_devices(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        if (count->ranks == NULL && s->gpu_memory_nbytes == 0 && s->gpu_batch_nkmers == 0)
-                device_leave_out(&count->writing.device, kc_reader_expected_nbases(count->reader));
+        struct device_choice *device = &count->writing.device;
+        const bool any = s->gpu_memory_nbytes == 0 && s->gpu_batch_nkmers == 0;
+        const uint64_t nbases = any ? kc_reader_expected_nbases(count->reader) : 0;
+        enum kc_status status = KC_OK;
+        if (count->ranks != NULL)
+                KC_TRY(device_choose_all(device, s->device, nbases, err));
+        device_leave_out(device, nbases);
+out:
+        return status;
 }
 
 static enum kc_status count_on_device(void *ctx, struct kc_error *err)
@@ -134,13 +143,15 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
         struct kc_stored_source stored;
         const struct kc_batch_source source = kc_reader_source(count->reader);
         const struct kc_count_params params = engine_params(count);
-        leave_out_devices(count);
+        const enum kc_status chosen = choose_devices(count, err);
+        if (chosen != KC_OK)
+                return chosen;
         const struct kc_gpu_params gpu = device_params(count, &stored);
         const struct joint_devices_setup joint = { &params, &gpu, &source, w->job };
         enum kc_status status;
         count->tried_device = true;
         begin_tasks(count, tasks);
-        if (count->ranks != NULL)
+        if (params.exchange != NULL)
                 status = joint_devices_count(&joint, tasks, count->noutputs, reports, err);
         else
                 status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs, w->job,

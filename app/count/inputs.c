@@ -129,7 +129,7 @@ static struct kc_reader_options reading_of(const struct count *count)
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,
                                              .job = count->writing.job };
-        if (count->ranks != NULL) {
+        if (ranks_count(count->ranks) > 1) {
                 reading.rank = count->ranks->exchange.rank;
                 reading.nranks = ranks_count(count->ranks);
         }

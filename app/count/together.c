@@ -56,7 +56,7 @@ out:
 enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        if (count->ranks == NULL || count->histogram != NULL || count->settings->gather)
+        if (ranks_count(count->ranks) == 1 || count->histogram != NULL || count->settings->gather)
                 return KC_OK;
         for (int i = 0; i < count->noutputs; i++) {
                 struct count_output *o = &count->outputs[i];
@@ -119,7 +119,8 @@ static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *ow
                                      struct rank_report **all, struct kc_error *err)
 {
         const size_t n = (size_t)ranks_count(ranks);
-        memcpy(own->host, ranks->host, sizeof own->host);
+        own->rank = ranks->rank;
+        memcpy(own->host, ranks->places[ranks->rank].host, sizeof own->host);
         kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
         own->peak_nbytes = kc_machine_peak_nbytes();
         *all = malloc(n * sizeof **all);
@@ -174,7 +175,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
         struct rank_report own = { 0 };
         enum kc_status status;
         KC_TRY(take_marks(count, err));
-        if (count->ranks == NULL)
+        if (ranks_count(count->ranks) == 1)
                 return KC_OK;
         if (count->histogram != NULL)
                 KC_TRY(add_histograms(count->ranks, count->histogram, err));
