@@ -31,12 +31,11 @@ KEPT = ("distinct", "kmers", "bases", "seconds", "ranks")
 
 def command(arguments, reads, ranks):
     launch = f"{arguments.mpirun} -n {ranks} " if ranks > 1 else ""
-    gather = " --gather" if arguments.gather else ""
     return f"{launch}kcount count {shlex.quote(str(reads.resolve()))} -k {arguments.k} " \
            f"--min {arguments.min} -t {arguments.threads // ranks} " \
            f"-m {arguments.memory * 1024 // ranks}M --device {arguments.device} --tmp tmp " \
            f"--quiet --json " \
-           f"-o out.kc{gather}"
+           "-o out.kc"
 
 
 def digest(path):
@@ -66,7 +65,7 @@ def count(arguments, work, reads, ranks):
           f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB"
           f", start {result['start']:.2f} s", flush=True)
     return {"file": reads.name, "ranks": ranks, "threads": arguments.threads, "k": arguments.k,
-            "min": arguments.min, "gather": arguments.gather, "device": arguments.device,
+            "min": arguments.min, "gather": True, "device": arguments.device,
             "command": words.replace(str(reads.resolve()), reads.name),
             **result, "summary": {name: summary[name] for name in KEPT if name in summary}}
 
@@ -111,7 +110,6 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--k", type=int, default=31)
     parser.add_argument("--min", type=int, default=2)
-    parser.add_argument("--gather", action="store_true", help="rank 0 writes everything")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--mpirun", default="mpirun --bind-to none --oversubscribe",
                         help="how to start several processes, without -n")

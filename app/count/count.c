@@ -174,9 +174,7 @@ static enum kc_status count_together(struct count *count, struct kc_error *err)
         if (ranks_waits(count->ranks))
                 return KC_OK;
         KC_TRY(count_check_same_inputs(count, err));
-        KC_TRY(count_share_outputs(count, err));
         KC_TRY(count_on_engine(count, err));
-        KC_TRY(count_end_guests(count, err));
         KC_TRY(count_gather(count, err));
 out:
         return status;
@@ -218,7 +216,6 @@ static void close_count(struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++) {
                 kc_store_abort(count->outputs[i].writer);
-                kc_store_leave(count->outputs[i].guest);
                 free(count->outputs[i].rows);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);

@@ -19,11 +19,9 @@ struct count_output {
         char *export_path; /* NULL if the file is not exported as well */
         struct exporting_files exports;
         struct kc_store_writer *writer;
-        struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
         struct kc_run_sink sink;
         struct kc_kmer_set only; /* with --only: what is counted */
         uint64_t only_checksum;  /* of this set; 0: there is no set */
-        uint64_t nguest;         /* bytes that this guest has written */
         /* valid once it has been counted */
         struct kc_gpu_report gpu;
         struct kc_count_totals totals;
@@ -172,13 +170,6 @@ void count_silence(struct count *count);
 
 /* KC_EINPUT if this rank does not see the same inputs as rank 0; or another rank is lost. */
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err);
-
-/* Let the other ranks write to rank 0's files, if they can open them. Fails like kc_store_invite
- * and kc_store_join. */
-enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
-
-/* This rank has written everything that it writes to rank 0's files. KC_EIO. */
-enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 
 /* After counting: collect what all ranks know about the inputs and, on rank 0, what the others
  * report about the count. KC_ENOMEM; or another rank is lost. */
