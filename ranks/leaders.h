@@ -15,7 +15,7 @@ enum { KC_RANKS_HOST_NBYTES = 64 };
 struct kc_rank_place {
         char host[KC_RANKS_HOST_NBYTES]; /* 0 from the end of the name on */
         uint64_t devices;                /* which ones it sees (kc_visible_devices) */
-        cpu_set_t cores;                 /* those that it may use */
+        cpu_set_t cores; /* those that it may use; or its launcher, if that has bound it unasked */
 };
 
 /*

@@ -33,7 +33,8 @@ static struct kc_rank_place look_around(void)
                 snprintf(place.host, sizeof place.host, "%s", host);
         else if (gethostname(place.host, sizeof place.host - 1) != 0)
                 strcpy(place.host, "?");
-        if (sched_getaffinity(0, sizeof place.cores, &place.cores) != 0)
+        if (sched_getaffinity(kc_ranks_is_bound_by_default() ? getppid() : 0, sizeof place.cores,
+                              &place.cores) != 0)
                 memset(&place.cores, UINT8_MAX, sizeof place.cores); /* too many to be listed */
         return place;
 }
@@ -231,9 +232,10 @@ int ranks_local(const struct ranks *ranks)
 
 #define TIE_SECONDS 0.1
 
-static void use_cores(const cpu_set_t *before, const cpu_set_t *cores)
+static void use_cores(const cpu_set_t *cores)
 {
-        if (!CPU_EQUAL(before, cores))
+        cpu_set_t now;
+        if (sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, cores))
                 (void)sched_setaffinity(0, sizeof *cores, cores);
 }
 
@@ -257,7 +259,7 @@ void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, u
         if (ranks_waits(ranks))
                 return;
         const struct kc_leader_share share = kc_leader_share(ranks->places, n, ranks->leaders, own);
-        use_cores(&ranks->places[own].cores, &share.cores);
+        use_cores(&share.cores);
         *nthreads = threads_of_leader(&share, nwanted);
         if (__builtin_mul_overflow(*nbytes, (uint64_t)share.nranks, nbytes))
                 *nbytes = UINT64_MAX;

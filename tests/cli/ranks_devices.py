@@ -236,7 +236,7 @@ def test_shares():
 class Waiting:
     """A job whose leader waits for standard input, or works: its processes by rank."""
 
-    def __init__(self, s, prefixes, inputs=("-",), options=()):
+    def __init__(self, s, prefixes, inputs=("-",), options=(), launch=LAUNCH):
         name = f"{s.path}/waiting.kc"
         line = []
         for rank, prefix in enumerate(prefixes):
@@ -244,10 +244,15 @@ class Waiting:
                                           "31", "--device", "cuda", "-o", name, "--quiet", *MEMORY,
                                           *options]
         self.name = name
-        self.job = subprocess.Popen([*LAUNCH, *line], cwd=s.path, env=ENVIRONMENT,
+        self.job = subprocess.Popen([*launch, *line], cwd=s.path, env=ENVIRONMENT,
                                     stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_for_ranks(name, len(prefixes))
         self.ranks = sorted(processes(name), key=self.rank)
+
+    def cores(self, rank):
+        """Those that each of its threads may use."""
+        return {tuple(sorted(os.sched_getaffinity(int(task.name))))
+                for task in pathlib.Path(f"/proc/{self.ranks[rank]}/task").glob("*")}
 
     @staticmethod
     def rank(process):
@@ -279,14 +284,28 @@ def test_waiting():
         share = (cpu_seconds(process) - seconds) / (time.time() - begun)
         if share > 0.011:  # a clock tick more than 1 %
             raise Failure(f"a rank that waits takes {share:.1%} of a core")
-    cores = {tuple(sorted(os.sched_getaffinity(int(task.name))))
-             for task in pathlib.Path(f"/proc/{waiting.ranks[0]}/task").glob("*")}
-    if tuple(CORES[:2]) not in cores:
-        raise Failure(f"no thread of the leader may use the cores of all ranks: {cores}")
+    if tuple(CORES[:2]) not in waiting.cores(0):
+        raise Failure(f"no thread of the leader may use the cores of all: {waiting.cores(0)}")
     waiting.end((s.path / "x.fq").read_bytes())
     expect(waiting.job.returncode, 0, "the exit code")
     s.kcount("count", "x.fq", "-k", 31, "--device", "cpu", "-o", "one.kc", "--quiet")
     expect(s.kcount("dump", "waiting.kc") == s.kcount("dump", "one.kc"), True, "what was counted")
+
+
+def test_bound_by_mpirun():
+    """If mpirun binds ranks by itself, that is no choice of the user's, which would be obeyed."""
+    if len(CORES) < 2:
+        return
+    s = Session()
+    make_inputs(s)
+    hidden = [["env", f"CUDA_VISIBLE_DEVICES={shown}"] for shown in ("0", "0,1")]  # two leaders
+    for options, free in ([], True), (["--bind-to", "core"], False), (["--map-by", "core"], False):
+        waiting = Waiting(s, hidden, launch=[LAUNCH[0], "--oversubscribe", *options])
+        for rank in 0, 1:
+            expect(tuple(CORES) in waiting.cores(rank), free, f"{options}: the cores of {rank}")
+        waiting.end((s.path / "x.fq").read_bytes())
+        expect(waiting.job.returncode, 0, "the exit code")
+        (s.path / "waiting.kc").unlink()
 
 
 def test_interrupted():
@@ -363,5 +382,5 @@ def test_killed_rank():
 
 main([test_bytes, test_little_memory, test_many_reads, test_skew, test_next_to_nothing,
       test_several_k, test_histogram, test_standard_input, test_leader, test_leaders_of_several,
-      test_shares, test_waiting, test_interrupted, test_failed_leader, test_failures,
-      test_killed_rank])
+      test_shares, test_waiting, test_bound_by_mpirun, test_interrupted, test_failed_leader,
+      test_failures, test_killed_rank])
