@@ -28,10 +28,8 @@ static const struct option_spec count_options[] = {
         COUNT_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
         OPTION(FLAG, "gather", FIELD(gather),
-               "Let the first of several processes write the whole output. Default: each "
-               "process that can open the output file writes its own part. The output is the "
-               "same. With one process, this has no effect.",
-               .group = OPTION_DEVICES, .needs = OPTION_NEEDS_MPI),
+               "The first of several processes writes the whole output, as it always does.",
+               .hidden = true),
         OPTION(FLAG, "reader-only", FIELD(reader_only),
                "Read and parse, count and write nothing, for benchmarks.", .hidden = true),
         COUNT_STRANDED,

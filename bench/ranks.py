@@ -7,6 +7,11 @@ kcount must have been built with -DKCOUNT_MPI=ON. The numbers of processes take 
 the processes have the same threads and the same memory, and they must write the same file. Put the
 reads and --work in a RAM disk. Each run is one line in bench/results/ranks.jsonl; bench/report.py
 makes a table of them.
+
+    bench/ranks.py --device cuda:0,1 --ranks 1,2 --mpirun mpirun --no-record reads.fq
+
+times two processes on a machine with two devices, bound as mpirun does it by itself; one of them
+counts, as one process does, and MPI's start comes on top ("start" of the lines).
 """
 import argparse
 import datetime
@@ -26,11 +31,11 @@ KEPT = ("distinct", "kmers", "bases", "seconds", "ranks")
 
 def command(arguments, reads, ranks):
     launch = f"{arguments.mpirun} -n {ranks} " if ranks > 1 else ""
-    gather = " --gather" if arguments.gather else ""
     return f"{launch}kcount count {shlex.quote(str(reads.resolve()))} -k {arguments.k} " \
            f"--min {arguments.min} -t {arguments.threads // ranks} " \
-           f"-m {arguments.memory * 1024 // ranks}M --device cpu --tmp tmp --quiet --json " \
-           f"-o out.kc{gather}"
+           f"-m {arguments.memory * 1024 // ranks}M --device {arguments.device} --tmp tmp " \
+           f"--quiet --json " \
+           "-o out.kc"
 
 
 def digest(path):
@@ -38,30 +43,41 @@ def digest(path):
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
+def start(arguments, work, ranks):
+    """Seconds that the launcher and MPI take: for processes that have hardly anything to do."""
+    if ranks == 1:
+        return 0
+    return timed(f"{arguments.mpirun} -n {ranks} kcount --help", work)[0]["wall"]
+
+
 def count(arguments, work, reads, ranks):
     words = command(arguments, reads, ranks)
+    began = start(arguments, work, ranks)
     result, said, complained = timed(words, work)
     code = result.pop("exit")
     if code != 0:
         sys.exit(f"{words}: exit code {code}\n{complained}")
+    result["start"] = began
     summary = json.loads(said)
     peaks = [rank["peak_memory_bytes"] for rank in summary.get("ranks", [])]
     result["all_peaks_bytes"] = sum(peaks) or result["peak_bytes"]
     print(f"{reads.name:24} {ranks:3} processes: {result['wall']:.2f} s, CPU "
-          f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB",
-          flush=True)
+          f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB"
+          f", start {result['start']:.2f} s", flush=True)
     return {"file": reads.name, "ranks": ranks, "threads": arguments.threads, "k": arguments.k,
-            "min": arguments.min, "gather": arguments.gather,
+            "min": arguments.min, "gather": True, "device": arguments.device,
             "command": words.replace(str(reads.resolve()), reads.name),
             **result, "summary": {name: summary[name] for name in KEPT if name in summary}}
 
 
 def check(record, path, found):
-    """The same file from any number of processes, each of which counted something."""
+    """The same file from any number of processes, each of which counted something, or one of which
+    has counted everything on devices."""
     if found.setdefault(record["file"], digest(path)) != digest(path):
         sys.exit(f"{record['command']}: another file than before")
     counted = [rank["counted_distinct"] for rank in record["summary"].get("ranks", [])]
-    if len(counted) != (record["ranks"] if record["ranks"] > 1 else 0) or 0 in counted:
+    several = record["ranks"] > 1 and record["device"] == "cpu"
+    if len(counted) != (record["ranks"] if several else 0) or 0 in counted:
         sys.exit(f"{record['command']}: the processes counted {counted} k-mers")
 
 
@@ -91,9 +107,9 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of all processes")
     parser.add_argument("--memory", type=int, default=12,
                         help="gigabytes for all processes (default 12)")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--k", type=int, default=31)
     parser.add_argument("--min", type=int, default=2)
-    parser.add_argument("--gather", action="store_true", help="rank 0 writes everything")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--mpirun", default="mpirun --bind-to none --oversubscribe",
                         help="how to start several processes, without -n")

@@ -83,7 +83,10 @@ def times(rate, nodes):
 def model_lines(records):
     """The model, from the last commit that has what it needs: runs in which rank 0 receives all
     parts."""
-    gathered = [run for run in records if run.get("gather", True)]
+    gathered = [run for run in records
+                if run.get("gather", True) and run.get("device", "cpu") == "cpu"]
+    if not gathered:
+        return []
     mine = [run for run in gathered if run["commit"] == gathered[-1]["commit"]]
     for (_, _), runs in of_each(mine, "file", "threads").items():
         by_min = {least: {ranks: few for (ranks,), few in of_each(all_of, "ranks").items()}
@@ -110,12 +113,14 @@ def section(records):
     if not records:
         return []
     lines = [RANKS]
-    of_cpu = [{"gather": True, **record, "cpu": record["machine"]["cpu"]} for record in records]
-    for (_, threads, file, k, least, gather), runs in of_each(of_cpu, "cpu", "threads", "file", "k",
-                                                              "min", "gather").items():
+    of_cpu = [{"gather": True, "device": "cpu", **record, "cpu": record["machine"]["cpu"]}
+              for record in records]
+    for (_, threads, file, k, least, gather, device), runs in of_each(
+            of_cpu, "cpu", "threads", "file", "k", "min", "gather", "device").items():
         bases = runs[-1]["summary"]["bases"]
         lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, "
-                  f"--min {least}{', --gather' if gather else ''}", "",
+                  f"--min {least}{', --gather' if gather else ''}"
+                  f"{', --device ' + device if device != 'cpu' else ''}", "",
                   "| processes | threads of each | wall s | ratio | CPU s "
                   "| a process GiB | all GiB | runs | commit |",
                   "|" + "---:|" * 8 + "---|", *rows(runs), "",

@@ -172,19 +172,17 @@ static size_t held_by_bins(const struct cpu_engine *e)
 /*
  * The ranks order stripes of lists in turn, and rank 0 adds the stripes to the run one after the
  * other: its own threads work in parallel only within a stripe. So a stripe has many lists, but not
- * more than fit where a rank's blocks wait for their turn (ranks/run.h): up to about 5 MiB, on
- * the rank itself, if it is a guest; otherwise half a MiB, on rank 0. And each rank has several
- * stripes, so that all ranks have about the same amount of work.
+ * more than fit where a rank's blocks wait for their turn (ranks/run.h): about half a MiB, on rank
+ * 0. And each rank has several stripes, so that all ranks have about the same amount of work.
  */
 static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
 {
-        enum { GUEST_PAIRS = 1 << 20, SENT_PAIRS = 1 << 17, MAX_STRIPE = 64, LEAST_STRIPES = 8 };
+        enum { SENT_PAIRS = 1 << 17, MAX_STRIPE = 64, LEAST_STRIPES = 8 };
         struct counting *c = kc_engine_current(e);
         const struct kc_exchange *exchange = e->params->exchange;
         if (exchange == NULL)
                 return KC_OK;
-        const bool sends = exchange->rank != 0 && kc_joint_sink_guest(c->sink) == NULL;
-        const uint64_t most = (sends ? SENT_PAIRS : GUEST_PAIRS) / (uint64_t)kc_kmer_nwords(c->k);
+        const uint64_t most = SENT_PAIRS / (uint64_t)kc_kmer_nwords(c->k);
         const uint64_t npairs = expect_pairs(e, c), nranks = (uint64_t)exchange->nranks;
         uint64_t stripe = MAX_STRIPE;
         while (stripe > 1 &&

@@ -145,7 +145,7 @@ static enum kc_status order_together(struct cpu_engine *e, struct kc_error *err)
         KC_TRY(kc_joint_run_new(&e->joint, &setup, err));
         const struct kc_exchange_taker taker = kc_joint_run_taker(e->joint);
         atomic_store(&e->next, 0);
-        const int nworkers = e->params->nthreads + kc_joint_run_needs_service(e->joint);
+        const int nworkers = e->params->nthreads + (exchange->rank == 0);
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         KC_TRY(kc_parallel(nworkers, order_worker, kc_engine_stop, e, err));
         KC_TRY(exchange->end(exchange->ctx, err));

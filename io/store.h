@@ -101,49 +101,6 @@ uint64_t kc_store_writer_only_checksum(const struct kc_store_writer *writer);
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer);
 
 /*
- * A guest is another process that writes blocks of a new file of counts, on the same machine or on
- * one that shares the file system. The process with the writer sends it an invitation, and later
- * the place of each block (ranks/run.h).
- */
-struct kc_store_invitation {
-        bool valid; /* false: there is no way into the file */
-        bool flush; /* what a guest has written must be on the disk before the file gets its name */
-        int32_t pid, fd;
-        uint64_t device, inode; /* of fd */
-        uint8_t token[16];      /* the file begins with it until it is committed */
-        char name[4096];        /* temporary, as the writer calls it; "": the file has none yet */
-};
-
-/* Fill in an invitation, to be sent to other processes as it is. Must come before the first part.
- * KC_EIO if the token cannot be written. */
-enum kc_status kc_store_invite(struct kc_store_writer *writer,
-                               struct kc_store_invitation *invitation, struct kc_error *err);
-
-/*
- * Open the file of an invitation. *guest = NULL, with KC_OK: this process cannot open it, or finds
- * another file.
- *   path  the file's own, for messages
- *   k     of its k-mers
- * KC_ENOMEM.
- */
-struct kc_store_guest;
-enum kc_status kc_store_join(struct kc_store_guest **guest,
-                             const struct kc_store_invitation *invitation, const char *path, int k,
-                             struct kc_error *err);
-
-/* For the guest's own sink; valid until kc_store_leave. */
-const struct kc_joint_sink *kc_store_guest_joint(const struct kc_store_guest *guest);
-
-/* Everything is written: flush the file if the invitation asks for that, and close it. The writer
- * may be committed only if no guest fails here. KC_EIO.
- *   nbytes  out: bytes that this process has written */
-enum kc_status kc_store_guest_end(struct kc_store_guest *guest, uint64_t *nbytes,
-                                  struct kc_error *err);
-
-/* Free a guest, whether or not it has ended. NULL is fine. */
-void kc_store_leave(struct kc_store_guest *guest);
-
-/*
  * Complete the run and begin another (a file may hold several; readers merge them). kc_store_commit
  * completes the last one by itself. Fails for the same reasons, and with KC_EUSAGE if the file
  * cannot hold more runs; the caller must then abort the writer.

@@ -72,7 +72,7 @@ void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *d
 {
         for (; *next < x->transport->nranks; ++*next) {
                 struct message *message;
-                if (*next == x->transport->rank)
+                if (*next == x->transport->rank || (tag >= TAG_GATHER && x->seats[*next] < 0))
                         continue;
                 if ((message = take_free(x)) == NULL)
                         break;
@@ -177,10 +177,11 @@ static void release(struct kc_ranks_exchange *x, struct message *message, int to
 }
 
 /* Many threads send small records, so they copy them without the lock. */
-static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8_t *data,
+static enum kc_status send_records(void *ctx, int member, uint32_t list, const uint8_t *data,
                                    size_t nbytes, struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
+        const int to = x->members[member];
         const struct record_header header = { list, (uint32_t)nbytes };
         struct message *message = NULL;
         uint8_t *place = NULL;
@@ -204,11 +205,11 @@ static enum kc_status send_records(void *ctx, int to, uint32_t list, const uint8
         return KC_OK;
 }
 
-static void flush_records(void *ctx, int to)
+static void flush_records(void *ctx, int member)
 {
         struct kc_ranks_exchange *x = ctx;
         pthread_mutex_lock(&x->lock);
-        flush(x, to);
+        flush(x, x->members[member]);
         pthread_mutex_unlock(&x->lock);
         kc_ranks_wake_pump(x);
 }
@@ -221,7 +222,7 @@ static enum kc_status end(void *ctx, struct kc_error *err)
                 flush(x, to);
         x->ending = true;
         enum kc_status status = send_to_all(x, kc_ranks_records_tag(x), NULL, 0, err);
-        while (status == KC_OK && x->nended < kc_ranks_nothers(x)) {
+        while (status == KC_OK && x->nended < x->nmembers - 1) {
                 pthread_cond_wait(&x->changed, &x->lock);
                 status = check(x, err);
         }
@@ -231,9 +232,9 @@ static enum kc_status end(void *ctx, struct kc_error *err)
         return status;
 }
 
-static void expect_gathered(struct kc_ranks_exchange *x, size_t nbytes, void *all)
+static void expect_gathered(struct kc_ranks_exchange *x, int nothers, size_t nbytes, void *all)
 {
-        x->nmissing = kc_ranks_nothers(x);
+        x->nmissing = nothers;
         x->gathered = all;
         x->gathered_nbytes = nbytes;
 }
@@ -242,10 +243,10 @@ static enum kc_status gather(void *ctx, const void *mine, size_t nbytes, void *a
                              struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
-        memcpy((uint8_t *)all + (size_t)x->transport->rank * nbytes, mine, nbytes);
+        memcpy((uint8_t *)all + (size_t)x->seats[x->transport->rank] * nbytes, mine, nbytes);
         pthread_mutex_lock(&x->lock);
         x->gather++;
-        expect_gathered(x, nbytes, all);
+        expect_gathered(x, x->nmembers - 1, nbytes, all);
         enum kc_status status =
                 send_to_all(x, TAG_GATHER + (int)(x->gather % 2), mine, nbytes, err);
         while (status == KC_OK && x->nmissing > 0) {
@@ -281,8 +282,8 @@ static void fail(void *ctx)
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
 {
         return (struct kc_exchange){ .ctx = x,
-                                     .rank = x->transport->rank,
-                                     .nranks = x->transport->nranks,
+                                     .rank = x->seats[x->transport->rank],
+                                     .nranks = x->nmembers,
                                      .begin = begin,
                                      .send = send_records,
                                      .flush = flush_records,
@@ -290,6 +291,18 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .gather = gather,
                                      .check = check_ranks,
                                      .fail = fail };
+}
+
+void kc_ranks_exchange_set_leaders(struct kc_ranks_exchange *x, const int *leaders)
+{
+        pthread_mutex_lock(&x->lock);
+        x->nmembers = 0;
+        for (int i = 0; i < x->transport->nranks; i++) {
+                x->seats[i] = leaders[i] == i ? x->nmembers : -1;
+                if (leaders[i] == i)
+                        x->members[x->nmembers++] = i;
+        }
+        pthread_mutex_unlock(&x->lock);
 }
 
 void kc_ranks_exchange_set_patience(struct kc_ranks_exchange *x, double seconds)
@@ -323,6 +336,8 @@ static void free_all(struct kc_ranks_exchange *x)
         for (int i = 0; x->filling != NULL && i < x->transport->nranks; i++)
                 free(x->filling[i]);
         free(x->filling);
+        free(x->members);
+        free(x->seats);
         free(x->settled);
         free(x->nwaiting);
         free(x->nreceiving);
@@ -356,11 +371,17 @@ static bool allocate(struct kc_ranks_exchange *x)
 {
         const size_t nranks = (size_t)x->transport->nranks;
         x->filling = calloc(nranks, sizeof(struct message *));
+        x->members = calloc(nranks, sizeof *x->members);
+        x->seats = calloc(nranks, sizeof *x->seats);
         x->settled = calloc(nranks, sizeof *x->settled);
         x->nwaiting = calloc(nranks, sizeof *x->nwaiting);
         x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
-        return x->filling != NULL && x->settled != NULL && x->nwaiting != NULL &&
-               x->nreceiving != NULL && allocate_messages(&x->free, x->nmessages) &&
+        if (x->filling == NULL || x->members == NULL || x->seats == NULL || x->settled == NULL ||
+            x->nwaiting == NULL || x->nreceiving == NULL)
+                return false;
+        for (; x->nmembers < x->transport->nranks; x->nmembers++)
+                x->members[x->nmembers] = x->seats[x->nmembers] = x->nmembers;
+        return allocate_messages(&x->free, x->nmessages) &&
                allocate_messages(&x->empty, ARRIVING_MESSAGES);
 }
 
@@ -426,7 +447,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         kc_ranks_stop_taking(x);
         drop_filling(x);
         memset(x->settled, 0, (size_t)x->transport->nranks * sizeof *x->settled);
-        expect_gathered(x, nbytes, all);
+        expect_gathered(x, kc_ranks_nothers(x), nbytes, all);
         x->mine = mine;
         x->settling = true;
         kc_ranks_wake_pump(x);

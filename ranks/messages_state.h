@@ -49,6 +49,10 @@ struct message_queue {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump, taking;
+        /* who takes part in phases and gathers */
+        int nmembers;
+        int *members;               /* [nmembers] their ranks */
+        int *seats;                 /* [nranks] a rank's number among them; -1: it only settles */
         pthread_mutex_t lock;       /* guards what follows, except the pump's own */
         pthread_cond_t changed;     /* for callers */
         pthread_cond_t room;        /* for callers that send: a free message wakes one */
@@ -104,6 +108,12 @@ static inline int kc_ranks_nothers(const struct kc_ranks_exchange *x)
         return x->transport->nranks - 1;
 }
 
+/* Whether this rank only settles, and may be late for it. */
+static inline bool kc_ranks_is_patient(const struct kc_ranks_exchange *x)
+{
+        return x->seats[x->transport->rank] < 0;
+}
+
 static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
 {
         return TAG_RECORDS + (int)(x->phase % 2);
@@ -112,7 +122,7 @@ static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
 /* Lock held. */
 static inline bool kc_ranks_expects_records(const struct kc_ranks_exchange *x)
 {
-        return x->takes && x->nended < kc_ranks_nothers(x);
+        return x->takes && x->nended < x->nmembers - 1;
 }
 
 /* Whether a thread waits for the pump, or senders may soon have to wait for free messages. Lock
@@ -163,8 +173,8 @@ static inline void kc_ranks_keep_free(struct kc_ranks_exchange *x, struct messag
 void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
                            bool breaks);
 
-/* Send the same message to all other ranks, as far as there are free messages; the caller sends the
- * rest later. Lock held.
+/* Send the same message to all other ranks, or to all other members if it belongs to a phase or a
+ * gather, as far as there are free messages; the caller sends the rest later. Lock held.
  *   next  in/out: ranks below this have been sent the message */
 void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
                              int *next);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct kc_ranks {
         struct kc_transport transport;
@@ -25,6 +26,19 @@ int kc_ranks_nlaunched(void)
                         return atoi(value) > 1 ? atoi(value) : 1;
         }
         return 1;
+}
+
+bool kc_ranks_is_bound_by_default(void)
+{
+        /* what options of mpirun and its settings become */
+        static const char *const choices[] = { "OMPI_MCA_hwloc_base_",
+                                               "OMPI_MCA_rmaps_base_mapping",
+                                               "OMPI_MCA_rmaps_base_cpus_per_" };
+        for (char **variable = environ; *variable != NULL; variable++)
+                for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+                        if (strncmp(*variable, choices[i], strlen(choices[i])) == 0)
+                                return false;
+        return getenv("OMPI_MCA_orte_bound_at_launch") != NULL;
 }
 
 /* At startup, Open MPI loads and tries the networks of its component cm, which takes 0.2 s or more.

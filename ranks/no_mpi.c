@@ -10,6 +10,11 @@ bool kc_ranks_in_build(void)
         return false;
 }
 
+bool kc_ranks_is_bound_by_default(void)
+{
+        return false;
+}
+
 int kc_ranks_nlaunched(void)
 {
         return 1;

@@ -74,7 +74,8 @@ static void take_gathered(struct kc_ranks_exchange *x, const struct message *mes
         const bool settled = message->tag == TAG_SETTLED;
         pthread_mutex_lock(&x->lock);
         if (x->nmissing > 0 && settled == x->settling) {
-                memcpy(x->gathered + (size_t)from * x->gathered_nbytes, message->data,
+                const int place = settled ? from : x->seats[from];
+                memcpy(x->gathered + (size_t)place * x->gathered_nbytes, message->data,
                        x->gathered_nbytes);
                 x->nmissing--;
                 x->settled[from] = settled;
@@ -203,7 +204,8 @@ static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *bus
         bool any = true;
         while (any && status == KC_OK) {
                 any = false;
-                for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
+                for (int i = 0; i < x->nmembers && status == KC_OK; i++) {
+                        const int from = x->members[i];
                         bool got = false;
                         if (from != x->transport->rank && kc_ranks_has_room(x, from))
                                 status = take_one(x, from, tag, &got, err);
@@ -314,11 +316,12 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
 {
         pthread_mutex_lock(&x->lock);
         const bool urgent = kc_ranks_is_urgent(x) || receives_much(x);
+        const long longest = kc_ranks_is_patient(x) ? IDLE_NAP_NS : URGENT_NAP_NS;
         if (urgent && busy) {
                 x->nap_ns = SHORT_NAP_NS;
-        } else if (urgent || x->nap_ns < URGENT_NAP_NS) {
+        } else if (urgent || x->nap_ns < longest) {
                 nap(x, x->nap_ns);
-                x->nap_ns = x->nap_ns < URGENT_NAP_NS / 2 ? 2 * x->nap_ns : URGENT_NAP_NS;
+                x->nap_ns = x->nap_ns < longest / 2 ? 2 * x->nap_ns : longest;
         } else {
                 nap(x, rare_nap_ns(x));
         }

@@ -13,6 +13,10 @@ struct kc_ranks;
  * no launcher, or if this is a build without MPI. They need not all run this program. */
 int kc_ranks_nlaunched(void);
 
+/* Whether the launcher has bound this process to some cores although the user has not asked for
+ * that, as Open MPI's mpirun binds each of two processes to one core. */
+bool kc_ranks_is_bound_by_default(void);
+
 /* Whether this is a build with MPI. */
 bool kc_ranks_in_build(void);
 

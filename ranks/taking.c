@@ -101,7 +101,7 @@ bool kc_ranks_has_room(struct kc_ranks_exchange *x, int from)
         if (room && taker.ready != NULL) {
                 x->nusing++; /* the phase does not end meanwhile */
                 pthread_mutex_unlock(&x->lock);
-                room = taker.ready(taker.ctx, from);
+                room = taker.ready(taker.ctx, x->seats[from]);
                 pthread_mutex_lock(&x->lock);
                 x->nusing--;
                 if (!x->takes)

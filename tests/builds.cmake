@@ -16,8 +16,8 @@ set(one_thread test_app_advice test_app_bridge test_app_contigs test_app_device_
   test_app_filter test_app_memory test_app_model test_app_order test_app_page test_app_pictures
   test_app_plot test_app_progress test_app_report test_app_tally test_app_text
   test_archs test_arena test_bgzf_blocks test_block_codec test_cpu_disk test_cut test_deflate
-  test_gunzip test_import_damage test_library_cpp test_new_file test_pack test_pieces test_run test_store_damage
-  test_store_guests test_store_misplaced test_store_rescue test_temp_file)
+  test_gunzip test_import_damage test_leaders test_library_cpp test_new_file test_pack test_pieces test_run test_store_damage
+  test_store_misplaced test_store_rescue test_temp_file)
 # Each thread of their processes is also started, at the same place and beside the same threads, in a
 # process of the tests that remain.
 set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_foreign cli_app_help

@@ -155,25 +155,6 @@ out:
         return status;
 }
 
-enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
-                                 struct kc_error *err)
-{
-        int n = 0;
-        if (!choice->cuda)
-                return KC_OK;
-        const enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
-        if (status == KC_OK && strchr(device, ':') == NULL)
-                choice->indices[0] = i % n;
-        return status;
-}
-
-void device_leave_out(struct device_choice *choice, uint64_t nbases)
-{
-        const int nworth = kc_devices_worth(choice->ndevices, nbases);
-        choice->nleft_out = choice->ndevices - nworth;
-        choice->ndevices = nworth;
-}
-
 void device_put_left_out(struct text_out *out, const struct device_choice *choice)
 {
         for (int i = 0; i < choice->nleft_out; i++)

@@ -22,7 +22,7 @@ struct device_choice {
                                start */
         int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first device reads and writes */
         int ndevices;
-        int nleft_out; /* further ones, after these: device_leave_out */
+        int nleft_out; /* further ones, after these, for which there is too little input */
         enum kc_gpu_table table;
         const char *table_name;
 };
@@ -56,17 +56,6 @@ const char *device_if_worth(const char *device, uint64_t nkmers, int nthreads, u
  */
 enum kc_status device_choose(struct device_choice *choice, const char *device, int table, int k,
                              enum device_work work, struct kc_error *err);
-
-/* After device_choose, for process number i (from 0) of several on a machine: unless the user named
- * devices, each process takes a different one; if there are fewer devices than processes, some
- * share one. KC_ENODEVICE if there is none. */
-enum kc_status device_choose_for(struct device_choice *choice, const char *device, int i,
-                                 struct kc_error *err);
-
-/* Leave out the last ones of several devices if the input has too few bases to be worth opening
- * them.
- *   nbases  about; 0: unknown */
-void device_leave_out(struct device_choice *choice, uint64_t nbases);
 
 /* A line of the summary about devices that were left out; none if there are none. */
 void device_put_left_out(struct text_out *out, const struct device_choice *choice);

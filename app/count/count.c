@@ -120,6 +120,8 @@ static enum kc_status prepare(struct count *count, struct kc_error *err)
         KC_TRY(count_check_operands(count, err));
         KC_TRY(only_check(count, err));
         KC_TRY(count_choose_device(count, err));
+        if (ranks_waits(count->ranks))
+                return KC_OK;
         KC_TRY(count->writing.call == NULL
                        ? count_check_inputs_exist(count, err)
                        : count_check_exist(count->writing.call, count_adds(count), err));
@@ -162,10 +164,10 @@ static enum kc_status agree(void *ctx, enum kc_status prepared, struct kc_error 
 static enum kc_status count_together(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
+        if (ranks_waits(count->ranks))
+                return KC_OK;
         KC_TRY(count_check_same_inputs(count, err));
-        KC_TRY(count_share_outputs(count, err));
         KC_TRY(count_on_engine(count, err));
-        KC_TRY(count_end_guests(count, err));
         KC_TRY(count_gather(count, err));
 out:
         return status;
@@ -176,7 +178,20 @@ static enum kc_status count_opened(void *ctx, struct kc_error *err)
         struct count *count = ctx;
         if (count->settings->reader_only)
                 return count_nothing(count, err);
-        return ranks_agree(count->ranks, count_together(count, err), err);
+        ranks_tie(count->ranks, count->writing.job);
+        const enum kc_status status = ranks_agree(count->ranks, count_together(count, err), err);
+        ranks_untie(count->ranks);
+        return status;
+}
+
+/* Another rank counts for this one, which agrees to the same. */
+static enum kc_status wait_for_leader(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(agree(count, KC_OK, err));
+        KC_TRY(count_opened(count, err));
+out:
+        return status;
 }
 
 static struct kcount_count_options options_of(const struct count *count,
@@ -194,7 +209,8 @@ static struct kcount_count_options options_of(const struct count *count,
         if (s->max_count > 0)
                 options.max_count = (uint32_t)s->max_count;
         options.min_quality = (int)s->min_quality;
-        options.memory_nbytes = s->memory_nbytes;
+        if (s->memory_nbytes > 0) /* as much as this process may use for others, too */
+                options.memory_nbytes = count->counter.memory_nbytes;
         options.tmp_folder = s->tmp_dir;
         options.guard = signals_guard;
         options.skip = count->counter.selection.nskip;
@@ -258,7 +274,7 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         status = prepare(count, err);
         if (status != KC_OK)
                 return ranks_agree(count->ranks, status, err);
-        KC_TRY(count_inputs(count, err));
+        KC_TRY(ranks_waits(count->ranks) ? wait_for_leader(count, err) : count_inputs(count, err));
         if (count->settings->reader_only)
                 count_report(count);
         else if (ranks_is_first(count->ranks))
@@ -270,7 +286,6 @@ out:
 static void close_count(struct count *count)
 {
         for (int i = 0; i < count->noutputs; i++) {
-                kc_store_leave(count->outputs[i].guest);
                 free(count->outputs[i].path);
                 free(count->outputs[i].export_path);
                 exporting_free(&count->outputs[i].exports);

@@ -132,8 +132,8 @@ enum kc_status count_operands(const struct invocation *call, struct kcount_count
                "host or device. The device reads files (not pipes) of FASTQ or FASTA, " \
                "plain or BGZF, and BAM; everything else is left to the host, and so are " \
                "files in which the device finds anything unusual. auto chooses the " \
-               "faster one; several processes (mpirun, srun) read on the host. The " \
-               "output is the same.", \
+               "faster one; processes on several machines (mpirun, srun) read on the host. " \
+               "The output is the same.", \
                .argument = "WHERE", .words = "auto host device", .preset = "auto", \
                .group = OPTION_DEVICES, .needs = OPTION_NEEDS_CUDA)
 #define COUNT_OPTIONS \

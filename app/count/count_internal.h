@@ -17,8 +17,6 @@ struct count_output {
         char *path;        /* NULL if nothing is written */
         char *export_path; /* NULL if the file is not exported as well */
         struct exporting_files exports;
-        struct kc_store_guest *guest; /* of a rank that writes to rank 0's file; or NULL */
-        uint64_t nguest;              /* bytes that this guest has written */
         /* the counter's; valid once it has been counted */
         struct kc_count_totals *totals;
         struct kc_counter_output *counted;
@@ -28,7 +26,8 @@ struct count_output {
 /* What one of several ranks has read, sent, received and counted. The arrays have an entry for each
  * k. */
 struct rank_report {
-        char host[RANKS_HOST_NBYTES];
+        int rank;
+        char host[KC_RANKS_HOST_NBYTES];
         char device[DEVICE_NAME_NBYTES]; /* where it counted */
         struct kc_reader_totals read;
         uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
@@ -116,9 +115,8 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
 /* ---- app/count/engines.c: CPU and CUDA engines ---- */
 
 /*
- * Choose the CPU or devices. Accesses no device unless there are several ranks, which take
- * different devices: then KC_ENODEVICE if there is none. KC_EUSAGE if the settings do not allow the
- * choice.
+ * Choose the CPU or devices. Accesses no device. If there are several ranks, and devices count,
+ * this elects the ranks that drive them. KC_EUSAGE if the settings do not allow the choice.
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
@@ -140,13 +138,6 @@ void count_silence(struct count *count);
 
 /* KC_EINPUT if this rank does not see the same inputs as rank 0; or another rank is lost. */
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err);
-
-/* Let the other ranks write to rank 0's files, if they can open them. Fails like kc_store_invite
- * and kc_store_join. */
-enum kc_status count_share_outputs(struct count *count, struct kc_error *err);
-
-/* This rank has written everything that it writes to rank 0's files. KC_EIO. */
-enum kc_status count_end_guests(struct count *count, struct kc_error *err);
 
 /* After counting: collect what all ranks know about the inputs and, on rank 0, what the others
  * report about the count. KC_ENOMEM; or another rank is lost. */

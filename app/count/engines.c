@@ -27,6 +27,19 @@ static void tell_fall_back(void *ctx, const struct kc_error *reason)
         w->device.cuda = !fall_back_to_cpu(reason, "counting", w->settings->quiet);
 }
 
+/* Those that count together with this one, if there are any. */
+static void set_ranks(struct count *count)
+{
+        struct kc_counter *counter = &count->counter;
+        const struct kc_exchange *exchange = ranks_exchange(count->ranks);
+        counter->ranks = (struct kc_counter_ranks){ 0 };
+        if (exchange != NULL)
+                counter->ranks =
+                        (struct kc_counter_ranks){ exchange, exchange->rank, exchange->nranks,
+                                                   ranks_nbytes(count->ranks, counter->nthreads),
+                                                   count_on_joint_devices };
+}
+
 /* What the options of kcount.h do not say. */
 void count_set_up(struct count *count)
 {
@@ -41,12 +54,7 @@ void count_set_up(struct count *count)
         counter->job = count->writing.job;
         counter->fell_back = tell_fall_back;
         counter->ctx = count;
-        if (count->ranks != NULL)
-                counter->ranks = (struct kc_counter_ranks){
-                        &count->ranks->exchange, count->ranks->exchange.rank,
-                        ranks_count(count->ranks), ranks_nbytes(count->ranks, counter->nthreads),
-                        count_on_joint_devices
-                };
+        set_ranks(count);
         for (int i = 0; i < count->noutputs; i++) {
                 count->outputs[i].totals = &counter->tasks[i].totals;
                 count->outputs[i].counted = &counter->outputs[i];
@@ -97,12 +105,16 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
                 device->cuda = false;
         }
         if (count->ranks != NULL && device->cuda) {
-                if (s->reader == KC_READING_DEVICE)
+                ranks_elect_leaders(count->ranks, s->common.nthreads, &count->counter.nthreads,
+                                    &count->counter.memory_nbytes);
+                set_ranks(count);
+                if (s->reader == KC_READING_DEVICE && count->counter.ranks.nranks > 0)
                         return kc_fail(err, KC_EUSAGE,
-                                       "--reader device: with several processes, the host reads");
-                KC_TRY(device_choose_for(device, wanted, ranks_local_number(count->ranks), err));
+                                       "--reader device: with processes on several machines, the "
+                                       "host reads");
         }
         count->counter.devices = devices_of(count);
+        count->counter.devices.all = count->ranks != NULL && strchr(s->device, ':') == NULL;
 out:
         return status;
 }
@@ -114,6 +126,7 @@ static enum kc_status count_on_either(void *ctx, struct kc_error *err)
         struct writing *w = &count->writing;
         struct kc_counter *counter = &count->counter;
         const enum kc_status status = kc_counter_run(counter, err);
+        memcpy(w->device.indices, counter->devices.indices, sizeof w->device.indices);
         w->device.ndevices = counter->devices.n;
         w->device.nleft_out = counter->devices.nleft_out;
         w->nthreads = counter->nthreads;

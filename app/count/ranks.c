@@ -3,12 +3,15 @@
 #include "app/cli/message.h"
 #include "app/cli/size.h"
 #include "app/cli/ticker.h"
+#include "app/library/machine.h"
+#include "base/job.h"
 #include "ranks/messages.h"
 #include "ranks/ranks.h"
 #include "ranks/run.h"
 
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,27 +19,43 @@
 
 /* What ranks tell each other when they meet. */
 struct introduction {
-        char host[RANKS_HOST_NBYTES];
+        struct kc_rank_place place;
         uint64_t line; /* a hash of the command line */
 };
+
+/* For tests, KC_RANKS_HOST makes one machine look like several. */
+static struct kc_rank_place look_around(void)
+{
+        struct kc_rank_place place = { .devices =
+                                               kc_visible_devices(getenv("CUDA_VISIBLE_DEVICES")) };
+        const char *host = getenv("KC_RANKS_HOST");
+        if (host != NULL)
+                snprintf(place.host, sizeof place.host, "%s", host);
+        else if (gethostname(place.host, sizeof place.host - 1) != 0)
+                strcpy(place.host, "?");
+        if (sched_getaffinity(kc_ranks_is_bound_by_default() ? getppid() : 0, sizeof place.cores,
+                              &place.cores) != 0)
+                memset(&place.cores, UINT8_MAX, sizeof place.cores); /* too many to be listed */
+        return place;
+}
 
 /* *same: all ranks have the same command line. */
 static enum kc_status meet(struct ranks *r, const char *line, bool *same, struct kc_error *err)
 {
-        const int n = r->exchange.nranks;
-        struct introduction own = { .line = XXH3_64bits(line, strlen(line)) };
+        const int n = r->nranks;
+        const struct introduction own = { look_around(), XXH3_64bits(line, strlen(line)) };
         struct introduction *all = calloc((size_t)n, sizeof *all);
-        if (all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        memcpy(own.host, r->host, sizeof own.host);
+        r->places = calloc((size_t)n, sizeof *r->places);
+        r->leaders = calloc((size_t)n, sizeof *r->leaders);
+        if (all == NULL || r->places == NULL || r->leaders == NULL)
+                return free(all), kc_fail(err, KC_ENOMEM, "out of memory");
         /* not gather, in which the failure of a rank that is already further on would be noticed */
         const enum kc_status status =
                 kc_ranks_exchange_settle(r->messages, &own, sizeof own, all, err);
         *same = true;
         for (int i = 0; i < n && status == KC_OK; i++) {
-                const bool here = strcmp(all[i].host, own.host) == 0;
-                r->nlocal += here;
-                r->local += here && i < r->exchange.rank;
+                r->places[i] = all[i].place;
+                r->nlocal += strcmp(all[i].place.host, own.place.host) == 0;
                 *same &= all[i].line == own.line;
         }
         free(all);
@@ -55,8 +74,8 @@ static enum kc_status join(struct ranks **ranks, const char *line, struct kc_err
         if (r == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         r->joined = joined;
-        if (gethostname(r->host, sizeof r->host - 1) != 0)
-                strcpy(r->host, "?");
+        r->rank = kc_ranks_transport(joined)->rank;
+        r->nranks = kc_ranks_transport(joined)->nranks;
         KC_TRY(kc_ranks_exchange_new(&r->messages, kc_ranks_transport(joined), err));
         r->exchange = kc_ranks_exchange_interface(r->messages);
         KC_TRY(meet(r, line, &same, err));
@@ -134,6 +153,8 @@ void ranks_leave(struct ranks *ranks)
                 kc_ranks_abort(ranks->joined);
         else
                 kc_ranks_leave(ranks->joined);
+        free(ranks->places);
+        free(ranks->leaders);
         free(ranks);
 }
 
@@ -144,7 +165,7 @@ enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *sa
         *same = true;
         if (ranks == NULL)
                 return KC_OK;
-        uint64_t *all = calloc((size_t)ranks->exchange.nranks, sizeof *all);
+        uint64_t *all = calloc((size_t)ranks_count(ranks), sizeof *all);
         if (all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &value, sizeof value, all, err));
@@ -170,6 +191,11 @@ int ranks_count(const struct ranks *ranks)
         return ranks == NULL ? 1 : ranks->exchange.nranks;
 }
 
+const struct kc_exchange *ranks_exchange(const struct ranks *ranks)
+{
+        return ranks_count(ranks) > 1 ? &ranks->exchange : NULL;
+}
+
 enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, struct kc_error *err)
 {
         if (ranks_count(ranks) == 1)
@@ -180,9 +206,9 @@ enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, st
 
 uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads)
 {
-        if (ranks == NULL)
+        const int n = ranks_count(ranks);
+        if (n == 1)
                 return 0;
-        const int n = ranks->exchange.nranks;
         return kc_ranks_exchange_nbytes(n) + kc_joint_run_nbytes(ranks->exchange.rank, n, nthreads);
 }
 
@@ -202,10 +228,83 @@ int ranks_local(const struct ranks *ranks)
         return ranks == NULL ? 1 : ranks->nlocal;
 }
 
-int ranks_local_number(const struct ranks *ranks)
+/* ---- leaders ---- */
+
+#define TIE_SECONDS 0.1
+
+static void use_cores(const cpu_set_t *cores)
 {
-        return ranks == NULL ? 0 : ranks->local;
+        cpu_set_t now;
+        if (sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, cores))
+                (void)sched_setaffinity(0, sizeof *cores, cores);
 }
+
+static int threads_of_leader(const struct kc_leader_share *share, uint64_t nwanted)
+{
+        const uint64_t all = nwanted * (uint64_t)share->nranks, ncores = (uint64_t)share->nthreads;
+        const uint64_t most = nwanted > ncores ? nwanted : ncores;
+        const int here = kc_machine_nthreads(0);
+        if (nwanted > 0)
+                return (int)(all < most ? all : most);
+        return here < share->nthreads ? here : share->nthreads;
+}
+
+void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, uint64_t *nbytes)
+{
+        const int n = ranks->nranks, own = ranks->rank;
+        kc_leaders_elect(ranks->places, n, ranks->leaders);
+        kc_ranks_exchange_set_leaders(ranks->messages, ranks->leaders);
+        ranks->exchange = kc_ranks_exchange_interface(ranks->messages);
+        ranks->elected = true;
+        if (ranks_waits(ranks))
+                return;
+        const struct kc_leader_share share = kc_leader_share(ranks->places, n, ranks->leaders, own);
+        use_cores(&share.cores);
+        *nthreads = threads_of_leader(&share, nwanted);
+        if (__builtin_mul_overflow(*nbytes, (uint64_t)share.nranks, nbytes))
+                *nbytes = UINT64_MAX;
+}
+
+bool ranks_waits(const struct ranks *ranks)
+{
+        return ranks != NULL && ranks->elected && ranks->leaders[ranks->rank] != ranks->rank;
+}
+
+int ranks_nwaiting(const struct ranks *ranks)
+{
+        return ranks == NULL ? 0 : ranks->nranks - ranks->exchange.nranks;
+}
+
+static bool pass_on(void *ctx)
+{
+        struct ranks *ranks = ctx;
+        struct kc_error failure = { 0 };
+        const bool canceled = kc_job_is_canceled(ranks->job);
+        if (canceled)
+                ranks->exchange.fail(ranks->exchange.ctx);
+        else if (ranks->exchange.check(ranks->exchange.ctx, &failure) == KC_OK)
+                return true;
+        atomic_store(&ranks->job->cancel, true);
+        return false;
+}
+
+void ranks_tie(struct ranks *ranks, struct kc_job *job)
+{
+        if (ranks == NULL || !ranks->elected)
+                return;
+        ranks->job = job;
+        ranks->tie = ticker_start(TIE_SECONDS, pass_on, ranks);
+}
+
+void ranks_untie(struct ranks *ranks)
+{
+        if (ranks == NULL)
+                return;
+        ticker_stop(ranks->tie);
+        ranks->tie = NULL;
+}
+
+/* ---- agreeing ---- */
 
 static bool has_failed_itself(enum kc_status status)
 {
@@ -226,8 +325,8 @@ static enum kc_status report(const struct ranks *ranks, struct kc_error failure,
                              struct kc_error *err)
 {
         *err = (struct kc_error){ 0 };
-        return kc_fail_reworded(err, &failure, "rank %d on %s: %s", ranks->exchange.rank,
-                                ranks->host, failure.message);
+        return kc_fail_reworded(err, &failure, "rank %d on %s: %s", ranks->rank,
+                                ranks->places[ranks->rank].host, failure.message);
 }
 
 static bool have_all_succeeded(const enum kc_status *all, int n)
@@ -242,7 +341,7 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
 {
         if (ranks == NULL || ranks->failed)
                 return status;
-        const int n = ranks->exchange.nranks, rank = ranks->exchange.rank;
+        const int n = ranks->nranks, rank = ranks->rank;
         const struct kc_error own = *err;
         enum kc_status *all = calloc((size_t)n, sizeof *all);
         *err = (struct kc_error){ 0 };
@@ -263,6 +362,8 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
                         agreed = kc_fail_as(err, &own);
                 else if (to_blame(all, n) == rank)
                         agreed = report(ranks, own, err);
+                else /* without a message, but not without a status: kcount.h passes *err on */
+                        err->status = KC_ECANCELED;
         }
         free(all);
         return agreed;

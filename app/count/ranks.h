@@ -5,23 +5,28 @@
 #define APP_COUNT_RANKS_H
 
 #include "ranks/exchange.h"
+#include "ranks/leaders.h"
 
 #include <stdbool.h>
 
-enum { RANKS_HOST_NBYTES = 64 };
-
+struct kc_job;
 struct kc_ranks;
 struct kc_ranks_exchange;
+struct ticker;
 
 struct ranks {
         struct kc_ranks *joined;
         struct kc_ranks_exchange *messages;
-        struct kc_exchange exchange;  /* for an engine */
-        char host[RANKS_HOST_NBYTES]; /* this rank's */
+        struct kc_exchange exchange;  /* of those that count */
+        int rank, nranks;             /* of all */
+        struct kc_rank_place *places; /* [nranks] */
+        int *leaders;                 /* [nranks] the rank that counts for each */
+        bool elected;                 /* whether these are known */
         int nlocal;                   /* ranks on this host */
-        int local;                    /* this rank's number among them, from 0 */
-        bool failed;                  /* ranks_agree has failed */
-        enum kc_status verdict;       /* then: the failure of the rank to blame, if there is one */
+        struct kc_job *job;           /* between ranks_tie and ranks_untie */
+        struct ticker *tie;
+        bool failed;            /* ranks_agree has failed */
+        enum kc_status verdict; /* then: the failure of the rank to blame, if there is one */
 };
 
 /*
@@ -49,7 +54,12 @@ enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *sa
                              struct kc_error *err);
 
 bool ranks_is_first(const struct ranks *ranks);
+
+/* How many ranks count: all, or the leaders. */
 int ranks_count(const struct ranks *ranks);
+
+/* Between those that count, for an engine; NULL: only one does. */
+const struct kc_exchange *ranks_exchange(const struct ranks *ranks);
 
 /* KC_EUSAGE if there are others: `what`, the subject of the message, runs as one process. */
 enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, struct kc_error *err);
@@ -57,8 +67,26 @@ enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, st
 /* Ranks on this host, itself included. */
 int ranks_local(const struct ranks *ranks);
 
-/* This rank's number among the ranks on this host, from 0. */
-int ranks_local_number(const struct ranks *ranks);
+/*
+ * From now on, only leaders count (ranks/leaders.h); the others wait in ranks_agree. Every rank
+ * calls this, if the k-mers are counted on devices. The calling thread, and threads that it starts,
+ * may then use the cores of all ranks that it counts for.
+ *   nwanted    the threads that the user wants for each rank; 0: not said
+ *   nthreads   out: those of a leader
+ *   nbytes     in/out: the memory of a rank; of all that this one counts for
+ */
+void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, uint64_t *nbytes);
+
+/* Whether another rank counts for this one. */
+bool ranks_waits(const struct ranks *ranks);
+
+/* How many ranks others count for. */
+int ranks_nwaiting(const struct ranks *ranks);
+
+/* While leaders count for others: a failure of any rank, or a signal there, cancels the jobs of
+ * all. Without leaders, an engine sees to that, and these do nothing. */
+void ranks_tie(struct ranks *ranks, struct kc_job *job);
+void ranks_untie(struct ranks *ranks);
 
 /* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads);

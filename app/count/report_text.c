@@ -216,18 +216,23 @@ static void put_device(struct text_out *out, const struct count *c, int i)
 
 static void put_ranks(struct text_out *out, const struct count *c, int i)
 {
-        for (int rank = 0; rank < count_nreports(c); rank++) {
-                const struct rank_report *r = &c->reports[rank];
+        const int nwaiting = ranks_nwaiting(c->ranks);
+        for (int j = 0; j < count_nreports(c); j++) {
+                const struct rank_report *r = &c->reports[j];
                 char bases[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES], sent[FORMATTED_NBYTES];
                 char taken[FORMATTED_NBYTES];
                 put_k(out, c, i);
                 text_out_printf(out,
                                 "rank %d on %s read %s bases, sent %s, received %s, counted %s "
                                 "distinct k-mers\n",
-                                rank, r->host, format_number(r->read.nbases, bases),
+                                r->rank, r->host, format_number(r->read.nbases, bases),
                                 format_size(r->nsent, sent), format_size(r->ntaken, taken),
                                 format_number(r->ncounted[i], kmers));
         }
+        if (i == 0 && nwaiting > 0)
+                text_out_printf(out,
+                                "%d other process%s waited: one drives all devices of a machine\n",
+                                nwaiting, nwaiting == 1 ? "" : "es");
 }
 
 /* ---- the files ---- */

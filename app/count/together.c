@@ -29,57 +29,6 @@ enum kc_status count_check_same_inputs(const struct count *count, struct kc_erro
         return status;
 }
 
-/*
- * Rank 0 creates one output, and the others are its guests if they can open it. Otherwise, and on
- * rank 0, *guest = NULL.
- *   writer  rank 0's; the others do not use it
- */
-static enum kc_status invite(struct ranks *ranks, struct kc_store_writer *writer, const char *path,
-                             int k, struct kc_store_guest **guest, struct kc_error *err)
-{
-        struct kc_store_invitation own = { 0 };
-        struct kc_store_invitation *all = calloc((size_t)ranks_count(ranks), sizeof *all);
-        enum kc_status status = KC_OK;
-        *guest = NULL;
-        if (all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (ranks_is_first(ranks))
-                KC_TRY(kc_store_invite(writer, &own, err));
-        KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &own, sizeof own, all, err));
-        if (!ranks_is_first(ranks))
-                KC_TRY(kc_store_join(guest, &all[0], path, k, err));
-out:
-        free(all);
-        return status;
-}
-
-enum kc_status count_share_outputs(struct count *count, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        if (count->ranks == NULL || count->counter.histogram != NULL || count->settings->gather)
-                return KC_OK;
-        for (int i = 0; i < count->noutputs; i++) {
-                struct count_output *o = &count->outputs[i];
-                KC_TRY(invite(count->ranks, o->counted->writer, o->path, o->k, &o->guest, err));
-                if (o->guest != NULL)
-                        o->counted->sink.joint = kc_store_guest_joint(o->guest);
-        }
-out:
-        return status;
-}
-
-enum kc_status count_end_guests(struct count *count, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        for (int i = 0; i < count->noutputs; i++) {
-                struct count_output *o = &count->outputs[i];
-                if (o->guest != NULL)
-                        KC_TRY(kc_store_guest_end(o->guest, &o->nguest, err));
-        }
-out:
-        return status;
-}
-
 /* Add what the other ranks have found in some inputs.
  *   marks  in/out [n], n <= MOST_MARKS */
 enum { MOST_MARKS = 64 << 10 };
@@ -119,7 +68,8 @@ static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *ow
                                      struct rank_report **all, struct kc_error *err)
 {
         const size_t n = (size_t)ranks_count(ranks);
-        memcpy(own->host, ranks->host, sizeof own->host);
+        own->rank = ranks->rank;
+        memcpy(own->host, ranks->places[ranks->rank].host, sizeof own->host);
         kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
         own->peak_nbytes = kc_machine_peak_nbytes();
         *all = malloc(n * sizeof **all);
@@ -189,7 +139,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
         struct rank_report own = { .read = count->counter.read };
         enum kc_status status;
         KC_TRY(take_marks(count, err));
-        if (count->ranks == NULL)
+        if (ranks_count(count->ranks) == 1)
                 return KC_OK;
         if (count->counter.histogram != NULL)
                 KC_TRY(add_histograms(count->ranks, count->counter.histogram, err));
@@ -197,7 +147,6 @@ enum kc_status count_gather(struct count *count, struct kc_error *err)
         for (int i = 0; i < count->noutputs; i++) {
                 own.ncounted[i] = count->outputs[i].totals->nown;
                 own.nspilled[i] = count->outputs[i].totals->spilled_nbytes;
-                own.nwritten[i] = count->outputs[i].nguest;
         }
         KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
         count->counter.read = count->reports[0].read;
@@ -213,12 +162,8 @@ out:
 
 void count_add_first_rank(struct count *count)
 {
-        for (int i = 0; i < count->noutputs && count->reports != NULL; i++) {
-                uint64_t *first = &count->reports[0].nwritten[i];
-                *first = count->outputs[i].counted->written.info.file_nbytes;
-                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
-                        *first -= count->reports[rank].nwritten[i];
-        }
+        for (int i = 0; i < count->noutputs && count->reports != NULL; i++)
+                count->reports[0].nwritten[i] = count->outputs[i].counted->written.info.file_nbytes;
 }
 
 int count_nreports(const struct count *count)

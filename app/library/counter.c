@@ -83,16 +83,33 @@ static struct kc_count_params params_of(const struct kc_counter *c)
         };
 }
 
-/* With a bound on its memory, or on what it counts at a time, the first device may need the
- * others. */
-static void leave_out_devices(struct kc_counter *c, uint64_t nbases)
+static enum kc_status take_all_devices(struct kc_counter_devices *d, struct kc_error *err)
+{
+        int n;
+        const enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status != KC_OK)
+                return status;
+        d->n = n < KC_GPU_MAX_DEVICES ? n : KC_GPU_MAX_DEVICES;
+        for (int i = 0; i < d->n; i++)
+                d->indices[i] = i;
+        return KC_OK;
+}
+
+/* Leave out devices that are not worth opening. With a bound on its memory, or on what it counts at
+ * a time, the first device may need the others. */
+static enum kc_status choose_devices(struct kc_counter *c, uint64_t nbases, struct kc_error *err)
 {
         struct kc_counter_devices *d = &c->devices;
-        if (c->ranks.nranks > 0 || d->params.memory_nbytes > 0 || d->params.batch_nkmers > 0)
-                return;
+        enum kc_status status = KC_OK;
+        if (d->params.memory_nbytes > 0 || d->params.batch_nkmers > 0)
+                nbases = 0;
+        if (d->all && kc_devices_worth(KC_GPU_MAX_DEVICES, nbases) > 1)
+                KC_TRY(take_all_devices(d, err));
         const int nworth = kc_devices_worth(d->n, nbases);
         d->nleft_out = d->n - nworth;
         d->n = nworth;
+out:
+        return status;
 }
 
 /* stored: out, the files if devices should read them; it must outlive the result */
@@ -118,7 +135,9 @@ static enum kc_status count_on_device(struct kc_counter *c, struct kc_error *err
 {
         struct kc_stored_source stored;
         const struct kc_count_params params = params_of(c);
-        leave_out_devices(c, params.expected_nbases);
+        const enum kc_status chosen = choose_devices(c, params.expected_nbases, err);
+        if (chosen != KC_OK)
+                return chosen;
         const struct kc_gpu_params gpu = gpu_params_of(c, &stored);
         const struct kc_batch_source source = source_of(c);
         return (c->ranks.nranks > 0 ? c->ranks.count_on_devices : kc_gpu_count_all)(

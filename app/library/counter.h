@@ -17,8 +17,9 @@ enum { KC_COUNTER_MAX_TASKS = 16 };
 
 /* What counts. */
 struct kc_counter_devices {
-        bool used;                       /* CUDA devices; otherwise the CPU */
-        bool may_fall_back;              /* the CPU counts if no device can be used */
+        bool used;          /* CUDA devices; otherwise the CPU */
+        bool may_fall_back; /* the CPU counts if no device can be used */
+        bool all;           /* not those listed, but all of the machine that are worth opening */
         int indices[KC_GPU_MAX_DEVICES]; /* [n + nleft_out] */
         int n;
         int nleft_out;                /* there is too little input for these; set by kc_counter */

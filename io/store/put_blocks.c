@@ -8,22 +8,14 @@
  * The k-mers inside the blocks are not examined. Only cheap checks are made: that the sizes fit,
  * that blocks follow one another, and, at the run's end, that they hold as many k-mers as the
  * counts that came with them say.
- *
- * Blocks that another process writes (guest.c) go the same way, but without their words.
  */
-#include "io/store/guest.h"
 #include "io/store/writer.h"
 
 #include <xxhash.h>
 
-static enum kc_status refuse_at(const char *path, const char *why, struct kc_error *err)
-{
-        return kc_fail(err, KC_EUSAGE, "%s was given invalid blocks: %s", path, why);
-}
-
 static enum kc_status refuse(const struct kc_store_writer *w, const char *why, struct kc_error *err)
 {
-        return refuse_at(w->output.path, why, err);
+        return kc_fail(err, KC_EUSAGE, "%s was given invalid blocks: %s", w->output.path, why);
 }
 
 /* ---- check ---- */
@@ -35,30 +27,30 @@ static size_t block_n(const struct kc_run_blocks *b, size_t block)
 }
 
 /* Check that each block has a possible size, and that together they fill the words exactly. */
-static enum kc_status check_sizes(const char *path, const struct kc_run_blocks *b, int kmer_nwords,
+static enum kc_status check_sizes(const struct kc_store_writer *w, const struct kc_run_blocks *b,
                                   struct kc_error *err)
 {
-        const size_t max_words = kc_block_max_words(kmer_nwords);
+        const size_t max_words = kc_block_max_words(w->nwords);
         if (b->nblocks != b->n / KC_BLOCK_NKMERS + (b->n % KC_BLOCK_NKMERS != 0))
-                return refuse_at(path, "too many or too few for their k-mers", err);
+                return refuse(w, "too many or too few for their k-mers", err);
         size_t at = 0;
         for (size_t i = 0; i < b->nblocks; i++) {
                 size_t nwords = b->block_nwords[i];
                 if (nwords < KC_BLOCK_MIN_WORDS || nwords > max_words || b->nwords - at <= nwords)
-                        return refuse_at(path, "wrong sizes", err);
+                        return refuse(w, "wrong sizes", err);
                 at += nwords + 1;
         }
-        return at == b->nwords ? KC_OK : refuse_at(path, "wrong sizes", err);
+        return at == b->nwords ? KC_OK : refuse(w, "wrong sizes", err);
 }
 
 /* Check that the blocks' heads state the right numbers of k-mers. */
-static enum kc_status check_heads(const char *path, const struct kc_run_blocks *b,
+static enum kc_status check_heads(const struct kc_store_writer *w, const struct kc_run_blocks *b,
                                   struct kc_error *err)
 {
         const uint64_t *at = b->words;
         for (size_t i = 0; i < b->nblocks; i++) {
                 if ((*at & 0xffff) != block_n(b, i))
-                        return refuse_at(path, "wrong headers", err);
+                        return refuse(w, "wrong headers", err);
                 at += b->block_nwords[i] + 1;
         }
         return KC_OK;
@@ -107,13 +99,14 @@ static enum kc_status check_follows(const struct kc_store_writer *w, const struc
 
 /* ---- seal, enter, write, tally ---- */
 
-enum kc_status kc_blocks_seal(const char *path, const struct kc_run_blocks *b, int kmer_nwords,
-                              struct kc_error *err)
+/* Check the sizes of the blocks, and fill in their checksums. */
+static enum kc_status seal(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+                           struct kc_error *err)
 {
         uint64_t *at = b->words;
         enum kc_status status;
-        KC_TRY(check_sizes(path, b, kmer_nwords, err));
-        KC_TRY(check_heads(path, b, err));
+        KC_TRY(check_sizes(w, b, err));
+        KC_TRY(check_heads(w, b, err));
         for (size_t i = 0; i < b->nblocks; i++) {
                 size_t nwords = b->block_nwords[i];
                 at[nwords] = XXH3_64bits(at, nwords * sizeof *at);
@@ -123,21 +116,17 @@ out:
         return status;
 }
 
-/* Enter the blocks into the index; *offset: where they go; lock held.
- *   checksums  [nblocks]; NULL: they are in the words */
+/* Enter the blocks into the index; *offset: where they go; lock held. */
 static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                   const uint64_t *checksums, uint64_t *offset,
-                                   struct kc_error *err)
+                                   uint64_t *offset, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const size_t nw = (size_t)w->nwords;
         const uint64_t *at = b->words;
         *offset = w->end;
         for (size_t i = 0; i < b->nblocks; i++) {
-                if (checksums == NULL)
-                        at += b->block_nwords[i];
-                const uint64_t checksum = checksums != NULL ? checksums[i] : *at++;
-                const struct kc_index_entry entry = { b->firsts + i * nw, w->end, checksum };
+                at += b->block_nwords[i];
+                const struct kc_index_entry entry = { b->firsts + i * nw, w->end, *at++ };
                 KC_TRY(kc_index_add(&w->index, &entry, w->nwords, w->output.path, err));
                 w->end += (b->block_nwords[i] + UINT64_C(1)) * sizeof(uint64_t);
         }
@@ -159,7 +148,7 @@ static enum kc_status claim(struct kc_store_writer *w, const struct kc_run_block
         enum kc_status status;
         KC_TRY(kc_writer_enter_part(w, b->part, KC_FORM_BLOCKS, err));
         KC_TRY(check_follows(w, b, err));
-        KC_TRY(enter_blocks(w, b, NULL, offset, err));
+        KC_TRY(enter_blocks(w, b, offset, err));
         append(w, b);
         kc_turn_pass(&w->parts);
 out:
@@ -186,15 +175,14 @@ out:
 }
 
 static enum kc_status claim_within(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                   const struct kc_run_sealed *sealed, uint64_t *offset,
-                                   struct kc_error *err)
+                                   uint64_t *offset, struct kc_error *err)
 {
         uint64_t ticket = 0;
         enum kc_status status = take_place(w, b, &ticket, err);
         if (status != KC_OK)
                 return status;
         KC_TRY(kc_writer_enter_ticket(w, ticket, err));
-        KC_TRY(enter_blocks(w, b, sealed != NULL ? sealed->checksums : NULL, offset, err));
+        KC_TRY(enter_blocks(w, b, offset, err));
         kc_turn_pass(&w->tickets);
 out:
         pthread_mutex_unlock(&w->lock);
@@ -238,7 +226,7 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_r
         enum kc_status status;
         uint64_t offset;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(kc_blocks_seal(w->output.path, b, w->nwords, err));
+        KC_TRY(seal(w, b, err));
         KC_TRY(accept_description(w, e, b, err));
         KC_TRY(claim(w, b, &offset, err));
         KC_TRY(write_blocks(w, b, offset, err));
@@ -248,18 +236,16 @@ out:
 }
 
 enum kc_status kc_writer_enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                      const struct kc_run_sealed *sealed, uint64_t *offset,
                                       struct kc_error *err)
 {
         struct kc_encoder *e = NULL;
         enum kc_status status;
+        uint64_t offset;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(sealed != NULL ? check_sizes(w->output.path, b, w->nwords, err)
-                              : kc_blocks_seal(w->output.path, b, w->nwords, err));
+        KC_TRY(seal(w, b, err));
         KC_TRY(accept_description(w, e, b, err));
-        KC_TRY(claim_within(w, b, sealed, offset, err));
-        KC_TRY(sealed != NULL ? kc_guest_write_edges(&w->output, b, sealed, *offset, err)
-                              : write_blocks(w, b, *offset, err));
+        KC_TRY(claim_within(w, b, &offset, err));
+        KC_TRY(write_blocks(w, b, offset, err));
 out:
         kc_writer_give_encoder(w, e);
         return status;

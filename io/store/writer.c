@@ -40,11 +40,10 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
 }
 
 static enum kc_status enter_blocks(void *ctx, const struct kc_run_blocks *blocks,
-                                   const struct kc_run_sealed *sealed, uint64_t *offset,
                                    struct kc_error *err)
 {
         struct kc_error first = { 0 };
-        kc_writer_enter_blocks(ctx, blocks, sealed, offset, &first);
+        kc_writer_enter_blocks(ctx, blocks, &first);
         return pass_on(ctx, &first, err);
 }
 
@@ -391,8 +390,7 @@ static uint32_t flags_of(const struct kc_store_options *options)
                (options->only_checksum != 0 ? KC_STORE_ONLY : 0u);
 }
 
-/* The header comes last: until then the file begins with zero bytes, or with the token of an
- * invitation, and is not a .kc file. */
+/* The header comes last: until then the file begins with zero bytes, and is not a .kc file. */
 static enum kc_status store_header(struct kc_store_writer *w, const struct kc_footer_ref *ref,
                                    struct kc_error *err)
 {

@@ -90,16 +90,9 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* As kc_joint_sink.enter. Of sealed blocks, write the ends (io/store/guest.h). */
+/* As kc_joint_sink.enter. */
 enum kc_status kc_writer_enter_blocks(struct kc_store_writer *writer,
-                                      const struct kc_run_blocks *blocks,
-                                      const struct kc_run_sealed *sealed, uint64_t *offset,
-                                      struct kc_error *err);
-
-/* Check the sizes of blocks of the file at path, and fill in their checksums. KC_EUSAGE.
- *   kmer_nwords  words of a k-mer */
-enum kc_status kc_blocks_seal(const char *path, const struct kc_run_blocks *blocks, int kmer_nwords,
-                              struct kc_error *err);
+                                      const struct kc_run_blocks *blocks, struct kc_error *err);
 
 /* Wait for the part's turn, and lock; the caller unlocks even after a failure, and passes the turn
  * on at the end of the part. KC_EUSAGE if the part is given twice or the form differs; or the

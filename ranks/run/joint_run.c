@@ -2,7 +2,6 @@
 
 #include "base/turn.h"
 #include "ranks/run/part_encoder.h"
-#include "ranks/run/pending.h"
 #include "ranks/run/stripe.h"
 
 #include <assert.h>
@@ -13,30 +12,25 @@
 enum {
         /* of the blocks in a frame, roughly; see KC_PART_MAX_BLOCKS */
         SENT_NBYTES = 128 << 10,
-        PLACED_NBYTES = 512 << 10,
         QUEUE_NBYTES = 1 << 20, /* of a rank: beyond that, its frames wait where they are */
         COUNTS_NBYTES = KC_PART_MAX_BLOCKS * KC_BLOCK_NKMERS * 4,
         DESCRIPTION_NBYTES = KC_PART_MAX_BLOCKS * 76 + KC_RUN_NROWS * 8 + 256,
 };
 
-/* A frame is sent in one piece: the counts, the description of the blocks, and either the words,
- * which may exceed their limit by a block, or the two ends of the words. */
+/* A frame is sent in one piece: the counts, the description of the blocks, and the words, which may
+ * exceed their limit by a block. */
 static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + SENT_NBYTES + 72000 <= KC_EXCHANGE_MAX_NBYTES,
               "a frame may be too long");
-static_assert(COUNTS_NBYTES + DESCRIPTION_NBYTES + 2 * KC_RUN_MAX_PAGE_NBYTES <=
-                      KC_EXCHANGE_MAX_NBYTES,
-              "a frame of sealed blocks may be too long");
 
 /* What a rank sends of a part. */
-enum frame_kind { FRAME_PAIRS, FRAME_BLOCKS, FRAME_SEALED, FRAME_END };
+enum frame_kind { FRAME_PAIRS, FRAME_BLOCKS, FRAME_END };
 
 /* The arrays follow, each at a multiple of 8 bytes.
  *   pairs:   kmers, counts
- *   blocks:  firsts, last, rows, block_nwords, big_counts, words
- *   sealed:  firsts, last, rows, block_nwords, big_counts, checksums, head, tail */
+ *   blocks:  firsts, last, rows, block_nwords, big_counts, words */
 struct frame_header {
         uint32_t kind, nblocks;
-        uint64_t n, nwords, nbig, page_nbytes;
+        uint64_t n, nwords, nbig;
 };
 
 /* On rank 0. */
@@ -69,10 +63,8 @@ struct kc_joint_run {
         bool canceled;
         struct queue *queues; /* [nranks] on rank 0 */
         struct sender *idle, *busy;
-        struct kc_turn turn;        /* of this rank's parts, to be sent */
-        struct kc_stripe *stripe;   /* belongs to the thread that has the turn; not on rank 0 */
-        struct kc_pending *pending; /* of a guest; or NULL */
-        uint64_t nown;              /* parts that a guest still has to end */
+        struct kc_turn turn;      /* of this rank's parts, to be sent */
+        struct kc_stripe *stripe; /* belongs to the thread that has the turn; not on rank 0 */
 };
 
 static size_t rounded(size_t nbytes)
@@ -83,13 +75,6 @@ static size_t rounded(size_t nbytes)
 static int owner(const struct kc_joint_run *run, uint64_t part)
 {
         return kc_exchange_owner(run->setup.exchange, part, run->setup.stripe);
-}
-
-/* How many bytes from each end of the words of sealed blocks are sent. */
-static size_t edge_nbytes(const struct kc_run_blocks *b, uint64_t page_nbytes)
-{
-        const size_t nbytes = b->nwords * sizeof *b->words;
-        return nbytes < page_nbytes ? nbytes : (size_t)page_nbytes;
 }
 
 /* How many parts before this one belong to the same rank. */
@@ -131,13 +116,6 @@ static enum kc_status send_frame(struct sender *s, const struct frame_header *he
                               (size_t)(end - s->buffer), err);
 }
 
-/* Let the frames that were sent so far leave. */
-static void flush(const struct kc_joint_run *run)
-{
-        const struct kc_exchange *exchange = run->setup.exchange;
-        exchange->flush(exchange->ctx, 0);
-}
-
 static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
                                  struct kc_error *err)
 {
@@ -149,65 +127,30 @@ static enum kc_status send_pairs(void *ctx, const uint64_t *kmers, const uint32_
         return send_frame(s, &header, to, err);
 }
 
-static struct frame_header describe(enum frame_kind kind, const struct kc_run_blocks *b)
+static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
-        return (struct frame_header){ .kind = kind,
-                                      .nblocks = (uint32_t)b->nblocks,
-                                      .n = b->n,
-                                      .nwords = b->nwords,
-                                      .nbig = b->nbig };
-}
-
-/* Everything but the words. */
-static uint8_t *put_description(struct sender *s, const struct kc_run_blocks *b)
-{
+        struct sender *s = ctx;
+        const struct frame_header header = { .kind = FRAME_BLOCKS,
+                                             .nblocks = (uint32_t)b->nblocks,
+                                             .n = b->n,
+                                             .nwords = b->nwords,
+                                             .nbig = b->nbig };
         const size_t kmer_nbytes = (size_t)s->run->setup.nwords * sizeof(uint64_t);
-        uint8_t *to = s->buffer + sizeof(struct frame_header);
+        uint8_t *to = s->buffer + sizeof header;
         to = put_array(to, b->firsts, b->nblocks * kmer_nbytes);
         to = put_array(to, b->last_kmer, kmer_nbytes);
         to = put_array(to, b->rows, KC_RUN_NROWS * sizeof *b->rows);
         to = put_array(to, b->block_nwords, b->nblocks * sizeof *b->block_nwords);
-        return put_array(to, b->big_counts, b->nbig * sizeof *b->big_counts);
-}
-
-static enum kc_status send_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
-{
-        struct sender *s = ctx;
-        const struct frame_header header = describe(FRAME_BLOCKS, b);
-        uint8_t *to = put_description(s, b);
+        to = put_array(to, b->big_counts, b->nbig * sizeof *b->big_counts);
         to = put_array(to, b->words, b->nwords * sizeof *b->words);
         return send_frame(s, &header, to, err);
-}
-
-/* The blocks must be pending before their place can arrive. They leave at once, because the next
- * ones may have to wait until these have a place. */
-static enum kc_status send_sealed(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
-{
-        struct sender *s = ctx;
-        const struct kc_run_guest *guest = kc_joint_sink_guest(s->run->setup.sink);
-        struct frame_header header = describe(FRAME_SEALED, b);
-        uint64_t checksums[KC_PART_MAX_BLOCKS];
-        enum kc_status status;
-        KC_TRY(guest->seal(guest->ctx, b, checksums, err));
-        header.page_nbytes = guest->page_nbytes;
-        const size_t nedge = edge_nbytes(b, header.page_nbytes);
-        uint8_t *to = put_description(s, b);
-        to = put_array(to, checksums, b->nblocks * sizeof *checksums);
-        to = put_array(to, b->words, nedge);
-        to = put_array(to, (const uint8_t *)(b->words + b->nwords) - nedge, nedge);
-        KC_TRY(kc_pending_add(s->run->pending, s->part, b->words, b->nwords, err));
-        KC_TRY(send_frame(s, &header, to, err));
-        flush(s->run);
-out:
-        return status;
 }
 
 /* ---- other ranks: from parts to stripes ---- */
 
 static struct kc_part_taker taker_of_stripe(struct sender *s)
 {
-        return (struct kc_part_taker){ s, send_pairs,
-                                       s->run->pending != NULL ? send_sealed : send_blocks };
+        return (struct kc_part_taker){ s, send_pairs, send_blocks };
 }
 
 static enum kc_status add_pairs(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
@@ -250,7 +193,7 @@ static enum kc_status send_end(struct sender *s, struct kc_error *err)
                 KC_TRY(kc_stripe_end(run->stripe, &taker, err));
         KC_TRY(send_frame(s, &header, s->buffer + sizeof header, err));
         if (ends_stripe(run, s->part))
-                flush(run);
+                run->setup.exchange->flush(run->setup.exchange->ctx, 0);
 out:
         return status;
 }
@@ -264,20 +207,13 @@ static void free_sender(struct sender *s)
         free(s);
 }
 
-/* Of the blocks in a frame. */
-static size_t words_nbytes(const struct kc_joint_run *run)
-{
-        return run->pending != NULL ? PLACED_NBYTES : SENT_NBYTES;
-}
-
 static enum kc_status new_sender(struct kc_joint_run *run, struct sender **out,
                                  struct kc_error *err)
 {
         struct sender *s = calloc(1, sizeof *s);
         enum kc_status status = KC_ENOMEM;
         if (s != NULL && (s->buffer = malloc(KC_EXCHANGE_MAX_NBYTES)) != NULL)
-                status =
-                        kc_part_encoder_new(&s->encoder, run->setup.nwords, words_nbytes(run), err);
+                status = kc_part_encoder_new(&s->encoder, run->setup.nwords, SENT_NBYTES, err);
         if (status != KC_OK) {
                 free_sender(s);
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
@@ -332,10 +268,7 @@ static void retire(struct kc_joint_run *run, struct sender *s)
         *at = s->next;
         s->next = run->idle;
         run->idle = s;
-        const bool was_last = --run->nown == 0;
         pthread_mutex_unlock(&run->lock);
-        if (was_last && run->pending != NULL)
-                kc_pending_end(run->pending);
 }
 
 static enum kc_status end_part(struct kc_joint_run *run, struct sender *s,
@@ -372,26 +305,11 @@ void kc_joint_run_cancel(struct kc_joint_run *run)
         pthread_cond_broadcast(&run->changed);
         pthread_mutex_unlock(&run->lock);
         kc_turn_stop(&run->turn);
-        if (run->pending != NULL)
-                kc_pending_cancel(run->pending);
 }
 
 static void cancel(void *ctx)
 {
         kc_joint_run_cancel(ctx);
-}
-
-/* ---- guests: take places ---- */
-
-static enum kc_status take_place(void *ctx, uint32_t part, const uint8_t *data, size_t nbytes,
-                                 struct kc_error *err)
-{
-        struct kc_joint_run *run = ctx;
-        uint64_t offset;
-        if (run->pending == NULL || nbytes != sizeof offset)
-                return kc_fail(err, KC_EUSAGE, "a rank was sent what it cannot use");
-        memcpy(&offset, data, sizeof offset);
-        return kc_pending_place(run->pending, part, offset, err);
 }
 
 /* ---- rank 0: take and feed ---- */
@@ -472,58 +390,24 @@ static enum kc_status feed_pairs(struct kc_joint_run *run, const struct frame *f
         return sink->put(sink->ctx, &pairs, err);
 }
 
-/* *from: out: the end of the description. */
-static struct kc_run_blocks get_description(const struct kc_joint_run *run,
-                                            const struct frame *frame,
-                                            const struct frame_header *header, const uint8_t **from)
+static enum kc_status feed_blocks(struct kc_joint_run *run, const struct frame *frame,
+                                  const struct frame_header *header, struct kc_error *err)
 {
+        const struct kc_run_sink *sink = run->setup.sink;
         const size_t kmer_nbytes = (size_t)run->setup.nwords * sizeof(uint64_t);
+        const uint8_t *from = frame->data + sizeof *header;
         struct kc_run_blocks b = { .part = frame->part,
                                    .n = header->n,
                                    .nblocks = header->nblocks,
                                    .nwords = header->nwords,
                                    .nbig = header->nbig };
-        *from = frame->data + sizeof *header;
-        b.firsts = get_array(from, b.nblocks * kmer_nbytes);
-        b.last_kmer = get_array(from, kmer_nbytes);
-        b.rows = get_array(from, KC_RUN_NROWS * sizeof(uint64_t));
-        b.block_nwords = get_array(from, b.nblocks * sizeof(uint32_t));
-        b.big_counts = get_array(from, b.nbig * sizeof(uint32_t));
-        return b;
-}
-
-static enum kc_status feed_blocks(struct kc_joint_run *run, struct frame *frame,
-                                  const struct frame_header *header, struct kc_error *err)
-{
-        const struct kc_run_sink *sink = run->setup.sink;
-        const uint8_t *from;
-        uint64_t offset;
-        struct kc_run_blocks b = get_description(run, frame, header, &from);
+        b.firsts = get_array(&from, b.nblocks * kmer_nbytes);
+        b.last_kmer = get_array(&from, kmer_nbytes);
+        b.rows = get_array(&from, KC_RUN_NROWS * sizeof(uint64_t));
+        b.block_nwords = get_array(&from, b.nblocks * sizeof(uint32_t));
+        b.big_counts = get_array(&from, b.nbig * sizeof(uint32_t));
         b.words = (uint64_t *)(uintptr_t)get_array(&from, b.nwords * sizeof(uint64_t));
-        return sink->joint->enter(sink->ctx, &b, NULL, &offset, err);
-}
-
-static enum kc_status feed_sealed(struct kc_joint_run *run, const struct frame *frame,
-                                  const struct frame_header *header, struct kc_error *err)
-{
-        const struct kc_exchange *exchange = run->setup.exchange;
-        const struct kc_run_sink *sink = run->setup.sink;
-        const int to = owner(run, frame->part);
-        const uint8_t *from;
-        uint64_t offset;
-        enum kc_status status;
-        const struct kc_run_blocks b = get_description(run, frame, header, &from);
-        struct kc_run_sealed sealed = { .page_nbytes = (uint32_t)header->page_nbytes };
-        const size_t nedge = edge_nbytes(&b, header->page_nbytes);
-        sealed.checksums = get_array(&from, b.nblocks * sizeof(uint64_t));
-        sealed.head = get_array(&from, nedge);
-        sealed.tail = get_array(&from, nedge);
-        KC_TRY(sink->joint->enter(sink->ctx, &b, &sealed, &offset, err));
-        KC_TRY(exchange->send(exchange->ctx, to, (uint32_t)frame->part, (const uint8_t *)&offset,
-                              sizeof offset, err));
-        exchange->flush(exchange->ctx, to);
-out:
-        return status;
+        return sink->joint->enter(sink->ctx, &b, err);
 }
 
 /* *ended: it was the part's last frame. */
@@ -535,8 +419,6 @@ static enum kc_status feed_frame(struct kc_joint_run *run, struct frame *frame, 
         *ended = header.kind == FRAME_END;
         if (header.kind == FRAME_BLOCKS)
                 return feed_blocks(run, frame, &header, err);
-        if (header.kind == FRAME_SEALED)
-                return feed_sealed(run, frame, &header, err);
         return feed_pairs(run, frame, &header, *ended, err);
 }
 
@@ -558,7 +440,7 @@ static enum kc_status feed_part(struct kc_joint_run *run, uint64_t part, struct 
         return status;
 }
 
-static enum kc_status feed(struct kc_joint_run *run, struct kc_error *err)
+enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint64_t part = 0; part < run->setup.nparts && status == KC_OK; part++)
@@ -569,17 +451,6 @@ static enum kc_status feed(struct kc_joint_run *run, struct kc_error *err)
 
 /* ---- the run ---- */
 
-bool kc_joint_run_needs_service(const struct kc_joint_run *run)
-{
-        const struct kc_exchange *exchange = run->setup.exchange;
-        return exchange->rank == 0 ? exchange->nranks > 1 : run->pending != NULL;
-}
-
-enum kc_status kc_joint_run_serve(struct kc_joint_run *run, struct kc_error *err)
-{
-        return run->pending != NULL ? kc_pending_write(run->pending, err) : feed(run, err);
-}
-
 /* A queue may exceed its limit by what is on its way. Each sender, and the stripe, holds one
  * frame and the blocks for it. */
 uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
@@ -587,13 +458,11 @@ uint64_t kc_joint_run_nbytes(int rank, int nranks, int nthreads)
         if (rank == 0)
                 return (uint64_t)(nranks - 1) *
                        (QUEUE_NBYTES + KC_EXCHANGE_AHEAD * KC_EXCHANGE_MAX_NBYTES);
-        return ((uint64_t)nthreads + 1) * 3 * KC_EXCHANGE_MAX_NBYTES + kc_pending_nbytes();
+        return ((uint64_t)nthreads + 1) * 3 * KC_EXCHANGE_MAX_NBYTES;
 }
 
 struct kc_exchange_taker kc_joint_run_taker(struct kc_joint_run *run)
 {
-        if (run->setup.exchange->rank != 0)
-                return (struct kc_exchange_taker){ .ctx = run, .take = take_place, .urgent = true };
         return (struct kc_exchange_taker){
                 .ctx = run, .take = take, .ready = ready, .urgent = true
         };
@@ -606,18 +475,6 @@ struct kc_run_sink kc_joint_run_sink(struct kc_joint_run *run)
         return (struct kc_run_sink){
                 .ctx = run, .filter = run->setup.sink->filter, .put = put, .cancel = cancel
         };
-}
-
-static enum kc_status begin_guest(struct kc_joint_run *run, struct kc_error *err)
-{
-        const struct kc_joint_run_setup *s = &run->setup;
-        const struct kc_run_guest *guest = kc_joint_sink_guest(s->sink);
-        if (s->exchange->rank == 0 || guest == NULL)
-                return KC_OK;
-        const enum kc_status status = kc_pending_new(&run->pending, s->exchange, guest, err);
-        if (status == KC_OK && run->nown == 0)
-                kc_pending_end(run->pending);
-        return status;
 }
 
 static enum kc_status begin_queues(struct kc_joint_run *run, struct kc_error *err)
@@ -643,12 +500,9 @@ enum kc_status kc_joint_run_new(struct kc_joint_run **run, const struct kc_joint
         pthread_mutex_init(&r->lock, NULL);
         pthread_cond_init(&r->changed, NULL);
         kc_turn_init(&r->turn);
-        for (uint64_t part = 0; part < setup->nparts; part++)
-                r->nown += owner(r, part) == setup->exchange->rank;
         KC_TRY(begin_queues(r, err));
-        KC_TRY(begin_guest(r, err));
         if (setup->exchange->rank != 0)
-                KC_TRY(kc_stripe_new(&r->stripe, setup->nwords, words_nbytes(r), err));
+                KC_TRY(kc_stripe_new(&r->stripe, setup->nwords, SENT_NBYTES, err));
         *run = r;
         r = NULL;
 out:
@@ -673,7 +527,6 @@ void kc_joint_run_free(struct kc_joint_run *run)
         }
         free(run->queues);
         kc_stripe_free(run->stripe);
-        kc_pending_free(run->pending);
         kc_turn_destroy(&run->turn);
         pthread_cond_destroy(&run->changed);
         pthread_mutex_destroy(&run->lock);

@@ -20,7 +20,7 @@ GROUPS = {
     "Change": ["add", "remove", "compact"],
     "Convert": ["export", "import"]}
 COMMANDS = [*sum(GROUPS.values(), []), "help"]
-NEEDS_CUDA, NEEDS_MPI = {"table", "map", "spread", "reader", "gpu-memory"}, {"gather", "no-mpi"}
+NEEDS_CUDA, NEEDS_MPI = {"table", "map", "spread", "reader", "gpu-memory"}, {"no-mpi"}
 OTHERS = {"filter": {"table"}}  # options with these names that need neither
 GPU = "GPU and clusters:"
 ENTRY = re.compile(r"^  (?:(-\w), |    )--([\w-]+)(?: ([A-Z]\S*))?(.*(?:\n {24}.*)*)", re.M)

@@ -29,7 +29,7 @@ def test_sections():
            ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "COMMANDS", "COMMON OPTIONS", "K\\-MERS",
             "EXIT CODES", "FILES AND SIGNALS", "SEE ALSO"], "sections")
     expect(re.findall(r"^\.Ss kcount (\w+) ", page, re.M), list(COMMANDS), "commands")
-    for option in ("threads", "device", "json", "quiet", "force", "gather",
+    for option in ("threads", "device", "json", "quiet", "force",
                    "no\\-mpi"):
         expect(len(re.findall(rf"^\.It .*Fl \\-{re.escape(option)}(?: |$)", page, re.M)), 1,
                f"explanations of --{option}")

@@ -21,6 +21,7 @@ FAKE_KCOUNT = """#!{python}
 import json, os
 n = int(os.environ.get("RANKS", 1))
 open("out.kc", "w").write({output})
+n = 1 if {leader} else n
 ranks = [{{"counted_distinct": 5, "peak_memory_bytes": 7}}] * n
 print(json.dumps({{"distinct": 5, "bases": 9, **({{"ranks": ranks}} if n > 1 else {{}})}}))
 """
@@ -76,14 +77,17 @@ def test_section():
     alone = [{**line, "gather": False} for line in RECORDS]
     page = "\n".join(report_ranks.section(alone))
     expect(TABLE in page and "A model" not in page, "no model of runs in which each rank writes")
+    page = "\n".join(report_ranks.section([{**line, "device": "cuda"} for line in RECORDS]))
+    expect("--gather, --device cuda\n" in page and "A model" not in page, "no model of devices")
     page = "\n".join(report_ranks.section(RECORDS + alone))
     expect(page.count(TABLE) == 4 and MODEL in page and page.count("--min 2, --gather\n") == 1,
            f"tables for both ways of writing: {page}")
 
 
-def run(work, *options, output="'same'"):
+def run(work, *options, output="'same'", leader=False):
     """The exit code and messages of bench/ranks.py, and the lines that it kept."""
-    for name, text in (("kcount", FAKE_KCOUNT.format(python=sys.executable, output=output)),
+    for name, text in (("kcount", FAKE_KCOUNT.format(python=sys.executable, output=output,
+                                                      leader=leader)),
                        ("start", FAKE_MPIRUN)):
         (work / name).write_text(text)
         (work / name).chmod(0o755)
@@ -109,12 +113,14 @@ def test_runs():
         same_text(lines[1]["command"].replace(str(work), "W"),
                   "W/start -n 2 kcount count r.fq -k 31 --min 2 -t 2 -m 6144M --device cpu --tmp "
                   "tmp --quiet --json -o out.kc", "the command")
-        expect(not lines[1]["gather"], "each rank writes")
-        done, lines = run(work, "--gather")
-        expect(all(line["gather"] and line["command"].endswith(" --gather") for line in lines),
-               "--gather")
+        expect(all(line["gather"] for line in lines), "rank 0 writes")
         expect(lines[1]["all_peaks_bytes"] == 14, "the memory of all processes")
         expect(run(work, "--no-record")[1] == [], "--no-record")
+        done, lines = run(work, "--device", "cuda:0,1", leader=True)
+        expect(all(" --device cuda:0,1 " in line["command"] for line in lines), "the device")
+        expect([line["start"] > 0 for line in lines] == [False, True] * 2, "MPI's start")
+        done, lines = run(work, leader=True)
+        expect("the processes counted []" in done.stderr, f"not all processes count: {done.stderr}")
         done, lines = run(work, output="str(n)")
         expect("another file than before" in done.stderr and len(lines) == 1, "another file")
 

@@ -54,83 +54,31 @@ def make_large_inputs(s):
     s.write("x.fq", fastq([(genome[at:at + 300], b"I" * 300) for at in range(100000, 900000, 200)]))
 
 
-def written(s, prefixes, *arguments):
-    """How many bytes each rank has written to x.kc, or to x.k21.kc and so on."""
-    out, _ = launch_each(s, prefixes, "count", *arguments, "-o", "x.kc", "--force", "--quiet",
-                         "--json")
-    reports = json.loads(out)
-    found = []
-    for report in reports if isinstance(reports, list) else [reports]:
-        ranks = report["ranks"]
-        expect(sum(rank["written_bytes"] for rank in ranks), report["output_bytes"],
-               "written by all")
-        expect(report["output_bytes"], (s.path / report["output"]).stat().st_size, "size")
-        found.append([rank["written_bytes"] for rank in ranks])
-    return found
-
-
-def test_who_writes():
-    """All ranks write to the file, or with --gather only the first; the file is the same."""
+def test_several_outputs():
+    """The first rank writes whole blocks of the others, to one file or several."""
     s = Session()
     make_large_inputs(s)
     for options in (["-k", 31], ["-k", 21, "--min", 2, "-t", 2], ["-k", "15,31,101"],
                     ["-k", 65, "-m", "256M", "--engine-memory", "1M"]):
         s.kcount("count", "x.fq", "x.fa", *options, "-o", "one.kc", "--force", "--quiet")
-        for nranks, *gather in (1,), (2,), (2, "--gather"), (3,), (4,), (4, "--gather"):
-            call = [nranks, "count", "x.fq", "x.fa", *options, *gather, "-o", "x.kc"]
-            if nranks == 1:
-                launch(s, *call, "--force", "--quiet")
-            else:
-                for each in written(s, [[]] * nranks, *call[2:-2]):
-                    wrote = [nbytes > 0 for nbytes in each]
-                    expect(wrote, [True] + [not gather] * (nranks - 1),
-                           f"{call}: which ranks wrote")
-            names = sorted(name for name in s.names() if name.startswith("x.")
-                           and name.endswith(".kc"))
-            for name in names:
+        for nranks, *gather in (1,), (2,), (3,), (4, "--gather"):
+            out, _ = launch(s, nranks, "count", "x.fq", "x.fa", *options, *gather, "-o", "x.kc",
+                            "--force", "--quiet", "--json")
+            reports = json.loads(out)
+            reports = reports if isinstance(reports, list) else [reports]
+            expect(len(reports), str(options[1]).count(",") + 1, f"{nranks}, {options}: outputs")
+            for report in reports:
+                name = report["output"]
                 if (s.path / name).read_bytes() != (s.path / name.replace("x", "one")).read_bytes():
-                    raise Failure(f"{call}: {name} differs")
-                (s.path / name).unlink()
-            expect(len(names), str(options[1]).count(",") + 1, f"{call}: outputs")
+                    raise Failure(f"{nranks}, {options}: {name} differs")
+                if nranks > 1:
+                    expect([rank["written_bytes"] for rank in report["ranks"]],
+                           [report["output_bytes"]] + [0] * (nranks - 1), f"{nranks}: written")
         expect([name for name in s.names() if "tmp" in name], [], "temporary files")
-
-
-def test_gather_alone():
-    """Without other processes, --gather changes nothing."""
-    s = Session()
-    make_large_inputs(s)
-    s.kcount("count", "x.fq", "-k", 31, "-o", "one.kc", "--quiet")
-    s.kcount("count", "x.fq", "-k", 31, "-o", "x.kc", "--quiet", "--gather")
-    expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
-           "the same file")
-
-
-def test_ways_into_the_file():
-    """A rank opens the file through the process that has it, or by its temporary name, if it has
-    one. A rank that can do neither sends its part."""
-    if FAULT is None:
-        return
-    s = Session()
-    make_large_inputs(s)
-    (s.path / "elsewhere").mkdir()
-    inputs = [s.path / "x.fq", s.path / "x.fa", "-k", 31, "--tmp", s.path]
-    s.kcount("count", *inputs, "-o", "one.kc", "--quiet")
-    named = with_faults(named=95)  # no file without a name can be created
-    closed = with_faults(hidden="/fd/")
-    away = ["sh", "-c", 'cd elsewhere && exec "$@"', "sh"]
-    for prefixes, wanted in (([named, [], away], [True, True, True]),
-                             ([[], [], closed], [True, True, False]),
-                             ([named, closed, away + closed], [True, True, False])):
-        each, = written(s, prefixes, *inputs)
-        expect([nbytes > 0 for nbytes in each], wanted, "which ranks wrote")
-        expect((s.path / "x.kc").read_bytes() == (s.path / "one.kc").read_bytes(), True,
-               "the same file")
-        expect([name for name in s.names() if "tmp" in name], [], "temporary files")
-        expect(list((s.path / "elsewhere").iterdir()), [], "files elsewhere")
 
 
 def test_failed_writes():
-    """A rank's disk is full, or its part cannot be flushed: its message appears, and the old file
+    """The disk is full, or the file cannot be flushed: the message appears, and the old file
     stays."""
     if FAULT is None:
         return
@@ -140,17 +88,15 @@ def test_failed_writes():
     old = (s.path / "old.kc").read_bytes()
     s.write("x.kc", old)
     before = s.names()
-    for rank in 0, 1:
-        for call, at, kind, said in (("pwrite", 10, "full", "cannot write x.kc at offset"),
-                                     ("fsync", 1, "error", "cannot write x.kc: ")):
-            prefixes = [[], []]
-            prefixes[rank] = with_faults(only=call, at=at, kind=kind)
-            lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc",
-                                "--force", "--quiet", code=1)[1]
-            if len(lines) != 1 or f"rank {rank} on" not in lines[0] or said not in lines[0]:
-                raise Failure(f"rank {rank}, {call}: said {lines}")
-            expect(s.names(), before, "files")
-            expect((s.path / "x.kc").read_bytes() == old, True, "the old file")
+    for call, at, kind, said in (("pwrite", 10, "full", "cannot write x.kc at offset"),
+                                 ("fsync", 1, "error", "cannot write x.kc: ")):
+        prefixes = [with_faults(only=call, at=at, kind=kind), []]
+        lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc", "--force",
+                            "--quiet", code=1)[1]
+        if len(lines) != 1 or "rank 0 on" not in lines[0] or said not in lines[0]:
+            raise Failure(f"{call}: said {lines}")
+        expect(s.names(), before, "files")
+        expect((s.path / "x.kc").read_bytes() == old, True, "the old file")
 
 
 def test_more_ranks_than_records():
@@ -478,7 +424,7 @@ def test_silent_rank():
     expect(s.names(), before, "files after a rank was stopped")
 
 
-main([test_bytes, test_who_writes, test_gather_alone, test_ways_into_the_file, test_failed_writes,
+main([test_bytes, test_several_outputs, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf,
       test_several_k_and_histogram,
       test_report, test_summary, test_failures, test_ends, test_lists, test_exit_codes, test_help,

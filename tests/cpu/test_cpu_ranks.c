@@ -1,6 +1,5 @@
 /* Several ranks, here threads of the test, count one input together. */
 #include "ranks/messages.h"
-#include "ranks/run/pending.h"
 
 #include "tests/cpu/cpu_support.h"
 #include "tests/io/store/store_support.h"
@@ -421,137 +420,58 @@ static void a_lost_rank_ends_all_ranks(void **state)
         free_reads(&reads);
 }
 
-/* ---- several ranks write one file ---- */
+/* ---- the file of several ranks ---- */
 
-/* Watches what a guest does to rank 0's file. */
-struct watched {
-        struct kc_run_guest interface;
-        struct kc_joint_sink joint; /* with the interface */
-        const struct kc_run_guest *guest;
-        struct kc_store_guest *store;
-        atomic_long nheld, most; /* bytes sealed and not written, but for ends of blocks */
-        atomic_int nwrites;
-        int fail_at; /* the write that fails; -1: none */
-};
-
-static enum kc_status seal_watched(void *ctx, const struct kc_run_blocks *b, uint64_t *checksums,
-                                   struct kc_error *err)
-{
-        struct watched *w = ctx;
-        const long nbytes = (long)(b->nwords * sizeof *b->words);
-        const long nheld = atomic_fetch_add(&w->nheld, nbytes) + nbytes;
-        long most = atomic_load(&w->most);
-        while (most < nheld && !atomic_compare_exchange_weak(&w->most, &most, nheld))
-                ;
-        return w->guest->seal(w->guest->ctx, b, checksums, err);
-}
-
-static enum kc_status write_watched(void *ctx, const uint64_t *words, size_t nwords,
-                                    uint64_t offset, struct kc_error *err)
-{
-        struct watched *w = ctx;
-        if (atomic_fetch_add(&w->nwrites, 1) == w->fail_at)
-                return kc_fail(err, KC_EIO, "the disk is full");
-        atomic_fetch_sub(&w->nheld, (long)(nwords * sizeof *words));
-        return w->guest->write(w->guest->ctx, words, nwords, offset, err);
-}
-
-static void watch(struct watched *w, const struct kc_store_invitation *invitation,
-                  struct member *member)
-{
-        struct kc_error err = { 0 };
-        memset(w, 0, sizeof *w);
-        w->fail_at = -1;
-        assert_int_equal(kc_store_join(&w->store, invitation, "joint.kc", member->tasks[0].k, &err),
-                         KC_OK);
-        assert_non_null(w->store);
-        w->guest = kc_store_guest_joint(w->store)->guest;
-        w->interface = *w->guest;
-        w->interface.ctx = w;
-        w->interface.seal = seal_watched;
-        w->interface.write = write_watched;
-        w->joint.guest = &w->interface;
-        member->sinks[0] = (struct kc_run_sink){ .filter = member->sinks[0].filter,
-                                                 .joint = &w->joint,
-                                                 .cancel = run_cancel,
-                                                 .ctx = &member->runs[0] };
-}
-
-/* Rank 0 may give the first place late: when a rank holds wanted_nbytes of blocks. */
-struct slow_sink {
+/* A sink that may have no place for the blocks of other ranks. */
+struct full_sink {
         struct kc_run_sink sink;
-        const struct watched *waits_for; /* or NULL */
-        long wanted_nbytes;
         atomic_int ncalls;
         int fail_at; /* the call that fails; -1: none */
 };
 
-static enum kc_status enter_late(void *ctx, const struct kc_run_blocks *b,
-                                 const struct kc_run_sealed *sealed, uint64_t *offset,
-                                 struct kc_error *err)
+static enum kc_status enter_unless_full(void *ctx, const struct kc_run_blocks *b,
+                                        struct kc_error *err)
 {
-        struct slow_sink *s = ctx;
-        if (sealed == NULL)
-                return s->sink.joint->enter(s->sink.ctx, b, NULL, offset, err);
-        const int call = atomic_fetch_add(&s->ncalls, 1);
-        if (call == s->fail_at)
+        struct full_sink *s = ctx;
+        if (atomic_fetch_add(&s->ncalls, 1) == s->fail_at)
                 return kc_fail(err, KC_EIO, "there is no place");
-        for (int i = 0; call == 0 && s->waits_for != NULL && i < 30000; i++) {
-                if (atomic_load(&s->waits_for->nheld) >= s->wanted_nbytes)
-                        break;
-                usleep(1000);
-        }
-        return s->sink.joint->enter(s->sink.ctx, b, sealed, offset, err);
+        return s->sink.joint->enter(s->sink.ctx, b, err);
 }
 
-static enum kc_status put_slow(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
+static enum kc_status put_in_file(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        struct slow_sink *s = ctx;
+        struct full_sink *s = ctx;
         return s->sink.put(s->sink.ctx, pairs, err);
 }
 
-static void cancel_slow(void *ctx)
+static void cancel_file(void *ctx)
 {
-        struct slow_sink *s = ctx;
+        struct full_sink *s = ctx;
         s->sink.cancel(s->sink.ctx);
 }
 
-static const struct kc_joint_sink late = { .enter = enter_late };
+static const struct kc_joint_sink unless_full = { .enter = enter_unless_full };
 
 struct joint_file {
         struct crowd crowd;
         struct kc_store_writer *writer;
-        struct slow_sink slow;
-        struct watched watched[MAX_RANKS];
+        struct full_sink full;
 };
 
-/* Rank 0 creates the file; the others are its guests, except rank 2, which sends its blocks. */
+/* Rank 0 creates the file. */
 static void begin_joint(struct joint_file *f, int nranks, struct reads *reads,
-                        struct reads *nothing, int k, uint64_t memory)
+                        struct reads *nothing, int k, int fail_at)
 {
         struct kc_store_options options = { .k = k, .replace = true };
-        struct kc_store_invitation invitation;
         struct kc_error err = { 0 };
-        begin_crowd(&f->crowd, nranks, reads, nothing, &k, 1, memory, false);
+        begin_crowd(&f->crowd, nranks, reads, nothing, &k, 1, 8 << 20, false);
         assert_int_equal(kc_store_create(&f->writer, "joint.kc", &options, &err), KC_OK);
-        assert_int_equal(kc_store_invite(f->writer, &invitation, &err), KC_OK);
-        f->slow = (struct slow_sink){ .sink = kc_store_sink(f->writer), .fail_at = -1 };
-        f->crowd.members[0].sinks[0] = (struct kc_run_sink){ .ctx = &f->slow,
-                                                             .filter = f->slow.sink.filter,
-                                                             .put = put_slow,
-                                                             .joint = &late,
-                                                             .cancel = cancel_slow };
-        for (int i = 1; i < nranks; i++)
-                if (i != 2)
-                        watch(&f->watched[i], &invitation, &f->crowd.members[i]);
-}
-
-static void end_joint(struct joint_file *f)
-{
-        for (int i = 1; i < f->crowd.office.nranks; i++)
-                if (i != 2)
-                        kc_store_leave(f->watched[i].store);
-        end_crowd(&f->crowd);
+        f->full = (struct full_sink){ .sink = kc_store_sink(f->writer), .fail_at = fail_at };
+        f->crowd.members[0].sinks[0] = (struct kc_run_sink){ .ctx = &f->full,
+                                                             .filter = f->full.sink.filter,
+                                                             .put = put_in_file,
+                                                             .joint = &unless_full,
+                                                             .cancel = cancel_file };
 }
 
 /* The file must be the same as alone.kc. */
@@ -561,16 +481,10 @@ static void commit_joint(struct joint_file *f)
         const struct kc_store_origin origin = { .nkmers = members[0].tasks[0].totals.nkmers };
         struct kc_error err = { 0 };
         for (int i = 0; i < f->crowd.office.nranks; i++) {
-                struct watched *w = &f->watched[i];
-                uint64_t nbytes;
                 assert_string_equal(members[i].err.message, "");
                 assert_int_equal(members[i].status, KC_OK);
-                if (i == 0 || i == 2)
-                        continue;
-                assert_int_equal(kc_store_guest_end(w->store, &nbytes, &err), KC_OK);
-                assert_true(nbytes > 0);
-                assert_int_equal(atomic_load(&w->nheld), 0);
         }
+        assert_true(atomic_load(&f->full.ncalls) > 0);
         assert_int_equal(kc_store_commit(f->writer, &origin, NULL, &err), KC_OK);
         assert_same_files("alone.kc", "joint.kc");
         unlink("alone.kc");
@@ -604,32 +518,11 @@ static void ranks_write_one_file(void **state)
         for (int i = 0; i < 4; i += THREAD_STRIDE)
                 for (int nranks = 2; nranks <= 4; nranks += THREAD_STRIDE) {
                         write_alone(&reads, all_k[i]);
-                        begin_joint(f, nranks, &reads, &nothing, all_k[i], 8 << 20);
+                        begin_joint(f, nranks, &reads, &nothing, all_k[i], -1);
                         run_crowd(&f->crowd);
                         commit_joint(f);
-                        end_joint(f);
+                        end_crowd(&f->crowd);
                 }
-        free(f);
-        free_reads(&reads);
-}
-
-/* However late its places come, a rank holds no more blocks than it may, plus its threads' own. */
-static void waiting_blocks_are_bounded(void **state)
-{
-        (void)state;
-        struct reads reads = { .fail_at = -1 }, nothing = { .fail_at = -1 };
-        struct joint_file *f = malloc(sizeof *f);
-        sequenced(&reads, 900000, 3000, 999);
-        write_alone(&reads, 161);
-        begin_joint(f, 2, &reads, &nothing, 161, 64 << 20);
-        f->slow.waits_for = &f->watched[1];
-        f->slow.wanted_nbytes = (long)kc_pending_nbytes() / 4 * 3;
-        run_crowd(&f->crowd);
-        commit_joint(f);
-        const long nthreads = f->crowd.members[1].params.nthreads;
-        const long most = atomic_load(&f->watched[1].most), bound = (long)kc_pending_nbytes();
-        assert_in_range(most, bound / 4 * 3, bound + nthreads * 2 * KC_EXCHANGE_MAX_NBYTES);
-        end_joint(f);
         free(f);
         free_reads(&reads);
 }
@@ -641,21 +534,11 @@ static void a_failed_write_ends_all_ranks(void **state)
         struct joint_file *f = malloc(sizeof *f);
         sequenced(&reads, 900000, 3000, 350);
         for (int fail_at = 0; fail_at < 2; fail_at++) {
-                begin_joint(f, 4, &reads, &nothing, 31, 8 << 20);
-                f->watched[3].fail_at = fail_at;
-                run_crowd(&f->crowd);
-                expect_failure(&f->crowd, KC_EIO, "the disk is full");
-                kc_store_abort(f->writer);
-                end_joint(f);
-
-                begin_joint(f, 2, &reads, &nothing, 161, 64 << 20);
-                f->slow.waits_for = &f->watched[1];
-                f->slow.wanted_nbytes = 1;
-                f->slow.fail_at = fail_at; /* the other rank waits for places */
+                begin_joint(f, 4, &reads, &nothing, 31, fail_at);
                 run_crowd(&f->crowd);
                 expect_failure(&f->crowd, KC_EIO, "there is no place");
                 kc_store_abort(f->writer);
-                end_joint(f);
+                end_crowd(&f->crowd);
         }
         free(f);
         free_reads(&reads);
@@ -671,7 +554,6 @@ int main(void)
                 cmocka_unit_test(a_failure_ends_all_ranks),
                 cmocka_unit_test(a_lost_rank_ends_all_ranks),
                 cmocka_unit_test(ranks_write_one_file),
-                cmocka_unit_test(waiting_blocks_are_bounded),
                 cmocka_unit_test(a_failed_write_ends_all_ranks),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);

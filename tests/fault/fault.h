@@ -17,7 +17,6 @@
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
  *      KC_FAULT_NAMED  the number of the error (errno) with which files without a name (O_TMPFILE)
  *                      cannot be created
- *      KC_FAULT_HIDDEN  files with this text in their path cannot be opened
  *      KC_FAULT_JOURNAL  see journal.h; with it, nothing is reserved or mapped, so that every
  *                      change is a call that can be recorded
  *

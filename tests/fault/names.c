@@ -41,10 +41,6 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
                 errno = atoi(getenv("KC_FAULT_NAMED"));
                 return -1;
         }
-        if (getenv("KC_FAULT_HIDDEN") != NULL && strstr(path, getenv("KC_FAULT_HIDDEN")) != NULL) {
-                errno = ENOENT;
-                return -1;
-        }
         if (fault_fails(changes ? "create" : "open", changes ? CHANGES | WANTS_SPACE : 0, -1, path))
                 return -1;
         if (!changes)

@@ -12,7 +12,6 @@
 
 /* Rank 0 gets other ranks' pairs as whole blocks, except at the ends of their parts. */
 static inline enum kc_status run_enter_blocks(void *ctx, const struct kc_run_blocks *b,
-                                              const struct kc_run_sealed *sealed, uint64_t *offset,
                                               struct kc_error *err)
 {
         static _Thread_local uint64_t kmers[KC_BLOCK_NKMERS * KC_MAX_WORDS];
@@ -25,8 +24,6 @@ static inline enum kc_status run_enter_blocks(void *ctx, const struct kc_run_blo
         for (int i = 0; i < KC_RUN_NROWS; i++)
                 tallied += b->rows[i];
         assert_int_equal(tallied, b->n);
-        assert_null(sealed);
-        *offset = 0;
         for (size_t i = 0; i < b->nblocks && status == KC_OK; i++) {
                 assert_true(kc_block_decode(words, b->block_nwords[i], b->firsts + i * nw,
                                             run->nwords, KC_BLOCK_NKMERS, kmers, counts));

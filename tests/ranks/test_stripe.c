@@ -43,13 +43,12 @@ static enum kc_status take_pairs(void *ctx, const uint64_t *k, const uint32_t *c
 static enum kc_status take_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct taken *t = ctx;
-        uint64_t offset;
         t->nblocks += b->nblocks;
         t->nframes++;
         assert_true(b->nblocks <= KC_PART_MAX_BLOCKS);
         if (count_call(t, err) != KC_OK)
                 return KC_EIO;
-        return run_enter_blocks(&t->run, b, NULL, &offset, err);
+        return run_enter_blocks(&t->run, b, err);
 }
 
 /* From a part to the stripe. */

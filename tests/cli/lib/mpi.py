@@ -74,10 +74,11 @@ def with_faults(**settings):
             *(f"KC_FAULT_{name.upper()}={value}" for name, value in settings.items())]
 
 
-def fails(s, nranks, message, *arguments, **how):
-    """One line says what failed, and no file is left."""
+def fails(s, ranks, message, *arguments, **how):
+    """One line says what failed, and no file is left. ranks: their number, or prefixes for them."""
     before = s.names()
-    said = launch(s, nranks, *arguments, code=1, **how)[1]
+    prefixes = [[]] * ranks if isinstance(ranks, int) else ranks
+    said = launch_each(s, prefixes, *arguments, code=1, **how)[1]
     first = [line for line in said if not line.startswith("kcount: see ")]
     if len(first) != 1 or message not in first[0]:
         raise Failure(f"{arguments}: said {said}, not once {message!r}")

@@ -1,6 +1,6 @@
 /*
  * Runs whose parts come partly as pairs, partly as the pieces that kc_part_encoder makes of them.
- * The writer or a guest writes these. The file is byte for byte the same as from pairs alone.
+ * The file is byte for byte the same as from pairs alone.
  */
 #include "store_support.h"
 
@@ -14,12 +14,10 @@ struct mixed_feed {
         size_t nparts;
         atomic_size_t next;
         size_t words_nbytes;
-        const struct kc_run_guest *guest; /* writes every other part of blocks; or NULL */
 };
 
 struct piece {
         const struct kc_run_sink *sink;
-        const struct kc_run_guest *guest;
         uint64_t part;
 };
 
@@ -34,49 +32,21 @@ static enum kc_status take_pairs(void *ctx, const uint64_t *kmers, const uint32_
                 err);
 }
 
-/* The sink gets the checksums and the ends of the words, but not the words. */
-static enum kc_status place_blocks(const struct piece *p, struct kc_run_blocks b,
-                                   struct kc_error *err)
-{
-        uint64_t checksums[KC_PART_MAX_BLOCKS], *words = b.words, offset;
-        const size_t nbytes = b.nwords * sizeof *words, page = p->guest->page_nbytes;
-        const size_t nedge = nbytes < page ? nbytes : page;
-        uint8_t *edges = malloc(2 * nedge);
-        struct kc_run_sealed sealed = { .checksums = checksums,
-                                        .page_nbytes = p->guest->page_nbytes,
-                                        .head = edges,
-                                        .tail = edges + nedge };
-        enum kc_status status;
-        KC_TRY(p->guest->seal(p->guest->ctx, &b, checksums, err));
-        memcpy(edges, words, nedge);
-        memcpy(edges + nedge, (uint8_t *)words + nbytes - nedge, nedge);
-        b.words = NULL;
-        KC_TRY(p->sink->joint->enter(p->sink->ctx, &b, &sealed, &offset, err));
-        KC_TRY(p->guest->write(p->guest->ctx, words, b.nwords, offset, err));
-out:
-        free(edges);
-        return status;
-}
-
 static enum kc_status take_blocks(void *ctx, const struct kc_run_blocks *blocks,
                                   struct kc_error *err)
 {
         const struct piece *p = ctx;
         struct kc_run_blocks b = *blocks;
-        uint64_t offset;
         assert_true(b.nblocks > 0 && b.nblocks <= KC_PART_MAX_BLOCKS);
         b.part = p->part;
-        return p->guest != NULL ? place_blocks(p, b, err)
-                                : p->sink->joint->enter(p->sink->ctx, &b, NULL, &offset, err);
+        return p->sink->joint->enter(p->sink->ctx, &b, err);
 }
 
 /* In calls of several sizes. */
 static enum kc_status encode(const struct mixed_feed *f, struct kc_part_encoder *encoder,
                              size_t part, struct kc_error *err)
 {
-        struct piece piece = { .sink = &f->sink,
-                               .guest = part % 2 == 0 ? f->guest : NULL,
-                               .part = part };
+        struct piece piece = { .sink = &f->sink, .part = part };
         const struct kc_part_taker taker = { &piece, take_pairs, take_blocks };
         const struct pair_set *s = f->set;
         const size_t nw = (size_t)kc_kmer_nwords(s->k), end = f->begins[part + 1];
@@ -132,23 +102,8 @@ static size_t cut_parts(const struct pair_set *s, size_t mean_part, uint64_t see
         return n;
 }
 
-static void write_with_guest(struct mixed_feed *f, struct kc_store_writer *w, int nthreads)
-{
-        struct kc_error err = { 0 };
-        struct kc_store_invitation invitation;
-        struct kc_store_guest *guest;
-        uint64_t nbytes;
-        assert_ok(kc_store_invite(w, &invitation, &err), err);
-        assert_ok(kc_store_join(&guest, &invitation, "guest.kc", f->set->k, &err), err);
-        assert_non_null(guest);
-        f->guest = kc_store_guest_joint(guest)->guest;
-        assert_ok(kc_parallel(nthreads, feed_mixed, cancel_mixed, f, &err), err);
-        assert_ok(kc_store_guest_end(guest, &nbytes, &err), err);
-        kc_store_leave(guest);
-}
-
 static void write_mixed(const struct pair_set *s, const char *path, struct mixed_feed *f,
-                        bool with_guest, int nthreads)
+                        int nthreads)
 {
         struct kc_error err = { 0 };
         struct kc_store_options options = { .k = s->k, .stranded = s->stranded, .replace = true };
@@ -160,10 +115,7 @@ static void write_mixed(const struct pair_set *s, const char *path, struct mixed
         } else {
                 f->sink = kc_store_sink(w);
                 atomic_store(&f->next, 0);
-                if (with_guest)
-                        write_with_guest(f, w, nthreads);
-                else
-                        assert_ok(kc_parallel(nthreads, feed_mixed, cancel_mixed, f, &err), err);
+                assert_ok(kc_parallel(nthreads, feed_mixed, cancel_mixed, f, &err), err);
         }
         assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
 }
@@ -174,14 +126,11 @@ static void check_mixed(int k, size_t n, size_t mean_part, int nthreads, uint64_
         size_t *begins = malloc((20 * n + 2000) * sizeof *begins);
         struct mixed_feed f = { .set = &s, .begins = begins, .words_nbytes = 1000 << seed % 8 };
         f.nparts = cut_parts(&s, mean_part, seed, begins);
-        write_mixed(&s, "pairs.kc", NULL, false, 1);
-        write_mixed(&s, "within.kc", &f, false, nthreads);
+        write_mixed(&s, "pairs.kc", NULL, 1);
+        write_mixed(&s, "within.kc", &f, nthreads);
         assert_same_files("pairs.kc", "within.kc");
-        write_mixed(&s, "guest.kc", &f, true, nthreads);
-        assert_same_files("pairs.kc", "guest.kc");
         unlink("pairs.kc");
         unlink("within.kc");
-        unlink("guest.kc");
         free(begins);
         free_set(&s);
 }

@@ -1,0 +1,41 @@
+/*
+ * Which of several ranks counts for others. Ranks of one machine that see the same devices would be
+ * in each other's way, so the first of them, their leader, drives all these devices, with the cores
+ * of all of them.
+ */
+#ifndef KC_RANKS_LEADERS_H
+#define KC_RANKS_LEADERS_H
+
+#include <sched.h>
+#include <stdint.h>
+
+enum { KC_RANKS_HOST_NBYTES = 64 };
+
+/* Where a rank runs. */
+struct kc_rank_place {
+        char host[KC_RANKS_HOST_NBYTES]; /* 0 from the end of the name on */
+        uint64_t devices;                /* which ones it sees (kc_visible_devices) */
+        cpu_set_t cores; /* those that it may use; or its launcher, if that has bound it unasked */
+};
+
+/*
+ * A number that stands for a set of devices.
+ *   list  their names, separated by commas, in any order, as in CUDA_VISIBLE_DEVICES; NULL: all
+ */
+uint64_t kc_visible_devices(const char *list);
+
+/* Elect leaders.
+ *   leaders  out [nranks] the leader of each rank, which may be that rank itself */
+void kc_leaders_elect(const struct kc_rank_place *places, int nranks, int *leaders);
+
+/* The part of a leader and of the ranks that it counts for. */
+struct kc_leader_share {
+        int nranks;      /* how many they are */
+        cpu_set_t cores; /* those that any of them may use */
+        int nthreads;    /* at least 1; leaders that may use the same cores divide them equally */
+};
+
+struct kc_leader_share kc_leader_share(const struct kc_rank_place *places, int nranks,
+                                       const int *leaders, int leader);
+
+#endif

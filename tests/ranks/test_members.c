@@ -1,0 +1,192 @@
+/*
+ * Messages of ranks, here threads of the test, of which only leaders take part in phases and
+ * gathers, while the others settle.
+ */
+#include "base/parallel.h"
+#include "ranks/messages.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/ranks/thread_transport.h"
+
+enum { NROUNDS = 3, NRECORDS = 2000 };
+
+struct member {
+        struct crowd *crowd;
+        int rank;
+        uint64_t ntaken, sum; /* of the records of others */
+        enum kc_status status;
+        enum kc_status agreed[MAX_RANKS];
+};
+
+struct crowd {
+        struct post_office office;
+        const int *leaders;
+        int nleaders, failing; /* the rank that fails in the second round; -1: none */
+        struct member members[MAX_RANKS];
+};
+
+static enum kc_status take(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
+                           struct kc_error *err)
+{
+        struct member *m = ctx;
+        uint64_t value;
+        (void)err;
+        assert_int_equal(nbytes, sizeof value);
+        memcpy(&value, data, sizeof value);
+        m->ntaken++;
+        m->sum += value + list;
+        return KC_OK;
+}
+
+static bool ready(void *ctx, int from)
+{
+        const struct member *m = ctx;
+        assert_in_range(from, 0, m->crowd->nleaders - 1);
+        return true;
+}
+
+/* Leaders tell each other who they are, then send each other records. */
+static enum kc_status work(struct member *m, const struct kc_exchange *x, struct kc_error *err)
+{
+        const struct kc_exchange_taker taker = { .ctx = m, .take = take, .ready = ready };
+        int all[MAX_RANKS];
+        enum kc_status status;
+        KC_TRY(x->gather(x->ctx, &m->rank, sizeof m->rank, all, err));
+        for (int i = 0; i < x->nranks; i++)
+                assert_int_equal(m->crowd->leaders[all[i]], all[i]);
+        assert_int_equal(all[x->rank], m->rank);
+        KC_TRY(x->begin(x->ctx, &taker, err));
+        for (uint64_t i = 0; i < NRECORDS; i++)
+                for (int to = 0; to < x->nranks; to++)
+                        if (to != x->rank)
+                                KC_TRY(x->send(x->ctx, to, 1, (const uint8_t *)&i, sizeof i, err));
+        KC_TRY(x->end(x->ctx, err));
+out:
+        return status;
+}
+
+static enum kc_status run(struct member *m, struct kc_ranks_exchange *messages)
+{
+        const struct crowd *crowd = m->crowd;
+        struct kc_error err = { 0 };
+        const struct kc_exchange x = kc_ranks_exchange_interface(messages);
+        const bool leads = crowd->leaders[m->rank] == m->rank;
+        assert_int_equal(x.nranks, crowd->nleaders);
+        assert_true(leads == (x.rank >= 0));
+        for (int round = 0; round < NROUNDS && m->status == KC_OK; round++) {
+                if (leads)
+                        m->status = work(m, &x, &err);
+                if (round == 1 && m->rank == crowd->failing) {
+                        m->status = KC_EDEVICE;
+                        (x.fail)(x.ctx); /* fail is a macro of cmocka */
+                }
+        }
+        return kc_ranks_exchange_settle(messages, &m->status, sizeof m->status, m->agreed, &err);
+}
+
+static void *run_member(void *arg)
+{
+        struct member *m = arg;
+        struct thread_rank thread;
+        struct kc_ranks_exchange *messages;
+        struct kc_error err = { 0 };
+        const struct kc_transport transport = thread_transport(&thread, &m->crowd->office, m->rank);
+        int all[MAX_RANKS];
+        assert_int_equal(kc_ranks_exchange_new(&messages, &transport, &err), KC_OK);
+        assert_int_equal(kc_ranks_exchange_settle(messages, &m->rank, sizeof m->rank, all, &err),
+                         KC_OK);
+        kc_ranks_exchange_set_leaders(messages, m->crowd->leaders);
+        assert_int_equal(run(m, messages), KC_OK);
+        assert_false(kc_ranks_exchange_free(messages));
+        return NULL;
+}
+
+static void run_crowd(struct crowd *crowd, int nranks, const int *leaders, int failing)
+{
+        pthread_t threads[MAX_RANKS];
+        memset(crowd, 0, sizeof *crowd);
+        post_office_init(&crowd->office, nranks);
+        crowd->leaders = leaders;
+        crowd->failing = failing;
+        for (int i = 0; i < nranks; i++) {
+                crowd->nleaders += leaders[i] == i;
+                crowd->members[i] = (struct member){ .crowd = crowd, .rank = i };
+        }
+        for (int i = 0; i < nranks; i++)
+                assert_int_equal(kc_thread_create(&threads[i], run_member, &crowd->members[i]), 0);
+        for (int i = 0; i < nranks; i++)
+                pthread_join(threads[i], NULL);
+        post_office_destroy(&crowd->office);
+}
+
+static const struct {
+        int nranks, leaders[MAX_RANKS];
+} cases[] = {
+        { 1, { 0 } },
+        { 2, { 0, 0 } },
+        { 3, { 0, 1, 0 } },
+        { 3, { 0, 1, 2 } },
+        { 5, { 0, 0, 2, 2, 0 } },
+        { 8, { 0, 0, 0, 0, 0, 0, 0, 0 } },
+        { 8, { 0, 1, 0, 1, 4, 4, 6, 0 } },
+};
+
+static void only_leaders_take_part(void **state)
+{
+        struct crowd *crowd = malloc(sizeof *crowd);
+        (void)state;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                const int n = cases[i].nranks;
+                run_crowd(crowd, n, cases[i].leaders, -1);
+                const uint64_t nrecords = (uint64_t)NRECORDS * NROUNDS;
+                for (int j = 0; j < n; j++) {
+                        const struct member *m = &crowd->members[j];
+                        const uint64_t nothers =
+                                cases[i].leaders[j] == j ? (uint64_t)crowd->nleaders - 1 : 0;
+                        assert_int_equal(m->status, KC_OK);
+                        assert_int_equal(m->ntaken, nothers * nrecords);
+                        assert_int_equal(m->sum, nothers * nrecords * (NRECORDS + 1) / 2);
+                        for (int from = 0; from < n; from++)
+                                assert_int_equal(m->agreed[from], KC_OK);
+                }
+        }
+        free(crowd);
+}
+
+/* Whichever rank fails, whether it takes part or not: all of them learn it when they settle. */
+static void all_learn_of_a_failure(void **state)
+{
+        struct crowd *crowd = malloc(sizeof *crowd);
+        (void)state;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                const int n = cases[i].nranks;
+                for (int failing = 0; failing < n; failing += 1 + n / 4) {
+                        run_crowd(crowd, n, cases[i].leaders, failing);
+                        for (int j = 0; j < n; j++) {
+                                const struct member *m = &crowd->members[j];
+                                assert_int_equal(m->agreed[failing], KC_EDEVICE);
+                                assert_true(j == failing || m->status == KC_OK ||
+                                            m->status == KC_ECANCELED);
+                                for (int from = 0; from < n; from++)
+                                        assert_int_equal(m->agreed[from],
+                                                         crowd->members[from].status);
+                        }
+                }
+        }
+        free(crowd);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(only_leaders_take_part),
+                cmocka_unit_test(all_learn_of_a_failure),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
