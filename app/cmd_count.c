@@ -28,7 +28,7 @@ static const struct option_spec count_options[] = {
         COUNT_OPTIONS,
         WRITING_OPTIONS(FIELD(common)),
         OPTION(FLAG, "gather", FIELD(gather),
-               "The first of several processes writes the whole output, as it always does.",
+               "Has no effect: the first of several processes always writes the whole output.",
                .hidden = true),
         OPTION(FLAG, "reader-only", FIELD(reader_only),
                "Read and parse, count and write nothing, for benchmarks.", .hidden = true),

@@ -30,8 +30,8 @@
 /*
  * Keeps signals from ending the process while names are created and removed. Between HOLD and
  * RELEASE no signal may end it, and the calls in between say which temporary names to remove if one
- * does so later. Returns true; for ALLOW, which only app/library calls, whether complete files may
- * get their names, or a signal has ended the work (kcount_name_guard in include/kcount.h).
+ * does so later. Returns true, except for ALLOW, which only app/library calls: false if a signal
+ * ended the work, so that no file may get its name (kcount_name_guard in include/kcount.h).
  */
 enum kc_name_step {
         KC_NAMES_ALLOW,

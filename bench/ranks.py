@@ -10,8 +10,8 @@ makes a table of them.
 
     bench/ranks.py --device cuda:0,1 --ranks 1,2 --mpirun mpirun --no-record reads.fq
 
-times two processes on a machine with two devices, bound as mpirun does it by itself; one of them
-counts, as one process does, and MPI's start comes on top ("start" of the lines).
+times two processes on a machine with two devices, bound as mpirun binds them by default. One of
+them counts, as a single process does; the time that MPI takes to start ("start") comes on top.
 """
 import argparse
 import datetime

@@ -11,7 +11,7 @@ RANKS = """\
 By `bench/ranks.py`: medians of whole runs to a .kc file, wall time, on one machine. The processes
 of a row share the same threads and the same bound on memory equally, and write the same file.
 *ratio* is the time over that of one process. *a process* is the largest resident set of any
-process, and *all* the sum of the largest of each. With `--gather`, and before that option existed,
+process, and *all* the sum of the largest of each. With `--gather` in the heading, as always now,
 rank 0 writes the file alone. [cluster.md](../cluster.md) says how the processes work together.
 """
 
@@ -80,22 +80,25 @@ def times(rate, nodes):
     return read, exchange, count, MODEL_BASES * rate["parts"] * others / rate["write"]
 
 
+def model_runs(gathered):
+    """From the last commit that has what the model needs: its runs with --min 2 and --min 1."""
+    for commit in dict.fromkeys(run["commit"] for run in reversed(gathered)):
+        mine = [run for run in gathered if run["commit"] == commit]
+        for (_, _), runs in of_each(mine, "file", "threads").items():
+            by_min = {least: {ranks: few for (ranks,), few in of_each(all_of, "ranks").items()}
+                      for (least,), all_of in of_each(runs, "min").items()}
+            if {1, 2} <= by_min.keys() and {1, 2} <= by_min[2].keys() and 2 in by_min[1]:
+                return by_min[2], by_min[1]
+    return None
+
+
 def model_lines(records):
-    """The model, from the last commit that has what it needs: runs in which rank 0 receives all
-    parts."""
-    gathered = [run for run in records
-                if run.get("gather", True) and run.get("device", "cpu") == "cpu"]
-    if not gathered:
+    """The model, from runs in which rank 0 receives all parts."""
+    found = model_runs([run for run in records
+                        if run.get("gather", True) and run.get("device", "cpu") == "cpu"])
+    if found is None:
         return []
-    mine = [run for run in gathered if run["commit"] == gathered[-1]["commit"]]
-    for (_, _), runs in of_each(mine, "file", "threads").items():
-        by_min = {least: {ranks: few for (ranks,), few in of_each(all_of, "ranks").items()}
-                  for (least,), all_of in of_each(runs, "min").items()}
-        if {1, 2} <= by_min.keys() and {1, 2} <= by_min[2].keys() and 2 in by_min[1]:
-            break
-    else:
-        return []
-    rate = rates(by_min[2], by_min[1])
+    rate = rates(*found)
     lines = [MODEL.format(core_seconds=1e9 * rate["read"], count=1e9 * rate["count"],
                           cores=MODEL_CORES, tbases=MODEL_BASES / 1e12, **{
                               name: rate[name] for name in ("bytes", "parts")},

@@ -105,7 +105,7 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /*
  * Called when a function begins to work, and then about ten times a second until it ends, by the
  * thread that called the function.
- *   stage  "reading", "counting", "writing" or "merging"; of askers "loading" or "asking"
+ *   stage  "reading", "counting", "writing" or "merging"; for askers "loading" or "asking"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
  * Return false to cancel. The callback is then not called again, and the function fails with
@@ -119,11 +119,11 @@ typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64
 /*
  * Called while files are created and get their names, for programs that a signal may end at any
  * time. Until an output gets its name, it has none, or, on some file systems, a temporary one. With
- * a guard, a program can leave neither that nor half of the files of an output behind.
- *   step       of enum kcount_name_step
+ * a guard, a program can avoid leaving a temporary file or only some of an output's files behind.
+ *   step       one of enum kcount_name_step
  *   temporary  for ADD and DROP: the path of a file; otherwise NULL
- * A thread of the library calls it, in which signals are blocked. It has no ctx, because signals
- * are for the whole process. The result matters only for ALLOW.
+ * A thread of the library, with signals blocked, calls it. It has no ctx, because signals are for
+ * the whole process. The result matters only for ALLOW.
  */
 typedef bool kcount_name_guard(int step, const char *temporary);
 
@@ -131,7 +131,7 @@ enum kcount_name_step {
         KCOUNT_NAMES_ALLOW, /* the work is done. Return false to cancel: no file gets its name,
                                  and the function fails with KCOUNT_ECANCELED */
         KCOUNT_NAMES_HOLD,  /* until RELEASE, the process must not be ended */
-        KCOUNT_NAMES_ADD,   /* if it is ended later, remove this file; valid until DROP */
+        KCOUNT_NAMES_ADD,   /* if it ends later, remove this file; the path is valid until DROP */
         KCOUNT_NAMES_DROP,  /* do not remove it any longer */
         KCOUNT_NAMES_RELEASE,
 };
@@ -179,17 +179,16 @@ struct kcount_count_options {
         kcount_progress *progress; /* NULL: none */
         void *progress_ctx;
         kcount_name_guard *guard; /* NULL: none */
-        uint32_t skip; /* leave out so many bases at the beginning of each read; not with hpc */
-        /* Of SAM, BAM and CRAM, count the alignments that have all SAM flags of the first, and none
-         * of the second; never secondary or supplementary ones. */
+        uint32_t skip; /* leave out this many bases at the beginning of each read; not with hpc */
+        /* Of SAM, BAM and CRAM, count only alignments that have all flags of require_flags and none
+         * of exclude_flags, and never secondary or supplementary ones. */
         uint16_t require_flags, exclude_flags;
         const char *only; /* count only the k-mers of this file of reads; NULL: all. They may take a
                              quarter of the memory. The CPU counts */
         kcount_warn *warn; /* NULL: none */
         void *warn_ctx;
-        struct kcount_statistics *statistics; /* out: filled in on success; NULL: none */
-        const struct kcount_count_inside
-                *inside; /* NULL; only the program kcount has more to say */
+        struct kcount_statistics *statistics;     /* out: filled in on success; NULL: none */
+        const struct kcount_count_inside *inside; /* must be NULL, except in the program kcount */
 };
 
 #define KCOUNT_COUNT_OPTIONS_INIT \
@@ -218,9 +217,9 @@ KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_
                                                  struct kcount_error **error);
 
 /*
- * Count with several k, while the files are read only once. Each file is the same as one that
- * kcount_count_files writes. All get their names, or none does.
- *   ks       [nks] 1 to 16 different ones; options->k is not used
+ * Count with several k, and read the files only once. Each .kc file is the same as the one that
+ * kcount_count_files writes for its k. Either all of them get their names, or none does.
+ *   ks       [nks] 1 to 16 different values of k; options->k is not used
  *   outputs  [nks], or NULL, as for kcount_count_files
  *   counts   out [nks], or NULL, likewise
  * Fails like kcount_count_files.
@@ -235,7 +234,7 @@ KCOUNT_API enum kcount_status kcount_count_several(const char *const *paths, siz
 struct kcount_row;
 
 /*
- * Only the histogram of the counts of files, without keeping the k-mers, which takes less time.
+ * Make only the histogram of the counts, without keeping the k-mers, which takes less time.
  *   options  as for kcount_count_files; min_count and max_count choose rows
  *   rows     out [*nrows] as for kcount_histogram
  * Fails like kcount_count_files.
@@ -305,7 +304,7 @@ struct kcount_info {
         bool exact;
         uint64_t nbytes;     /* of the file */
         uint64_t nruns;      /* sorted runs in it; more than 1 if k-mers were added or removed */
-        uint64_t nsaturated; /* what was left out of counts that would be above UINT32_MAX */
+        uint64_t nsaturated; /* k-mers lost because no count can exceed UINT32_MAX */
         bool lacks_dropped;  /* k-mers were dropped because of the bounds */
         bool lacks_others;   /* only given k-mers were counted */
 };
@@ -369,14 +368,14 @@ KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t 
 
 /* ---- walks: k-mers in order, with several threads ---- */
 
-/* Convert n k-mers and their counts, and put the result at `to`. Returns its end. Threads of the
- * library call it at the same time. */
+/* Convert n k-mers and their counts, and put the result at `to`. Returns the end of the result.
+ * Several threads of the library call it at once. */
 typedef char *kcount_convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n,
                              char *to);
 
-/* Take what calls of kcount_convert have put one after another. One thread at a time calls it, in
- * the order of the k-mers. Return false to give up: kcount_walk then fails with
- * KCOUNT_ECANCELED. */
+/* Take the results of one or more calls of kcount_convert, which follow each other in data. One
+ * thread at a time calls it, in the order of the k-mers. Return false to give up: kcount_walk then
+ * fails with KCOUNT_ECANCELED. */
 typedef bool kcount_deliver(void *ctx, const char *data, size_t nbytes);
 
 struct kcount_walk_options {
@@ -396,7 +395,7 @@ struct kcount_walk_options {
  * Walk over k-mers with several threads, for programs that write them in a format of their own.
  * Each thread converts a part of the k-mers, and delivers the result after those of all earlier
  * parts.
- *   nbytes   the most that a k-mer takes in the result, at most 65536
+ *   nbytes   the most bytes that a k-mer takes in the result, 1 to 65536
  *   options  NULL: the defaults
  * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
  */
@@ -430,7 +429,7 @@ struct kcount_asker;
  * each large query. With CUDA devices, for k up to 64, it loads all counts into their memory when
  * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
  * kcount_asker_close. The progress callback is called while the asker loads counts, and during all
- * queries but those that take no time; after a query that was canceled, the next one begins anew.
+ * queries except very short ones. After a query was canceled, the asker can still be used.
  *   options  NULL: the defaults
  * KCOUNT_EUSAGE, _ENOMEM; with devices also _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO, _ECANCELED.
  */
@@ -480,7 +479,7 @@ struct kcount_summary {
 
 /*
  * Look up the counts of all k-mers of n sequences, like kcount_ask_sequences, and summarize those
- * of each sequence, as `kcount profile` does. Memory use does not grow with the sequences.
+ * of each sequence, as `kcount profile` does. Memory use does not grow with their number or length.
  *   summaries  in: size is set in all of them; out [n]
  * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
  */
@@ -506,8 +505,8 @@ struct kcount_asked {
 };
 
 /*
- * What is done with more sequences than memory holds. The callbacks return false to give up: the
- * function then fails with KCOUNT_ECANCELED.
+ * Where sequences come from, and what is done with their counts. The callbacks return false to give
+ * up: kcount_ask_stream then fails with KCOUNT_ECANCELED.
  */
 struct kcount_stream {
         size_t size; /* sizeof(struct kcount_stream), set by the caller, like all fields */
@@ -518,7 +517,7 @@ struct kcount_stream {
          *   thread  0 .. nthreads - 1 of the asker's options */
         bool (*format)(void *ctx, int thread, const struct kcount_asked *asked);
         /* Called by one thread at a time, for one block after the other, in the order of the input.
-         *   thread  that format was called with */
+         *   thread  the one with which format was called */
         bool (*write)(void *ctx, int thread, const struct kcount_asked *asked);
 };
 
@@ -572,7 +571,7 @@ struct kcount_set_options {
         const char *device;       /* "cpu", "cuda" or "cuda:N"; NULL or "auto": cpu */
         uint64_t device_nbytes; /* bound on memory of the device; 0: nine tenths of what is free */
         struct kcount_info *info; /* out: of the result, with size set by the caller; NULL: none */
-        struct kcount_set_inside *inside; /* NULL; only the program kcount has more to say */
+        struct kcount_set_inside *inside; /* must be NULL, except in the program kcount */
 };
 
 #define KCOUNT_SET_OPTIONS_INIT \
@@ -591,7 +590,7 @@ struct kcount_set_options {
  *            the open input still has the old counts
  *   counts   out: likewise
  * KCOUNT_EUSAGE, _EDAMAGED, _EEXIST, _EIO, _ENOMEM, _ECANCELED; with a device also _EDEVICE,
- * _ENODEVICE. The file is the same, byte for byte, wherever it is made.
+ * _ENODEVICE. The CPU and devices make the same file, byte for byte.
  */
 KCOUNT_API enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ninputs,
                                              const struct kcount_set_options *options,
@@ -747,9 +746,9 @@ struct kcount_export_options {
         kcount_progress *progress; /* NULL: none; its units are k-mers */
         void *progress_ctx;
         kcount_name_guard *guard; /* NULL: none */
-        uint32_t count_cap;       /* higher counts are written as this; at least min_count, which
-                                     must be 0 if this is */
-        const struct kcount_export_inside *inside; /* NULL; only the program has more to say */
+        uint32_t count_cap;       /* higher counts are written as this; at least min_count. If
+                                     it is 0, min_count must be 0, too */
+        const struct kcount_export_inside *inside; /* NULL, except in the program kcount */
 };
 
 #define KCOUNT_EXPORT_OPTIONS_INIT \

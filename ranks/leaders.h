@@ -13,9 +13,9 @@ enum { KC_RANKS_HOST_NBYTES = 64 };
 
 /* Where a rank runs. */
 struct kc_rank_place {
-        char host[KC_RANKS_HOST_NBYTES]; /* 0 from the end of the name on */
+        char host[KC_RANKS_HOST_NBYTES]; /* zeros after the name */
         uint64_t devices;                /* which ones it sees (kc_visible_devices) */
-        cpu_set_t cores; /* those that it may use; or its launcher, if that has bound it unasked */
+        cpu_set_t cores; /* that it may use; if bound unasked, those that its launcher may */
 };
 
 /*
@@ -28,9 +28,9 @@ uint64_t kc_visible_devices(const char *list);
  *   leaders  out [nranks] the leader of each rank, which may be that rank itself */
 void kc_leaders_elect(const struct kc_rank_place *places, int nranks, int *leaders);
 
-/* The part of a leader and of the ranks that it counts for. */
+/* What a leader has to count with, for itself and for other ranks. */
 struct kc_leader_share {
-        int nranks;      /* how many they are */
+        int nranks;      /* that it counts for, itself included */
         cpu_set_t cores; /* those that any of them may use */
         int nthreads;    /* at least 1; leaders that may use the same cores divide them equally */
 };

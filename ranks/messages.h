@@ -28,9 +28,9 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchange);
 
 /*
- * From now on, only leaders take part in phases and gathers, and the interface, to be got again,
- * numbers only them; the others only settle, and look for messages rarely while they wait. Every
- * rank calls this with the same values, outside of phases and gathers.
+ * From now on, only leaders take part in phases and gathers; the others only settle, and rarely
+ * look for messages while they wait. The interface, which must be got again, numbers only leaders.
+ * Every rank calls this with the same values, outside of phases and gathers.
  *   leaders  [nranks] the leader of each rank, which may be that rank itself
  */
 void kc_ranks_exchange_set_leaders(struct kc_ranks_exchange *exchange, const int *leaders);

@@ -30,7 +30,7 @@ int kc_ranks_nlaunched(void)
 
 bool kc_ranks_is_bound_by_default(void)
 {
-        /* what options of mpirun and its settings become */
+        /* the variables that mpirun's options and settings become */
         static const char *const choices[] = { "OMPI_MCA_hwloc_base_",
                                                "OMPI_MCA_rmaps_base_mapping",
                                                "OMPI_MCA_rmaps_base_cpus_per_" };

@@ -21,8 +21,8 @@ void bridge_warn(const struct kcount_counts *counts)
         advice_warn(kc_library_warning(counts));
 }
 
-/* Those who watch the job find its stage's number with the units of the stage before it, as they
- * do when an engine works for it. */
+/* Who watches the job may find the number of a new stage with the units of the stage before it, as
+ * when an engine works. */
 bool bridge_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
         const struct bridge_progress *p = ctx;

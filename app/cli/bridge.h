@@ -11,8 +11,8 @@
 #include "include/kcount.h"
 
 /*
- * The result of a function of kcount.h, which was given `error`; if it has failed, record why in
- * err, with the remedies, and free the error. So calls read
+ * Convert the result of a function of kcount.h that was given `error`. If it has failed, record why
+ * in err, with the remedies, and free the error. So calls read
  *     KC_TRY(bridge_check(kcount_open(&counts, path, &error), &error, err));
  */
 enum kc_status bridge_check(enum kcount_status status, struct kcount_error **error,

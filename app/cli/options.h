@@ -159,8 +159,8 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
                "looks k-mers up on one if so many are looked up that it should be faster; for " \
                "all other commands, it means cpu. The CPU always does the work if k is above " \
                "128, or, for looking up, above 64. With several processes (mpirun, srun), one " \
-               "process on each machine drives its devices, cuda means all that the input is " \
-               "worth, and auto means cpu.", \
+               "process on each machine drives its devices, cuda means all that are worth " \
+               "using for the input, and auto means cpu.", \
                .argument = "NAME", .words = "auto cpu cuda", .preset = "auto", \
                .group = OPTION_DEVICES)
 #define OPTION_MAP(field) \

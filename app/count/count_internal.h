@@ -120,7 +120,7 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
-/* Tell the counter what the options of kcount.h do not say. */
+/* Tell the counter what the options of kcount.h cannot say. */
 void count_set_up(struct count *count);
 
 /* Read everything and count it, for all outputs. Fails like writing_run. */

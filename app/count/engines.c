@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only for several ranks: engine with the interface of kc_gpu_count_all. */
+/* In place of kc_gpu_count_all, if several ranks count on devices. */
 static enum kc_status count_on_joint_devices(const struct kc_count_params *params,
                                              const struct kc_gpu_params *gpu,
                                              const struct kc_batch_source *source,

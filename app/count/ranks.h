@@ -58,7 +58,7 @@ bool ranks_is_first(const struct ranks *ranks);
 /* How many ranks count: all, or the leaders. */
 int ranks_count(const struct ranks *ranks);
 
-/* Between those that count, for an engine; NULL: only one does. */
+/* The exchange of those that count, for an engine; NULL if only one does. */
 const struct kc_exchange *ranks_exchange(const struct ranks *ranks);
 
 /* KC_EUSAGE if there are others: `what`, the subject of the message, runs as one process. */
@@ -73,14 +73,14 @@ int ranks_local(const struct ranks *ranks);
  * may then use the cores of all ranks that it counts for.
  *   nwanted    the threads that the user wants for each rank; 0: not said
  *   nthreads   out: those of a leader
- *   nbytes     in/out: the memory of a rank; of all that this one counts for
+ *   nbytes     in: the memory of a rank; out: that of all ranks that this one counts for
  */
 void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, uint64_t *nbytes);
 
 /* Whether another rank counts for this one. */
 bool ranks_waits(const struct ranks *ranks);
 
-/* How many ranks others count for. */
+/* How many ranks wait because others count for them. */
 int ranks_nwaiting(const struct ranks *ranks);
 
 /* While leaders count for others: a failure of any rank, or a signal there, cancels the jobs of

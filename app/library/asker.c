@@ -37,8 +37,8 @@ enum {
         MOST_PIECES = 1 << 12,  /* of sequences, in a slice of a round, or of devices */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
         DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
-        PROMPT = 64,            /* k-mers, looked up in the file before anyone asks for progress */
-        SLICES_DIVISOR = 8,     /* of the memory is for what threads need for slices... */
+        PROMPT = 64,            /* k-mers; no more are looked up in the file without progress */
+        SLICES_DIVISOR = 8,     /* this part of the memory is for the slices of threads... */
         SUMMED_DIVISOR = 8,     /* ...and as much for counts that are summarized */
         SUMMED_NBYTES = sizeof(uint32_t) + sizeof(bool), /* of each */
 };
@@ -370,8 +370,8 @@ static bool is_small(const struct kcount_asker *a)
                (a->is_kept || a->question.n <= PROMPT || a->progress == NULL);
 }
 
-/* Work in other threads than the caller's: it calls its progress callback meanwhile, and using a
- * device would change its current one. */
+/* Work in other threads than the caller's: that thread calls the progress callback meanwhile, and
+ * using a device would change its current device. */
 static enum kc_status work_in_threads(struct kcount_asker *a, void *ctx,
                                       enum kc_status (*work)(void *ctx, struct kc_error *err),
                                       struct kc_error *err)

@@ -47,12 +47,12 @@ struct kc_asking_options {
         uint32_t min_count, max_count; /* as in struct kc_ask_setup */
         bool wants_counts;
         /* Open the asker for many k-mers.
-         *   nbases  about how many bases are asked; KC_ASKING_UNKNOWN: nobody knows */
+         *   nbases  about how many bases are asked; KC_ASKING_UNKNOWN: not known */
         enum kc_status (*open)(void *ctx, struct kc_asker *asker, const struct kc_ask_setup *setup,
                                uint64_t nbases, struct kc_error *err);
         void *ctx;
-        /* An asker for several inputs, one after the other, whose options are the same. The first
-         * one with more than a few k-mers opens it, and all after that use it. Zero-initialise it,
+        /* An asker for several inputs, one after the other, with the same options. The first input
+         * with more than a few k-mers opens it, and all later ones use it. Zero-initialise it,
          * and close it with kc_asking_close. NULL: there is only one input. */
         struct kc_asker *shared;
         struct kc_job *job; /* may be NULL */

@@ -1,7 +1,7 @@
 /*
  * Counting k-mers with the engine that is wanted: what the functions of kcount.h that count, and
- * the program, have in common. The caller fills in a struct kc_counter, reads the k-mers that alone
- * are counted, if there are such, creates the outputs, opens the input, counts, and commits.
+ * the program, have in common. The caller fills in a struct kc_counter, reads the only k-mers to be
+ * counted, if a file of them is given, creates the outputs, opens the input, counts, and commits.
  */
 #ifndef APP_LIBRARY_COUNTER_H
 #define APP_LIBRARY_COUNTER_H
@@ -95,7 +95,7 @@ struct kc_counter {
 };
 
 /*
- * Read the sets of k-mers that alone will be counted. KC_EINPUT if the file has none with some k;
+ * Read the sets of the only k-mers to be counted. KC_EINPUT if the file has none for one of the k;
  * KC_ENOMEM if they take more than a quarter of the memory. Otherwise fails like kc_reader_open and
  * kc_cpu_count_all.
  */
@@ -130,7 +130,7 @@ enum kc_status kc_counter_run(struct kc_counter *counter, struct kc_error *err);
 enum kc_status kc_counter_commit(struct kc_counter *counter, struct kc_error *err);
 
 /*
- * Warn about inputs that hold no sequence, do not show that they are whole, or may hold proteins:
+ * Warn about inputs that hold no sequence, may lack their end, or may hold proteins:
  * each text is what follows "warning: ".
  *   marks  [inputs of the reader] of enum kc_input_mark, of all processes
  */

@@ -49,7 +49,7 @@ static enum kc_status take_ks(struct count_call *c, struct kc_error *err)
         const struct count_request *r = c->request;
         const int *ks = r->ks != NULL ? r->ks : &c->options.k;
         if (r->nks < 1 || r->nks > KC_COUNTER_MAX_TASKS)
-                return kc_fail(err, KC_EUSAGE, "%zu k are given; it must be 1 to %d", r->nks,
+                return kc_fail(err, KC_EUSAGE, "ks has %zu values; it must have 1 to %d", r->nks,
                                KC_COUNTER_MAX_TASKS);
         for (size_t i = 0; i < r->nks; i++) {
                 if (ks[i] < 1 || ks[i] > KCOUNT_MAX_K)
@@ -76,8 +76,8 @@ static enum kc_status check_numbers(const struct kcount_count_options *o, struct
         if (o->require_flags & (KC_FLAGS_REPEATED | o->exclude_flags))
                 return kc_fail(
                         err, KC_EUSAGE,
-                        "no alignment is counted that has all of require_flags: 0x%x of "
-                        "them are excluded, or mark secondary or supplementary alignments",
+                        "no alignment with all of require_flags is counted: 0x%x of them "
+                        "are excluded, or mark secondary or supplementary alignments",
                         (unsigned)(o->require_flags & (KC_FLAGS_REPEATED | o->exclude_flags)));
         return kc_library_check_limits(&limits, err);
 }
@@ -258,7 +258,7 @@ static enum kc_status create_files(struct count_call *c, struct kc_error *err)
 }
 
 /* A file without a name is itself in the folder of temporary files: try that folder first, so that
- * the error says that no temporary file can be made there. The program's says something else. */
+ * the error says that no temporary file can be made there. The program's error differs. */
 static enum kc_status create_outputs(struct count_call *c, struct kc_error *err)
 {
         const bool tries_first = c->counter->target == KC_COUNTER_NAMELESS && c->inside == NULL;

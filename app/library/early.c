@@ -8,9 +8,9 @@
 
 enum {
         MIN_ROUND_NWINDOWS = 32 << 20,
-        ROUND_FACTOR = 2, /* a round has at least so many times the windows that make it cheap */
+        ROUND_FACTOR = 2, /* a round has at least this many times the windows that make it cheap */
         SAMPLE_NRECORDS = 128, /* asked before all others, to see whether it is worth it */
-        SETTLED_DIVISOR = 4,   /* it is worth it if one record in so many is settled */
+        SETTLED_DIVISOR = 4,   /* it is worth it if one record in this many is settled */
 };
 
 /* A record, and which of its windows are asked first. */

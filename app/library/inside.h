@@ -1,5 +1,5 @@
 /*
- * What kcount.h does not show, and the program needs for its messages, which name options and
+ * What kcount.h does not show but the program needs. Its messages, for example, name options and
  * commands where those of the library name fields.
  */
 #ifndef APP_LIBRARY_INSIDE_H
@@ -20,7 +20,7 @@ enum kc_status kc_library_counts_new(struct kcount_counts **counts, struct kc_st
 /* The open .kc file, which the counts own. */
 struct kc_store *kc_library_store(const struct kcount_counts *counts);
 
-/* kcount_get_info, for a file that was written. */
+/* As kcount_get_info, for a file that has been written. */
 struct kcount_info kc_library_describe(const struct kc_store_info *stored);
 
 /* The warning of the .kc file, with its remedies, or NULL. Valid until kcount_close. */
@@ -28,7 +28,7 @@ const struct kc_error *kc_library_warning(const struct kcount_counts *counts);
 
 /* ---- counting ---- */
 
-/* When the program is called. */
+/* When `step` of the program is called. */
 enum kc_count_step {
         KC_COUNT_CREATES, /* outputs will be created next, if this rank creates any */
         KC_COUNT_CREATED, /* they have been */
@@ -36,8 +36,8 @@ enum kc_count_step {
 };
 
 /*
- * What the program adds to the options of functions that count. Then these work in the thread that
- * calls them, call no progress callback, and neither open what they have written nor give rows and
+ * What the program adds to the options of functions that count. With it, these work in the thread
+ * that calls them, call no progress callback, and return neither open counts nor rows or
  * statistics: all results are in the counter. Of several ranks, only rank 0 creates and commits
  * files.
  */
@@ -49,7 +49,7 @@ struct kcount_count_inside {
         bool reads_only; /* nothing is counted: the inputs are opened, and then `count` is called */
         void *ctx;
         enum kc_status (*step)(void *ctx, enum kc_count_step step, struct kc_error *err);
-        /* All is prepared, or has failed: whether to count. */
+        /* Called when all is prepared, or has failed: decides whether to count. */
         enum kc_status (*agree)(void *ctx, enum kc_status status, struct kc_error *err);
         /* kc_counter_run, with what the program does before and after it. Then the outputs are
          * committed. */

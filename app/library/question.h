@@ -23,8 +23,8 @@ struct kc_question {
 
         size_t nslices, slices_cap;
         struct kc_question_slice {
-                size_t begin;            /* its first k-mer, of all */
-                size_t sequence, window; /* which belongs there */
+                size_t begin;            /* its first k-mer, of the question */
+                size_t sequence, window; /* those of that k-mer */
                 bool has_others;         /* some of its letters are not bases */
         } * slices;                      /* [nslices + 1], kept from one question to the next */
 };
@@ -53,7 +53,7 @@ enum kc_status kc_question_make(struct kc_question *question, size_t slice, uint
                                 uint64_t *kmers, struct kc_error *err);
 
 /*
- * Make the sequences of a slice. An N between any two k-mers makes these its only valid windows.
+ * Make the sequences of a slice. K-mers get an N between them, so no other windows are valid.
  *   letters    scratch, if k-mers are asked: [nkmers * (k + 1)]
  *   sequences  out [kc_question_npieces]
  * KC_EUSAGE if a number is not a k-mer.

@@ -13,7 +13,7 @@ struct kcount_set_inside {
         /* see struct kc_gpu_params */
         uint64_t batch_nkmers;
         const char *trace;
-        int nthreads;                /* out: as many as wanted, or as fit into the memory */
+        int nthreads;                /* out: as wanted, or fewer if the memory is too small */
         struct kc_gpu_report report; /* out, also on failure, if a device was used */
 };
 

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-        BLOCK_NBASES = 1 << 18,     /* about so many letters in a block, or fewer if there is... */
+        BLOCK_NBASES = 1 << 18,     /* about this many letters in a block; fewer if there is... */
         BLOCKS_EACH = 4,            /* ...no memory for several of each thread... */
         KMER_NBYTES = 6,            /* ...with their counts */
-        BLOCK_NSEQUENCES = 1 << 11, /* ...and at most so many sequences */
+        BLOCK_NSEQUENCES = 1 << 11, /* ...and at most this many sequences */
         MOST_NBASES = INT32_MAX,    /* of a sequence */
 };
 

@@ -22,8 +22,8 @@ struct exporting {
         const char *from, *to; /* bounds on the k-mers, as the user typed them, or NULL */
         bool force;            /* existing files may be replaced */
         int nthreads;          /* that read the k-mers; 0: one thread */
-        struct kc_job *job;    /* to be watched and canceled. NULL: there is none, but what was
-                                  written before stays in any case */
+        struct kc_job *job;    /* to be watched and canceled. NULL: the command has written
+                                  something already, and nothing cancels its export */
 };
 
 /* Find the format with this name. Fails with KC_EUSAGE. */

@@ -46,7 +46,7 @@ Progress = Callable[[str, int, int], object]
 MAX_K = 255
 MAX_COUNT = 2**32 - 1
 PART = 1 << 16
-HOST_MEMORY = {1, 3, 11, 13}  # DLPack's types of devices: that of the CPU, pinned, managed
+HOST_MEMORY = {1, 3, 11, 13}  # DLPack's device types: CPU, pinned (two of them), managed
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -67,7 +67,7 @@ def _new_kmers(k, n):
 
 
 def _parts(n, rows):
-    """Slices of so many rows. Between two of them, Python runs other threads, and Ctrl-C works."""
+    """Slices of `rows` rows. Between two of them, Python runs other threads, and Ctrl-C works."""
     return (slice(begin, min(n, begin + rows)) for begin in range(0, n, rows))
 
 
@@ -90,7 +90,7 @@ class _HostCopy:
 
 
 def _beside(question, answer):
-    """The answer, in an array of the question's package if that is on a device: on this device."""
+    """The answer; if the question is on a device, as an array of its package on that device."""
     if not _is_on_device(question):
         return answer
     if hasattr(question, "__array_namespace__"):
@@ -188,7 +188,7 @@ def canonical(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype, where kmers is
+        a new array of the same shape and dtype, on the same device
 
     >>> kcount.decode(kcount.canonical(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -204,7 +204,7 @@ def revcomp(kmers: Kmers, k: int) -> Kmers:
         k: the length of the k-mers
 
     Returns:
-        a new array of the same shape and dtype, where kmers is
+        a new array of the same shape and dtype, on the same device
 
     >>> kcount.decode(kcount.revcomp(kcount.encode(["ACGT", "TTAC"]), 4), 4)
     ['ACGT', 'GTAA']
@@ -481,7 +481,7 @@ class Counts:
 
         Returns:
             uint32 of shape (n,); 0 if absent. If kmers is an array on a device, of CuPy or of a
-            package that follows the array API standard, this is one on the same device
+            package that follows the array API standard, so is the result, on the same device
 
         >>> counts = kcount.count_sequences(["GATTACA", "TTACA"], k=4)
         >>> counts.query_many(["TTAC", "AAAA"])

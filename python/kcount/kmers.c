@@ -35,7 +35,7 @@ static int copy_letters(PyObject *text, size_t k, char *letters)
         return from == NULL && PyErr_Occurred() != NULL ? -1 : fits;
 }
 
-/* Most texts are in no cache, and take two lines of it. */
+/* Most texts are in no cache yet, and each takes two cache lines. */
 static PyObject *fetch(PyObject *list, Py_ssize_t i)
 {
         PyObject *text = PyList_GetItem(list, i);
@@ -46,8 +46,8 @@ static PyObject *fetch(PyObject *list, Py_ssize_t i)
 
 /*
  * Copy the letters of up to n texts of k letters each, from text begin on, until one has another
- * length. Other kinds than str and bytes may run code that changes the list: they are the last.
- * Returns how many texts, or -1 with an exception.
+ * length. A text that is neither str nor bytes may run code that changes the list: it is the last.
+ * Returns how many texts were copied, or -1 with an exception.
  */
 static Py_ssize_t copy_texts(PyObject *list, Py_ssize_t begin, Py_ssize_t n, size_t k,
                              char *letters)
@@ -70,7 +70,7 @@ static Py_ssize_t copy_texts(PyObject *list, Py_ssize_t begin, Py_ssize_t n, siz
         return fits < 0 ? -1 : i;
 }
 
-/* encode(k, texts, begin, kmers): of a list of texts, those from begin on. Returns how many were
+/* encode(k, texts, begin, kmers): encode texts of a list, from begin on. Returns how many were
  * encoded: if kmers has room for more, the next one is not a k-mer. */
 PyObject *py_encode(PyObject *module, PyObject *args)
 {

@@ -78,7 +78,7 @@ def selections():
 
 
 def several():
-    """Several k in one walk: the files and counts of one k after another."""
+    """Several k in one walk make the same files and counts as one k after another."""
     s = Counts()
     s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
     wanted = "".join(s.count("files", f"l.{k}", "reads.fq", k=k, min_count=2) for k in (21, 9, 40))
@@ -91,7 +91,7 @@ def several():
 
 
 def histogram():
-    """Without k-mers: the rows of kcount hist, statistics and warnings."""
+    """Only a histogram: the rows are those of kcount hist, with statistics and warnings."""
     s = Counts()
     s.write("reads.fq", fastq(random_reads(3, 40 if SMALL else 300, LENGTHS)))
     s.write("none.fa", ">a\n>b\n")

@@ -293,7 +293,7 @@ def test_waiting():
 
 
 def test_bound_by_mpirun():
-    """If mpirun binds ranks by itself, that is no choice of the user's, which would be obeyed."""
+    """A binding that mpirun makes by default is ignored; one that the user chose is obeyed."""
     if len(CORES) < 2:
         return
     s = Session()

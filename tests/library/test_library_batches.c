@@ -76,7 +76,7 @@ static void cut(struct batch *b, size_t most)
         }
 }
 
-/* What is expected: the counts of the k-mers, each asked by itself. */
+/* The expected counts: those of the k-mers, each asked by itself. */
 static void expect(struct batch *b)
 {
         const size_t k = (size_t)b->k, nwords = (size_t)kcount_nwords(b->k);
@@ -224,7 +224,7 @@ static bool show(void *ctx, const char *stage, uint64_t done, uint64_t total)
         return cancel.stage == NULL || strcmp(stage, cancel.stage) != 0;
 }
 
-/* A batch that is canceled in a stage leaves an asker that works. */
+/* After a batch was canceled in a stage, the asker still works. */
 static void check_canceled(struct batch *b, struct kcount_asker *asker, size_t n, int number)
 {
         struct kcount_error *error = NULL;

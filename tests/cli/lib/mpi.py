@@ -118,12 +118,14 @@ def wait_for_end(output):
 
 def kill_a_rank(s, *options):
     """The job ends soon and leaves nothing behind, whether the first rank waits for standard input
-    or has an output with a temporary name, which it must live long enough to remove."""
-    waits, works = ([], ["-", "x.fq"]), (with_faults(named=95) if FAULT else [], ["x.fq"] * 1000)
+    or has an output with a temporary name, which it must live long enough to remove: without FAULT,
+    it would be done too soon."""
+    waits, cases = ([], ["-", "x.fq"]), []
+    if FAULT:
+        works = (with_faults(named=95), ["x.fq"] * 1000)
+        cases = [(-1, signal.SIGKILL, works), (0, signal.SIGTERM, works)]
     for victim, signo, (prefix, inputs) in ((0, signal.SIGKILL, waits), (-1, signal.SIGKILL, waits),
-                                            (-1, signal.SIGTERM, waits),
-                                            (-1, signal.SIGKILL, works),
-                                            (0, signal.SIGTERM, works)):
+                                            (-1, signal.SIGTERM, waits), *cases):
         before = s.names()
         name = f"{s.path}/new.kc"
         job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31",
