@@ -524,8 +524,9 @@ struct kcount_stream {
 /*
  * Look up the counts of all k-mers of a stream of sequences, as `kcount query`, `profile` and
  * `filter` do: threads take blocks of sequences, look them up, and hand them to the callbacks.
- * Memory use does not grow with the input. Every sequence is in one block, so long ones are better
- * asked with kcount_ask_sequences. The callbacks may not use the asker.
+ * Memory use does not grow with the input, but a block takes whole sequences, and all that one call
+ * of next gives, so long ones are better asked with kcount_ask_sequences. The callbacks may not use
+ * the asker.
  * KCOUNT_EUSAGE if a sequence has 2^31 letters or more; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
  * _ECANCELED.
  */

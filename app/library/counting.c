@@ -537,7 +537,7 @@ enum kcount_status kcount_count_several(const char *const *paths, size_t npaths,
                                                .npaths = npaths,
                                                .options = options,
                                                .ks = ks,
-                                               .nks = nks,
+                                               .nks = ks != NULL ? nks : 0,
                                                .outputs = outputs,
                                                .counts = counts };
         return count(&request, error);

@@ -84,7 +84,7 @@ static enum kc_status choose_device(struct set_call *c, int k, struct kc_error *
                                       "the CUDA engine supports k up to %d, but k is %d",
                                       KC_GPU_ENGINE_MAX_K, k);
         c->on_device = ndevices > 0;
-        c->device = devices[0];
+        c->device = c->on_device ? devices[0] : 0;
 out:
         return status;
 }

@@ -90,6 +90,11 @@ static enum kc_status fill(struct streaming *s, struct stream_block *b, struct k
                 size_t n = 0;
                 if (!s->stream.next(s->stream.ctx, given, AT_ONCE, &n))
                         return given_up(err);
+                if (n > AT_ONCE)
+                        return kc_fail(err, KC_EUSAGE,
+                                       "the callback gave %zu sequences, where there was room for "
+                                       "%d",
+                                       n, AT_ONCE);
                 s->ended = n == 0;
                 if (s->ended)
                         break;
@@ -131,6 +136,7 @@ static enum kc_status next_block(void *ctx, int worker, struct kc_asking_block *
                 b = calloc(1, sizeof *b);
                 status = b != NULL ? fill(s, b, err)
                                    : kc_fail(err, KC_ENOMEM, "out of memory for sequences");
+                s->ended |= status != KC_OK; /* so that no other thread asks the callback again */
         }
         if (status == KC_OK && b != NULL && b->base.nsequences > 0) {
                 describe(s, b);

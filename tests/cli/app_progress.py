@@ -41,7 +41,7 @@ def check_lines(lines, columns):
 def drawn_of(s, columns, call, *parts, text=""):
     """The lines of a call that is repeated until all parts were seen: each may be missed, because
     the calls are short."""
-    for _ in range(50):
+    for _ in range(300):
         said = Terminal(s, "stderr", (24, columns), *call, text=text, **OFTEN).finish()
         lines = drawn(said)
         check_lines(lines, columns)

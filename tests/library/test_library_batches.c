@@ -279,7 +279,7 @@ enum callback { NEXT, FORMAT, WRITE, NONE };
 struct streamed {
         struct batch *batch;
         enum callback gives_up; /* at sequence GIVE_UP */
-        size_t ngiven, nwritten, nkmers;
+        size_t ngiven, nwritten, nkmers, nrefusals;
         char *letters;                       /* of what was given last */
         uint64_t formatted[STREAM_NTHREADS]; /* 1 + the first sequence of the thread's block */
 };
@@ -289,8 +289,10 @@ static bool give_some(void *ctx, struct kcount_sequence *sequences, size_t cap, 
 {
         struct streamed *s = ctx;
         size_t nletters = 0;
-        if (s->gives_up == NEXT && s->ngiven >= GIVE_UP)
+        if (s->gives_up == NEXT && s->ngiven >= GIVE_UP) {
+                s->nrefusals++;
                 return false;
+        }
         for (*n = 0; *n < 7 && *n < cap && s->ngiven + *n < s->batch->nsequences; ++*n)
                 nletters += s->batch->sequences[s->ngiven + *n].nbases;
         free(s->letters);
@@ -349,6 +351,7 @@ static void check_stream(struct batch *b, uint64_t memory_nbytes, int nthreads)
                 if (gives_up != NONE) {
                         assert_int_equal(status, KCOUNT_ECANCELED);
                         assert_error(error, KCOUNT_ECANCELED, "canceled by a callback", "", "");
+                        assert_int_equal(s.nrefusals, gives_up == NEXT);
                         continue;
                 }
                 assert_int_equal(status, KCOUNT_OK);
@@ -356,6 +359,25 @@ static void check_stream(struct batch *b, uint64_t memory_nbytes, int nthreads)
                 assert_int_equal(s.nkmers, b->nkmers);
         }
         check_found(b, asker);
+        kcount_asker_close(asker);
+}
+
+static bool give_too_many(void *ctx, struct kcount_sequence *sequences, size_t cap, size_t *n)
+{
+        (void)ctx, (void)sequences;
+        *n = cap + 1;
+        return true;
+}
+
+static void check_too_many(struct batch *b)
+{
+        const struct kcount_stream stream = { sizeof stream, NULL, give_too_many, format_some,
+                                              write_some };
+        struct kcount_asker *asker = NULL;
+        struct kcount_error *error = NULL;
+        assert_done(kcount_asker_open, &asker, b->counts, NULL);
+        assert_int_equal(kcount_ask_stream(asker, &stream, &error), KCOUNT_EUSAGE);
+        assert_error(error, KCOUNT_EUSAGE, "the callback gave 65 sequences", "", "");
         kcount_asker_close(asker);
 }
 
@@ -372,6 +394,7 @@ static void test_streams(void **state)
                 check_stream(b, 0, 1);
                 check_stream(b, 1, STREAM_NTHREADS);
                 check_stream(b, 0, STREAM_NTHREADS);
+                check_too_many(b);
                 kcount_close(b->counts);
                 free_answers(b);
                 free(b);

@@ -284,6 +284,7 @@ static void test_together(void **state)
 static void test_options(void **state)
 {
         (void)state;
+        static const char *const path = "reads.fq";
         struct endless input = { .nleft = 1 };
         struct kcount_count_options options = options_of(NULL);
         struct kcount_error *error;
@@ -295,6 +296,10 @@ static void test_options(void **state)
         kcount_error_free(error);
         assert_int_equal(kcount_count_sequences(next_endless, &input, NULL, NULL, NULL, NULL),
                          KCOUNT_EUSAGE);
+        assert_int_equal(kcount_count_several(&path, 1, NULL, 2, NULL, NULL, NULL, &error),
+                         KCOUNT_EUSAGE);
+        assert_non_null(strstr(kcount_error_message(error), "ks has 0 values"));
+        kcount_error_free(error);
         assert_int_equal(input.ngiven, 0);
         assert_int_equal(kcount_count_sequences(next_endless, &input, NULL, "o.kc", NULL, NULL),
                          KCOUNT_OK);
