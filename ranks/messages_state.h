@@ -49,7 +49,7 @@ struct message_queue {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump, taking;
-        /* who takes part in phases and gathers */
+        /* the ranks that take part in phases and gathers */
         int nmembers;
         int *members;               /* [nmembers] their ranks */
         int *seats;                 /* [nranks] a rank's number among them; -1: it only settles */

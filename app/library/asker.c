@@ -34,7 +34,7 @@
 enum {
         MOST_SLICE = 1 << 18, /* k-mers */
         LEAST_SLICE = 1 << 12,
-        MOST_PIECES = 1 << 12,  /* of sequences, in a slice of a round, or of devices */
+        MOST_PIECES = 1 << 12,  /* of sequences, in a slice in rounds or on devices */
         MANY = 1 << 20,         /* k-mers; no fewer are asked in rounds if the counts are kept */
         DEVICE_LEAST = 1 << 10, /* k-mers; fewer take less time than starting threads */
         PROMPT = 64,            /* k-mers; no more are looked up in the file without progress */

@@ -159,15 +159,14 @@ enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
                                  const struct kcount_export_options *options,
                                  struct kcount_exported *exported, struct kcount_error **error)
 {
-        static const char *const stages[KC_NSTAGES] = { "writing", "writing", "writing" };
         struct export_call c = { .counts = counts };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, path, options, &err));
         const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+                &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_working_run_stage(&working, "writing", &err));
         if (exported != NULL)
                 tell(&c.written, exported);
 out:

@@ -55,15 +55,14 @@ enum kcount_status kcount_gc_histogram(struct kcount_counts *counts,
                                        struct kcount_gc_cell **cells, size_t *ncells,
                                        struct kcount_error **error)
 {
-        static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
         struct gc_call c = { .store = counts->store };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));
         const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+                &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_working_run_stage(&working, "merging", &err));
         KC_TRY(copy_cells(&c, cells, &err));
         *ncells = c.ncells;
 out:

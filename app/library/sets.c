@@ -159,7 +159,6 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
                                   const struct kcount_set_options *options, const char *output,
                                   struct kcount_counts **counts, struct kcount_error **error)
 {
-        static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
         struct kcount_set_inside own = { 0 };
         struct set_call c = { .inside = &own };
         struct kc_error err = { 0 };
@@ -172,9 +171,9 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
         KC_TRY(kc_library_output_name(&c.output, output, c.options.tmp_folder, counts != NULL,
                                       c.options.guard, &err));
         const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+                &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_working_run_stage(&working, "merging", &err));
         KC_TRY(kc_library_output_hand_over(&c.output, counts, &err));
         if (c.options.info != NULL)
                 kc_library_put_info(&c.output.info, c.options.info);

@@ -90,7 +90,6 @@ enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
                                void *ctx, const struct kcount_walk_options *options,
                                struct kcount_error **error)
 {
-        static const char *const stages[KC_NSTAGES] = { "writing", "writing", "writing" };
         struct walk_call c = { .counts = counts,
                                .nbytes = nbytes,
                                .convert = convert_some,
@@ -100,9 +99,9 @@ enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));
         const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+                &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_working_run_stage(&working, "writing", &err));
 out:
         return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "kmer/engine.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -87,4 +88,13 @@ enum kc_status kc_working_run(const struct kc_working *working, struct kc_error 
         pthread_mutex_destroy(&w.lock);
         pthread_cond_destroy(&w.wake);
         return w.status;
+}
+
+enum kc_status kc_working_run_stage(const struct kc_working *working, const char *stage,
+                                    struct kc_error *err)
+{
+        const char *const stages[KC_NSTAGES] = { stage, stage, stage };
+        struct kc_working named = *working;
+        named.stages = stages;
+        return kc_working_run(&named, err);
 }

@@ -23,4 +23,9 @@ struct kc_working {
 /* KC_ENOMEM if no thread can be started, and errors of the work. */
 enum kc_status kc_working_run(const struct kc_working *working, struct kc_error *err);
 
+/* The same for work that has one name for the caller, whatever the job's stage is.
+ *   working  its stages are not used */
+enum kc_status kc_working_run_stage(const struct kc_working *working, const char *stage,
+                                    struct kc_error *err);
+
 #endif

@@ -31,6 +31,35 @@ static inline struct kcount_counts *open_counts(const char *path)
         return counts;
 }
 
+/* A set in a file to which more was appended, and two k-mers, in its order of words. */
+struct appended {
+        struct pair_set s;
+        struct kcount_counts *counts;
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
+};
+
+static inline void open_appended(struct appended *a, int k, size_t n, uint64_t seed)
+{
+        struct pair_set more;
+        uint64_t rng = seed;
+        a->s = make_set(k, false, n, seed);
+        more = relative(&a->s, 200, seed);
+        write_set(&a->s, "s.kc", 2, 700, seed);
+        append_set("s.kc", &more, false, seed);
+        model_append(&a->s, &more, false);
+        a->counts = open_counts("s.kc");
+        random_kmer(&a->s, &rng, a->from);
+        random_kmer(&a->s, &rng, a->to);
+        free_set(&more);
+}
+
+static inline void close_appended(struct appended *a)
+{
+        kcount_close(a->counts);
+        unlink("s.kc");
+        free_set(&a->s);
+}
+
 /* The range [from, to], read with buffers for cap k-mers. Bounds have the set's order of words. */
 static inline void check_range(struct kcount_counts *counts, const struct pair_set *s,
                                const uint64_t *from, const uint64_t *to, size_t cap)

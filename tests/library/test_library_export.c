@@ -83,26 +83,18 @@ static void check_export(struct kcount_counts *counts, const struct pair_set *s,
 
 static void check_formats(int k, size_t n, uint64_t seed)
 {
-        struct pair_set s = make_set(k, false, n, seed), r = relative(&s, 200, seed);
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS], rng = seed;
-        write_set(&s, "s.kc", 2, 700, seed);
-        append_set("s.kc", &r, false, seed);
-        model_append(&s, &r, false);
-        struct kcount_counts *counts = open_counts("s.kc");
-        random_kmer(&s, &rng, from);
-        random_kmer(&s, &rng, to);
+        struct appended a;
+        open_appended(&a, k, n, seed);
         for (int format = 0; format < KC_NFILE_FORMATS; format++) {
                 if (format == KC_FILE_FASTK && k < 5)
                         continue;
-                check_export(counts, &s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX,
+                check_export(a.counts, &a.s, (enum kc_file_format)format, NULL, NULL, 1, UINT32_MAX,
                              UINT32_MAX);
-                check_export(counts, &s, (enum kc_file_format)format, from, NULL, 1, 1000, 1);
-                check_export(counts, &s, (enum kc_file_format)format, NULL, to, 3, UINT32_MAX, 4);
+                check_export(a.counts, &a.s, (enum kc_file_format)format, a.from, NULL, 1, 1000, 1);
+                check_export(a.counts, &a.s, (enum kc_file_format)format, NULL, a.to, 3, UINT32_MAX,
+                             4);
         }
-        kcount_close(counts);
-        unlink("s.kc");
-        free_set(&s);
-        free_set(&r);
+        close_appended(&a);
 }
 
 static void test_formats(void **state)

@@ -77,24 +77,15 @@ static void check_range_walk(struct kcount_counts *counts, const struct pair_set
 
 static void check_walks(int k, size_t n, uint64_t seed)
 {
-        struct pair_set s = make_set(k, false, n, seed), r = relative(&s, 200, seed);
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS], rng = seed;
-        write_set(&s, "s.kc", 2, 700, seed);
-        append_set("s.kc", &r, false, seed);
-        model_append(&s, &r, false);
-        struct kcount_counts *counts = open_counts("s.kc");
-        random_kmer(&s, &rng, from);
-        random_kmer(&s, &rng, to);
+        struct appended a;
+        open_appended(&a, k, n, seed);
         for (int nthreads = 1; nthreads <= 4; nthreads += 3) {
-                check_range_walk(counts, &s, NULL, NULL, nthreads);
-                check_range_walk(counts, &s, from, NULL, nthreads);
-                check_range_walk(counts, &s, NULL, to, nthreads);
-                check_range_walk(counts, &s, from, to, nthreads);
+                check_range_walk(a.counts, &a.s, NULL, NULL, nthreads);
+                check_range_walk(a.counts, &a.s, a.from, NULL, nthreads);
+                check_range_walk(a.counts, &a.s, NULL, a.to, nthreads);
+                check_range_walk(a.counts, &a.s, a.from, a.to, nthreads);
         }
-        kcount_close(counts);
-        unlink("s.kc");
-        free_set(&s);
-        free_set(&r);
+        close_appended(&a);
 }
 
 static void test_walks(void **state)
