@@ -221,6 +221,7 @@ static enum kc_status copy_rows(const struct kcount_row *rows, size_t nrows, str
 static enum kc_status read_rows(const char *path, uint64_t nthreads, struct result *r,
                                 struct kc_error *err)
 {
+        struct kcount_histogram_options options = KCOUNT_HISTOGRAM_OPTIONS_INIT;
         struct kcount_counts *counts = NULL;
         struct kcount_info info = { .size = sizeof info };
         struct kcount_row *rows = NULL;
@@ -228,7 +229,8 @@ static enum kc_status read_rows(const char *path, uint64_t nthreads, struct resu
         size_t nrows;
         enum kc_status status;
         KC_TRY(stores_open_counts(&counts, path, err));
-        KC_TRY(bridge_check(kcount_histogram(counts, (int)nthreads, &rows, &nrows, &error), &error,
+        options.nthreads = (int)nthreads;
+        KC_TRY(bridge_check(kcount_histogram(counts, &options, &rows, &nrows, &error), &error,
                             err));
         KC_TRY(copy_rows(rows, nrows, r, err));
         kcount_get_info(counts, &info);

@@ -46,7 +46,7 @@ static enum kc_status read_store(struct model_input *in, const struct model_sett
         enum kc_status status;
         KC_TRY(stores_open(&store, in->path, err));
         kc_store_get_info(store, &info);
-        KC_TRY(kc_store_histogram(store, nthreads, &in->rows, &in->nrows, err));
+        KC_TRY(kc_store_histogram(store, nthreads, NULL, &in->rows, &in->nrows, err));
         if (!s->genomescope)
                 KC_TRY(kc_store_gc(store, 0, nthreads, NULL, &in->cells, &in->ncells, err));
         in->k = info.k;

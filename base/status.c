@@ -55,6 +55,20 @@ enum kc_status kc_fail_file(struct kc_error *err, enum kc_status status, unsigne
         return status;
 }
 
+enum kc_status kc_fail_at(struct kc_error *err, enum kc_status status, unsigned remedies,
+                          struct kc_error_place place, const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        if (record(err, status, format, args)) {
+                add_file(err, remedies, place.file);
+                err->unit = place.unit;
+                err->number = place.number;
+        }
+        va_end(args);
+        return status;
+}
+
 enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *file,
                               const char *filter, const char *format, ...)
 {

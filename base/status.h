@@ -52,11 +52,34 @@ enum kc_remedy {
 
 enum { KC_ERROR_FILE_NBYTES = 512 };
 
+/* What the number of a place in a file counts. */
+enum kc_unit {
+        KC_UNIT_NONE, /* the place is unknown */
+        KC_UNIT_LINE,
+        KC_UNIT_RECORD,
+        KC_UNIT_BYTE,
+};
+
+/* Where in a file something is wrong. */
+struct kc_error_place {
+        const char *file;
+        enum kc_unit unit;
+        uint64_t number; /* lines and records from 1, bytes from 0 */
+};
+
+static inline struct kc_error_place kc_byte_of(const char *file, uint64_t offset)
+{
+        const struct kc_error_place place = { file, KC_UNIT_BYTE, offset };
+        return place;
+}
+
 /* The first failure. Zero-initialise it; use one per thread, or guard it yourself. */
 struct kc_error {
         enum kc_status status;
         unsigned remedies;               /* KC_REMEDY_..., combined with | */
         uint64_t needed_nbytes;          /* the bound on memory that would be enough; 0: unknown */
+        enum kc_unit unit;               /* of the place in the file that the message names */
+        uint64_t number;                 /* of that place, as in struct kc_error_place */
         char file[KC_ERROR_FILE_NBYTES]; /* that the remedies are for; "": unknown, or too long */
         char filter[128]; /* a shell command, in which the word FILE stands for the file's name */
         char message[1024];
@@ -79,7 +102,13 @@ enum kc_status kc_fail_file(struct kc_error *err, enum kc_status status, unsigne
                             const char *file, const char *format, ...)
         __attribute__((format(printf, 5, 6)));
 
-/* Likewise, for an input that is readable through a filter, a shell command. Returns KC_EINPUT. */
+/* Likewise, with the place in the file that the message names. */
+enum kc_status kc_fail_at(struct kc_error *err, enum kc_status status, unsigned remedies,
+                          struct kc_error_place place, const char *format, ...)
+        __attribute__((format(printf, 5, 6)));
+
+/* As kc_fail_file, for an input that is readable through a filter, a shell command. Returns
+ * KC_EINPUT. */
 enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *file,
                               const char *filter, const char *format, ...)
         __attribute__((format(printf, 5, 6)));

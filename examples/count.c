@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         if (kcount_count_files((const char *const *)argv + 1, (size_t)argc - 1, &options, NULL,
                                &counts, &error) != KCOUNT_OK)
                 return fail(error);
-        if (kcount_histogram(counts, 0, &rows, &nrows, &error) != KCOUNT_OK)
+        if (kcount_histogram(counts, NULL, &rows, &nrows, &error) != KCOUNT_OK)
                 return fail(error);
         for (size_t i = 0; i < nrows; i++)
                 printf("%" PRIu64 "\t%" PRIu64 "\n", rows[i].count, rows[i].number);

@@ -70,6 +70,18 @@ KCOUNT_API const char *kcount_error_message(const struct kcount_error *error);
 /* The file that the failure concerns, or "". */
 KCOUNT_API const char *kcount_error_file(const struct kcount_error *error);
 
+enum kcount_unit {
+        KCOUNT_UNIT_NONE = 0, /* the place is unknown */
+        KCOUNT_UNIT_LINE,     /* lines of text, from 1 */
+        KCOUNT_UNIT_RECORD,   /* reads, sequences or alignments, from 1 */
+        KCOUNT_UNIT_BYTE,     /* bytes of the file, before decompression, from 0 */
+};
+
+/* The place in this file that the message names.
+ *   unit  out: what is counted; NULL if the caller does not need it
+ * Returns the number of the line, record or byte; 0 if the place is unknown. */
+KCOUNT_API uint64_t kcount_error_place(const struct kcount_error *error, enum kcount_unit *unit);
+
 /* What would help, in one or more sentences, or "". */
 KCOUNT_API const char *kcount_error_advice(const struct kcount_error *error);
 
@@ -316,14 +328,27 @@ struct kcount_row {
         uint64_t number; /* of k-mers with this count */
 };
 
+struct kcount_histogram_options {
+        size_t size;               /* sizeof(struct kcount_histogram_options) */
+        int nthreads;              /* 0: as many as the process may use */
+        kcount_progress *progress; /* NULL: none; its units are parts of the k-mers */
+        void *progress_ctx;
+};
+
+#define KCOUNT_HISTOGRAM_OPTIONS_INIT \
+        { \
+                sizeof(struct kcount_histogram_options), 0, NULL, NULL \
+        }
+
 /*
- * The histogram: rows by ascending count, without counts that no k-mer has.
- *   nthreads  threads that compute it if info.exact is false; otherwise the file contains it. 0: as
- *             many as the process may use
- *   rows      out [*nrows], which the caller frees with kcount_free
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
+ * The histogram: rows by ascending count, without counts that no k-mer has. If info.exact is true,
+ * the file contains it; otherwise all k-mers are read.
+ *   options  NULL: the defaults
+ *   rows     out [*nrows], which the caller frees with kcount_free
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
  */
-KCOUNT_API enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
+KCOUNT_API enum kcount_status kcount_histogram(struct kcount_counts *counts,
+                                               const struct kcount_histogram_options *options,
                                                struct kcount_row **rows, size_t *nrows,
                                                struct kcount_error **error);
 

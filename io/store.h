@@ -219,10 +219,11 @@ enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_e
 /*
  * The histogram: pairs (count, number of distinct k-mers) by ascending count, without zero rows.
  * Read from the footer; k-mers are decoded, by nthreads threads, only if several runs must be
- * merged. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
+ * merged. KC_ECORRUPT, KC_EIO, KC_ENOMEM, KC_ECANCELED.
+ *   job   may be NULL; done and total count parts
  *   rows  out, [*nrows], freed by the caller
  */
-enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
+enum kc_status kc_store_histogram(struct kc_store *store, int nthreads, struct kc_job *job,
                                   struct kc_histogram_row **rows, size_t *nrows,
                                   struct kc_error *err);
 

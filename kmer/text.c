@@ -75,10 +75,11 @@ static inline char *put_count(uint32_t count, char *text)
         return text + (digits + COUNT_DIGITS - p);
 }
 
-char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmers,
-                         const uint32_t *counts, size_t n, char *text)
+/* nwords: a constant for most k, so that the compiler unrolls the loop over words. */
+static inline char *put_lines(const struct kc_kmer_text *format, int nwords, const uint64_t *kmers,
+                              const uint32_t *counts, size_t n, char *text)
 {
-        int k = format->k, nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        const int k = format->k, shift = 64 * nwords - 2 * k;
         const char separator = format->form == KC_KMER_TEXT_SPACE ? ' ' : '\t';
         const int step = format->high_first ? 1 : -1;
         const uint64_t *high = kmers + (format->high_first ? 0 : nwords - 1);
@@ -98,6 +99,24 @@ char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmer
                 *text++ = '\n';
         }
         return text;
+}
+
+char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmers,
+                         const uint32_t *counts, size_t n, char *text)
+{
+        const int nwords = kc_kmer_nwords(format->k);
+        switch (nwords) {
+        case 1:
+                return put_lines(format, 1, kmers, counts, n, text);
+        case 2:
+                return put_lines(format, 2, kmers, counts, n, text);
+        case 3:
+                return put_lines(format, 3, kmers, counts, n, text);
+        case 4:
+                return put_lines(format, 4, kmers, counts, n, text);
+        default:
+                return put_lines(format, nwords, kmers, counts, n, text);
+        }
 }
 
 /* How many windows are written at a time, from letters that stay in the fastest cache. */

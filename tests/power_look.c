@@ -114,7 +114,7 @@ static bool hash_histogram(struct kc_store *store, uint64_t *hash)
         struct kc_error ignored = { 0 };
         struct kc_histogram_row *rows;
         size_t nrows;
-        if (kc_store_histogram(store, 1, &rows, &nrows, &ignored) != KC_OK)
+        if (kc_store_histogram(store, 1, NULL, &rows, &nrows, &ignored) != KC_OK)
                 return false;
         *hash = XXH3_64bits(rows, nrows * sizeof *rows);
         free(rows);

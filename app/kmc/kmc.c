@@ -124,8 +124,10 @@ static enum kc_status describe(const struct kmc_settings *s, struct kcount_count
         size_t nrows;
         struct kcount_info info = { .size = sizeof info };
         struct kcount_error *error = NULL;
+        struct kcount_histogram_options options = KCOUNT_HISTOGRAM_OPTIONS_INIT;
+        options.nthreads = (int)s->nthreads;
         const enum kc_status status = bridge_check(
-                kcount_histogram(counts, (int)s->nthreads, &rows, &nrows, &error), &error, err);
+                kcount_histogram(counts, &options, &rows, &nrows, &error), &error, err);
         if (status != KC_OK)
                 return status;
         for (size_t i = 0; i < nrows; i++)

@@ -1,6 +1,7 @@
 /* Open counts: info, histogram and ranges of similar size. */
 #include "app/library/library.h"
 #include "app/library/machine.h"
+#include "app/library/working.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,20 +124,53 @@ enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, 
         return KC_OK;
 }
 
-enum kcount_status kcount_histogram(struct kcount_counts *counts, int nthreads,
+struct histogram_call {
+        struct kcount_histogram_options options;
+        struct kc_store *store;
+        struct kc_histogram_row *rows;
+        size_t nrows;
+        struct kc_job job;
+};
+
+static enum kc_status take_options(struct histogram_call *c,
+                                   const struct kcount_histogram_options *given,
+                                   struct kc_error *err)
+{
+        const struct kcount_histogram_options usual = KCOUNT_HISTOGRAM_OPTIONS_INIT;
+        c->options = usual;
+        enum kc_status status =
+                kc_library_take_options(&c->options, sizeof usual, given,
+                                        offsetof(struct kcount_histogram_options, nthreads),
+                                        "KCOUNT_HISTOGRAM_OPTIONS_INIT", err);
+        const struct kc_library_limits limits = { 1, 1, c->options.nthreads, 0 };
+        return status == KC_OK ? kc_library_check_limits(&limits, err) : status;
+}
+
+/* ctx: a struct histogram_call. */
+static enum kc_status work(void *ctx, struct kc_error *err)
+{
+        struct histogram_call *c = ctx;
+        return kc_store_histogram(c->store, kc_machine_nthreads((uint64_t)c->options.nthreads),
+                                  &c->job, &c->rows, &c->nrows, err);
+}
+
+enum kcount_status kcount_histogram(struct kcount_counts *counts,
+                                    const struct kcount_histogram_options *options,
                                     struct kcount_row **rows, size_t *nrows,
                                     struct kcount_error **error)
 {
+        static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
+        struct histogram_call c = { .store = counts->store };
         struct kc_error err = { 0 };
-        struct kc_histogram_row *stored = NULL;
-        size_t n;
         enum kc_status status;
-        KC_TRY(kc_store_histogram(counts->store,
-                                  kc_machine_nthreads(nthreads > 0 ? (uint64_t)nthreads : 0),
-                                  &stored, &n, &err));
-        status = kc_library_rows(stored, n, 0, UINT32_MAX, rows, nrows, &err);
+        KC_TRY(take_options(&c, options, &err));
+        const struct kc_working working = {
+                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+        };
+        KC_TRY(kc_working_run(&working, &err));
+        status = kc_library_rows(c.rows, c.nrows, 0, UINT32_MAX, rows, nrows, &err);
 out:
-        free(stored);
+        free(c.rows);
         return status == KC_OK ? KCOUNT_OK : kc_library_failed(&err, error);
 }
 

@@ -159,6 +159,17 @@ const char *kcount_error_file(const struct kcount_error *error)
         return error->file;
 }
 
+uint64_t kcount_error_place(const struct kcount_error *error, enum kcount_unit *unit)
+{
+        static const enum kcount_unit units[] = { [KC_UNIT_NONE] = KCOUNT_UNIT_NONE,
+                                                  [KC_UNIT_LINE] = KCOUNT_UNIT_LINE,
+                                                  [KC_UNIT_RECORD] = KCOUNT_UNIT_RECORD,
+                                                  [KC_UNIT_BYTE] = KCOUNT_UNIT_BYTE };
+        if (unit != NULL)
+                *unit = units[error->cause.unit];
+        return error->cause.number;
+}
+
 const char *kcount_error_advice(const struct kcount_error *error)
 {
         return error->advice;

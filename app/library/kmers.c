@@ -5,19 +5,36 @@
 
 #include <string.h>
 
-void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to)
+/* nwords: a constant, so that the compiler unrolls the inner loop. */
+static inline void turn(const uint64_t *from, int nwords, size_t n, uint64_t *to)
 {
-        if (nwords == 1) {
-                if (from != to)
-                        memcpy(to, from, n * sizeof *to);
-                return;
-        }
         for (size_t i = 0; i < n; i++, from += nwords, to += nwords)
                 for (int low = 0, high = nwords - 1; low <= high; low++, high--) {
                         const uint64_t first = from[low], last = from[high];
                         to[low] = last;
                         to[high] = first;
                 }
+}
+
+void kc_library_turn_words(const uint64_t *from, int nwords, size_t n, uint64_t *to)
+{
+        switch (nwords) {
+        case 1:
+                if (from != to)
+                        memcpy(to, from, n * sizeof *to);
+                break;
+        case 2:
+                turn(from, 2, n, to);
+                break;
+        case 3:
+                turn(from, 3, n, to);
+                break;
+        case 4:
+                turn(from, 4, n, to);
+                break;
+        default:
+                turn(from, nwords, n, to);
+        }
 }
 
 /* Many k-mers get their codes together, because vectors hold the letters of several. */

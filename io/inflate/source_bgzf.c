@@ -24,8 +24,8 @@ struct bgzf_source {
 static enum kc_status truncated(const struct kc_source *source, uint64_t offset,
                                 struct kc_error *err)
 {
-        return kc_fail(
-                err, KC_EINPUT,
+        return kc_fail_at(
+                err, KC_EINPUT, 0, kc_byte_of(source->input.name, offset),
                 "%s is truncated: the BGZF block at byte %llu is not complete" KC_DAMAGE_REMEDY,
                 source->input.name, (unsigned long long)offset);
 }
@@ -223,9 +223,9 @@ out:
 static enum kc_status corrupt(const struct kc_source *source, uint64_t offset, const char *what,
                               struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT,
-                       "%s is corrupt: the BGZF block at byte %llu has %s" KC_DAMAGE_REMEDY,
-                       source->input.name, (unsigned long long)offset, what);
+        return kc_fail_at(err, KC_EINPUT, 0, kc_byte_of(source->input.name, offset),
+                          "%s is corrupt: the BGZF block at byte %llu has %s" KC_DAMAGE_REMEDY,
+                          source->input.name, (unsigned long long)offset, what);
 }
 
 /* Inflate one block after the chunk's text. */

@@ -36,9 +36,9 @@ static enum kc_status check_growth(const struct kc_input *in, struct kc_error *e
         bool longer;
         enum kc_status status = kc_input_is_longer(in, in->size, &longer, err);
         if (status == KC_OK && longer)
-                return kc_fail(err, KC_EINPUT,
-                               "%s became longer while it was being read: it ended at byte %llu",
-                               in->name, (unsigned long long)in->size);
+                return kc_fail_at(err, KC_EINPUT, 0, kc_byte_of(in->name, in->size),
+                                  "%s became longer while it was being read: it ended at byte %llu",
+                                  in->name, (unsigned long long)in->size);
         return status;
 }
 
@@ -52,9 +52,10 @@ static enum kc_status decode(struct kc_source *source, struct kc_chunk *chunk, s
         KC_TRY(kc_input_read_at(in, chunk->buffer + chunk->front, want, chunk->packed_offset, &got,
                                 err));
         if (got < want)
-                return kc_fail(err, KC_EINPUT,
-                               "%s became shorter while it was being read: it ends at byte %llu",
-                               in->name, (unsigned long long)(chunk->packed_offset + got));
+                return kc_fail_at(err, KC_EINPUT, 0,
+                                  kc_byte_of(in->name, chunk->packed_offset + got),
+                                  "%s became shorter while it was being read: it ends at byte %llu",
+                                  in->name, (unsigned long long)(chunk->packed_offset + got));
         if (chunk->last && source->must_not_grow)
                 KC_TRY(check_growth(in, err));
 out:

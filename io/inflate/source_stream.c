@@ -17,9 +17,11 @@ enum kc_status kc_stream_trailing(const struct kc_stream *stream, bool padded, s
 enum kc_status kc_stream_corrupt(const struct kc_stream *stream, const char *why,
                                  struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: %s: %s" KC_DAMAGE_REMEDY,
-                       stream->base.input.name, (unsigned long long)kc_stream_place(stream),
-                       stream->library->format, why);
+        const struct kc_error_place at =
+                kc_byte_of(stream->base.input.name, kc_stream_place(stream));
+        return kc_fail_at(err, KC_EINPUT, 0, at,
+                          "%s is corrupt near byte %llu: %s: %s" KC_DAMAGE_REMEDY, at.file,
+                          (unsigned long long)at.number, stream->library->format, why);
 }
 
 static enum kc_status set_up(struct kc_stream *stream, struct kc_error *err)

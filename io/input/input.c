@@ -61,14 +61,20 @@ enum kc_status kc_input_open(struct kc_input *in, const char *path, struct kc_er
         return look_at(in, err);
 }
 
+static enum kc_status read_failed(const struct kc_input *in, uint64_t offset, struct kc_error *err)
+{
+        return kc_fail_at(err, KC_EIO, 0, kc_byte_of(in->name, offset),
+                          "%s: cannot read at byte %llu: %s", in->name, (unsigned long long)offset,
+                          strerror(errno));
+}
+
 enum kc_status kc_input_read_at(const struct kc_input *in, void *buffer, size_t n, uint64_t offset,
                                 size_t *got, struct kc_error *err)
 {
         *got = kc_file_read(in->fd, buffer, n, in->base + offset);
         if (*got == n || errno == 0)
                 return KC_OK;
-        return kc_fail(err, KC_EIO, "%s: cannot read at byte %llu: %s", in->name,
-                       (unsigned long long)(offset + *got), strerror(errno));
+        return read_failed(in, offset + *got, err);
 }
 
 enum kc_status kc_input_is_longer(const struct kc_input *in, uint64_t nbytes, bool *longer,
@@ -81,12 +87,6 @@ enum kc_status kc_input_is_longer(const struct kc_input *in, uint64_t nbytes, bo
         return status;
 }
 
-static enum kc_status stream_failed(const struct kc_input *in, struct kc_error *err)
-{
-        return kc_fail(err, KC_EIO, "%s: cannot read at byte %llu: %s", in->name,
-                       (unsigned long long)in->offset, strerror(errno));
-}
-
 enum kc_status kc_input_peek(struct kc_input *in, void *buffer, size_t n, size_t *got,
                              struct kc_error *err)
 {
@@ -94,7 +94,7 @@ enum kc_status kc_input_peek(struct kc_input *in, void *buffer, size_t n, size_t
                 return kc_input_read_at(in, buffer, n, in->offset, got, err);
         ssize_t r = hpeek(in->stream, buffer, n < 4096 ? n : 4096);
         *got = r > 0 ? (size_t)r : 0;
-        return r < 0 ? stream_failed(in, err) : KC_OK;
+        return r < 0 ? read_failed(in, in->offset, err) : KC_OK;
 }
 
 enum kc_status kc_input_read(struct kc_input *in, void *buffer, size_t n, size_t *got,
@@ -108,7 +108,7 @@ enum kc_status kc_input_read(struct kc_input *in, void *buffer, size_t n, size_t
         ssize_t r = hread(in->stream, buffer, n);
         *got = r > 0 ? (size_t)r : 0;
         if (r < 0)
-                return stream_failed(in, err);
+                return read_failed(in, in->offset, err);
         in->offset += *got;
         return KC_OK;
 }

@@ -73,22 +73,23 @@ static char *trim(char *line, size_t n, bool first)
 static enum kc_status add_line(struct kc_inputs *inputs, char *line, size_t n,
                                struct kc_input_place place, struct kc_error *err)
 {
+        const struct kc_error_place at = { place.list, KC_UNIT_LINE, place.line };
         char shown[KC_SHOWN_NBYTES];
         if (!is_text(line, n))
-                return kc_fail(err, KC_EINPUT,
-                               "%s is not a list of file names: its line %llu holds binary data, "
-                               "%s; a list is plain text, in ASCII or UTF-8",
-                               place.list, (unsigned long long)place.line,
-                               kc_foreign_show(shown, (const uint8_t *)line, n));
+                return kc_fail_at(err, KC_EINPUT, 0, at,
+                                  "%s is not a list of file names: its line %llu holds binary "
+                                  "data, %s; a list is plain text, in ASCII or UTF-8",
+                                  place.list, (unsigned long long)place.line,
+                                  kc_foreign_show(shown, (const uint8_t *)line, n));
         const char *name = trim(line, n, place.line == 1);
         if (*name == 0 || *name == '#')
                 return KC_OK;
         if (*name == '@')
-                return kc_fail(err, KC_EINPUT,
-                               "line %llu of the list %s begins with '@', but a list cannot name "
-                               "another one; name both on the command line, or ./%s for a file of "
-                               "that name; if %s holds reads, name it without '@'",
-                               (unsigned long long)place.line, place.list, name, place.list);
+                return kc_fail_at(err, KC_EINPUT, 0, at,
+                                  "line %llu of the list %s begins with '@', but a list cannot "
+                                  "name another one; name both on the command line, or ./%s for "
+                                  "a file of that name; if %s holds reads, name it without '@'",
+                                  (unsigned long long)place.line, place.list, name, place.list);
         return add(inputs, name, place, err);
 }
 

@@ -93,10 +93,10 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
         uint64_t offset = 0;
         kc_cram_find_damage(&a->input, &offset);
         if (offset < a->input.size)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is corrupt: damaged CRAM container at byte %llu (alignment "
-                               "records read: %llu)" KC_DAMAGE_REMEDY,
-                               a->name, (unsigned long long)offset, nread(a));
+                return kc_fail_at(err, KC_EINPUT, 0, kc_byte_of(a->name, offset),
+                                  "%s is corrupt: damaged CRAM container at byte %llu (alignment "
+                                  "records read: %llu)" KC_DAMAGE_REMEDY,
+                                  a->name, (unsigned long long)offset, nread(a));
         return kc_fail_filter(
                 err, KC_REMEDY_REFERENCE | KC_REMEDY_FILTER, a->name,
                 "samtools fastq --reference REF.fa FILE",
@@ -146,12 +146,14 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
                                "%s: its header is truncated or damaged" KC_DAMAGE_REMEDY, a->name);
         if (a->file->format.format == sam)
                 snprintf(line, sizeof line, " (line %lld)", (long long)a->file->lineno);
-        return kc_fail(err, KC_EINPUT, "%s: alignment record %llu%s is truncated or damaged%s",
-                       a->name, nread(a) + 1, line,
-                       sam_hdr_nref(a->header) > 0
-                               ? ""
-                               : ", or the header that names its reference sequence is missing "
-                                 "(samtools view -h keeps it)");
+        return kc_fail_at(err, KC_EINPUT, 0,
+                          (struct kc_error_place){ a->name, KC_UNIT_RECORD, nread(a) + 1 },
+                          "%s: alignment record %llu%s is truncated or damaged%s", a->name,
+                          nread(a) + 1, line,
+                          sam_hdr_nref(a->header) > 0
+                                  ? ""
+                                  : ", or the header that names its reference sequence is missing "
+                                    "(samtools view -h keeps it)");
 }
 
 /* At the end, as htslib sees it: if the end mark is missing, htslib warns and we refuse the
@@ -278,11 +280,12 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
         size_t n = (size_t)read->core.l_qseq;
         enum kc_status status;
         if (2 * n > KC_CHUNK_RECORD_MAX)
-                return kc_fail(err, KC_EINPUT,
-                               "%s: alignment record %llu has %zu bases, more than the %zu that "
-                               "kcount can take from SAM, BAM or CRAM; a FASTA sequence may have "
-                               "any length",
-                               a->name, nread(a), n, KC_CHUNK_RECORD_MAX / 2);
+                return kc_fail_at(err, KC_EINPUT, 0,
+                                  (struct kc_error_place){ a->name, KC_UNIT_RECORD, nread(a) },
+                                  "%s: alignment record %llu has %zu bases, more than the %zu that "
+                                  "kcount can take from SAM, BAM or CRAM; a FASTA sequence may "
+                                  "have any length",
+                                  a->name, nread(a), n, KC_CHUNK_RECORD_MAX / 2);
         KC_TRY(kc_chunk_reserve(chunk, chunk->end - chunk->front + 2 * n, err));
         struct kc_record record = {
                 .seq = (uint32_t)chunk->end,

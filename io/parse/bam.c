@@ -176,8 +176,8 @@ static void split_in_turn(struct kc_bam *bam, struct kc_chunk *chunk, struct bam
 static enum kc_status report(const struct kc_bam *bam, uint64_t record,
                              const struct kc_problem *problem, bool damage, struct kc_error *err)
 {
-        return kc_problem_fail(problem, bam->name, err, "%s: alignment record %llu %s%s", bam->name,
-                               (unsigned long long)record, problem->what,
+        return kc_problem_fail(problem, bam->name, record, err, "%s: alignment record %llu %s%s",
+                               bam->name, (unsigned long long)record, problem->what,
                                damage ? KC_DAMAGE_REMEDY : "");
 }
 

@@ -42,10 +42,12 @@ void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit 
                 problem->needed_nbytes = limit->bound_nbytes + limit->bound_factor * nbytes;
 }
 
-enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file,
+enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file, uint64_t record,
                                struct kc_error *err, const char *format, ...)
 {
-        struct kc_error own = { .needed_nbytes = problem->needed_nbytes };
+        struct kc_error own = { .needed_nbytes = problem->needed_nbytes,
+                                .unit = KC_UNIT_RECORD,
+                                .number = record };
         char message[sizeof own.message];
         va_list args;
         va_start(args, format);
@@ -60,13 +62,13 @@ enum kc_status kc_problem_report(const struct kc_problem *problem, const char *f
                                  const char *checker, uint64_t nbefore, struct kc_error *err)
 {
         struct kc_problem shown = *problem;
-        const uint64_t record = nbefore + problem->record;
+        const uint64_t sum = nbefore + problem->record, record = sum > 0 ? sum : 1;
         if (problem->what[0] == 0)
                 return KC_OK;
         if (shown.remedies == 0 && checker != NULL) {
                 shown.remedies = KC_REMEDY_TEST;
                 shown.filter = checker;
         }
-        return kc_problem_fail(&shown, file, err, "%s: record %" PRIu64 " %s", file,
-                               record > 0 ? record : 1, shown.what);
+        return kc_problem_fail(&shown, file, record, err, "%s: record %" PRIu64 " %s", file, record,
+                               shown.what);
 }

@@ -34,9 +34,10 @@ void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit 
 enum kc_status kc_problem_report(const struct kc_problem *problem, const char *file,
                                  const char *checker, uint64_t nbefore, struct kc_error *err);
 
-/* Record a failure with this message and the problem's remedies for the file. Returns KC_EINPUT. */
-enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file,
+/* Record a failure with this message and the problem's remedies for the file, at its record with
+ * this number (1, 2, ...). Returns KC_EINPUT. */
+enum kc_status kc_problem_fail(const struct kc_problem *problem, const char *file, uint64_t record,
                                struct kc_error *err, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
+        __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -58,10 +58,11 @@ static enum kc_status load_referenced(struct kc_store *store, const struct kc_fo
         KC_TRY(kc_footer_ref_check(ref, store->path, store->nbytes, err));
         KC_TRY(load(store, ref->offset, ref->nbytes, err));
         if (XXH3_64bits(store->footer, ref->nbytes) != ref->checksum)
-                status = kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                                      "%s is damaged: its footer (offset %llu) has a wrong "
-                                      "checksum",
-                                      store->path, (unsigned long long)ref->offset);
+                status = kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                    kc_byte_of(store->path, ref->offset),
+                                    "%s is damaged: its footer (offset %llu) has a wrong "
+                                    "checksum",
+                                    store->path, (unsigned long long)ref->offset);
 out:
         return status;
 }
@@ -199,12 +200,13 @@ static enum kc_status settle_for_reference(struct kc_store *store,
         else if (is_old)
                 settle(store, header, KC_FOOTING_DOUBTFUL);
         else
-                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                                    "%s is damaged: %s wrong, and no sound footer was found in "
-                                    "the %llu bytes from offset %llu on, which were added last",
-                                    store->path, name_unsound(header),
-                                    (unsigned long long)(store->nbytes - footer_end(store)),
-                                    (unsigned long long)footer_end(store));
+                return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                  kc_byte_of(store->path, footer_end(store)),
+                                  "%s is damaged: %s wrong, and no sound footer was found in "
+                                  "the %llu bytes from offset %llu on, which were added last",
+                                  store->path, name_unsound(header),
+                                  (unsigned long long)(store->nbytes - footer_end(store)),
+                                  (unsigned long long)footer_end(store));
         return KC_OK;
 }
 
@@ -228,10 +230,10 @@ enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_stor
                 KC_TRY(load_referenced(store, ref, err));
                 KC_TRY(settle_for_reference(store, header, &header->footer[1 - best], err));
         } else {
-                status = kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                                      "%s is damaged: its header (offset 64) does not say where "
-                                      "the footer is, and no sound footer was found",
-                                      store->path);
+                status = kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(store->path, 64),
+                                    "%s is damaged: its header (offset 64) does not say where "
+                                    "the footer is, and no sound footer was found",
+                                    store->path);
         }
 out:
         return status;

@@ -113,8 +113,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
             header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_FLAGS) != 0 ||
             header->version != kc_header_version(header->flags) ||
             (header->only_checksum != 0) != ((header->flags & KC_STORE_ONLY) != 0))
-                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
-                                    "%s is damaged: its header (offset 0) is wrong", path);
+                return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(path, 0),
+                                  "%s is damaged: its header (offset 0) is wrong", path);
         return KC_OK;
 }
 
@@ -169,15 +169,15 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
 {
         if (ref->offset < sizeof(struct kc_store_header) || ref->offset % 8 != 0 ||
             ref->nbytes % 8 != 0 || ref->nbytes < sizeof(struct kc_old_footer_head))
-                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
-                                    "%s is damaged: its header (offset 64) points to no footer",
-                                    path);
+                return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(path, 64),
+                                  "%s is damaged: its header (offset 64) points to no footer",
+                                  path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
-                return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, path,
-                                    "%s is truncated: it has %llu bytes, but its footer ends at "
-                                    "%llu",
-                                    path, (unsigned long long)file_nbytes,
-                                    (unsigned long long)(ref->offset + ref->nbytes));
+                return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(path, file_nbytes),
+                                  "%s is truncated: it has %llu bytes, but its footer ends at "
+                                  "%llu",
+                                  path, (unsigned long long)file_nbytes,
+                                  (unsigned long long)(ref->offset + ref->nbytes));
         return KC_OK;
 }
 
@@ -372,9 +372,10 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
         return KC_OK;
 damaged:
         free(out);
-        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, file->path,
-                            "%s is damaged: its footer (offset %llu) is wrong", file->path,
-                            (unsigned long long)file->footer_offset);
+        return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                          kc_byte_of(file->path, file->footer_offset),
+                          "%s is damaged: its footer (offset %llu) is wrong", file->path,
+                          (unsigned long long)file->footer_offset);
 }
 
 /* ---- what the runs hold ---- */

@@ -251,7 +251,7 @@ static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, cons
 }
 
 /* Make the histogram of the merged runs. */
-static enum kc_status merged_histogram(struct kc_store *store, int nthreads,
+static enum kc_status merged_histogram(struct kc_store *store, int nthreads, struct kc_job *job,
                                        struct kc_histogram_row **rows, size_t *nrows,
                                        struct kc_error *err)
 {
@@ -262,7 +262,7 @@ static enum kc_status merged_histogram(struct kc_store *store, int nthreads,
         if (tallies == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
         const struct kc_parts_taker taker = { .ctx = tallies, .take = take };
-        KC_TRY(kc_parts_merge(&set, nthreads, NULL, &taker, &totals, err));
+        KC_TRY(kc_parts_merge(&set, nthreads, job, &taker, &totals, err));
         for (int t = 1; t < nthreads; t++)
                 KC_TRY(kc_tally_merge(&tallies[0], &tallies[t], err));
         KC_TRY(kc_tally_rows(&tallies[0], rows, nrows, err));
@@ -273,12 +273,12 @@ out:
         return status;
 }
 
-enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
+enum kc_status kc_store_histogram(struct kc_store *store, int nthreads, struct kc_job *job,
                                   struct kc_histogram_row **rows, size_t *nrows,
                                   struct kc_error *err)
 {
         if (store->nruns > 1 || store->runs[0].kind != KC_RUN_COUNTS)
-                return merged_histogram(store, nthreads, rows, nrows, err);
+                return merged_histogram(store, nthreads, job, rows, nrows, err);
         size_t n = (size_t)store->runs[0].record.nhistogram;
         *rows = malloc((n + 1) * sizeof **rows);
         if (*rows == NULL)

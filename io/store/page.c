@@ -28,14 +28,14 @@ static enum kc_status read_all(const struct kc_store *store, int fd, void *to, s
                                uint64_t offset, struct kc_error *err)
 {
         const size_t n = kc_file_read(fd, to, nbytes, offset);
+        const struct kc_error_place at = kc_byte_of(store->path, offset + n);
         if (n == nbytes)
                 return KC_OK;
         if (errno != 0)
-                return kc_fail(err, KC_EIO, "cannot read %s at offset %llu: %s", store->path,
-                               (unsigned long long)(offset + n), strerror(errno));
-        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                            "%s is truncated at offset %llu", store->path,
-                            (unsigned long long)(offset + n));
+                return kc_fail_at(err, KC_EIO, 0, at, "cannot read %s at offset %llu: %s", at.file,
+                                  (unsigned long long)at.number, strerror(errno));
+        return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, at, "%s is truncated at offset %llu",
+                          at.file, (unsigned long long)at.number);
 }
 
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
@@ -68,9 +68,9 @@ size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int
 enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, const char *what,
                                 struct kc_error *err)
 {
-        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                            "%s is damaged: the block at offset %llu %s", store->path,
-                            (unsigned long long)offset, what);
+        return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(store->path, offset),
+                          "%s is damaged: the block at offset %llu %s", store->path,
+                          (unsigned long long)offset, what);
 }
 
 enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
@@ -162,7 +162,7 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
             offsets_are_sound(page, run, store->nwords))
                 return KC_OK;
         page->n = 0;
-        return kc_fail_file(err, KC_ECORRUPT, KC_REMEDY_RESCUE, store->path,
-                            "%s is damaged: the index page at offset %llu is wrong", store->path,
-                            (unsigned long long)offset);
+        return kc_fail_at(err, KC_ECORRUPT, KC_REMEDY_RESCUE, kc_byte_of(store->path, offset),
+                          "%s is damaged: the index page at offset %llu is wrong", store->path,
+                          (unsigned long long)offset);
 }

@@ -527,11 +527,13 @@ class Counts:
 
     # ---- all k-mers ----
 
-    def hist(self, max: int | None = None) -> tuple[Numbers, Numbers]:
+    def hist(self, max: int | None = None, *,
+             progress: Progress | None = None) -> tuple[Numbers, Numbers]:
         """The histogram. numbers[i] k-mers have the count counts[i].
 
         Args:
             max: k-mers with higher counts are added to this row
+            progress: as for count()
 
         Returns:
             (counts, numbers): uint64 of shape (rows,) each, by ascending count
@@ -539,7 +541,7 @@ class Counts:
         >>> kcount.count_sequences(["GATTACA", "TTACA"], k=4).hist()
         (array([1, 2], dtype=uint64), array([2, 2], dtype=uint64))
         """
-        counts, numbers = _columns(_kcount.histogram(self._open_capsule(), 0), 2)
+        counts, numbers = _columns(_kcount.histogram(self._open_capsule(), progress), 2)
         if max is not None and len(counts) > 0 and counts[-1] > max:
             high = counts >= max
             below, sum_above = ~high, numbers[high].sum(dtype=numpy.uint64)

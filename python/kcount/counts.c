@@ -51,19 +51,22 @@ static PyObject *bytes_of(void *rows, size_t n, size_t ncolumns)
         return bytes;
 }
 
+/* histogram(counts, progress) */
 PyObject *py_histogram(PyObject *module, PyObject *args)
 {
+        struct kcount_histogram_options options = KCOUNT_HISTOGRAM_OPTIONS_INIT;
         struct kcount_error *error = NULL;
         struct kcount_counts *counts;
         struct kcount_row *rows;
         size_t n;
         enum kcount_status status;
-        PyObject *capsule;
-        int nthreads;
-        if (!PyArg_ParseTuple(args, "Oi", &capsule, &nthreads) ||
+        PyObject *capsule, *progress;
+        if (!PyArg_ParseTuple(args, "OO", &capsule, &progress) ||
             (counts = py_counts_of(capsule)) == NULL)
                 return NULL;
-        Py_BEGIN_ALLOW_THREADS status = kcount_histogram(counts, nthreads, &rows, &n, &error);
+        options.progress = py_report;
+        options.progress_ctx = progress;
+        Py_BEGIN_ALLOW_THREADS status = kcount_histogram(counts, &options, &rows, &n, &error);
         Py_END_ALLOW_THREADS return status == KCOUNT_OK ? bytes_of(rows, n, 2)
                                                         : py_raise(module, error);
 }

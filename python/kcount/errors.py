@@ -2,14 +2,26 @@
 
 
 class Error(Exception):
-    """A failure. Also raised as FileExistsError, MemoryError or KeyboardInterrupt.
+    r"""A failure. Also raised as FileExistsError, MemoryError or KeyboardInterrupt.
 
     Attributes:
         path: the file that it is about, or ""
+        place: where in this file: the number of a line or record, from 1, or of a byte, from 0; or
+            None
+        unit: what place counts: "line", "record" or "byte"; or ""
         advice: what would help, in a sentence, or ""
+
+    >>> _ = pathlib.Path("bad.fq").write_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIII\n")
+    >>> try:
+    ...     kcount.count("bad.fq", k=3)
+    ... except kcount.FormatError as error:
+    ...     print(error.path, error.unit, error.place)
+    bad.fq record 2
     """
 
     path = ""
+    place: int | None = None
+    unit = ""
     advice = ""
 
 

@@ -40,6 +40,22 @@ static int set_text(PyObject *exception, const char *name, const char *text)
         return failed ? -1 : 0;
 }
 
+/* The place, and its unit. */
+static int set_place(PyObject *exception, const struct kcount_error *error)
+{
+        static const char *const names[] = { [KCOUNT_UNIT_NONE] = "",
+                                             [KCOUNT_UNIT_LINE] = "line",
+                                             [KCOUNT_UNIT_RECORD] = "record",
+                                             [KCOUNT_UNIT_BYTE] = "byte" };
+        enum kcount_unit unit;
+        const unsigned long long number = kcount_error_place(error, &unit);
+        PyObject *value =
+                unit == KCOUNT_UNIT_NONE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(number);
+        const int failed = value == NULL || PyObject_SetAttrString(exception, "place", value) != 0;
+        Py_XDECREF(value);
+        return failed ? -1 : set_text(exception, "unit", names[unit]);
+}
+
 PyObject *py_raise(PyObject *module, struct kcount_error *error)
 {
         PyObject *class = class_of(state_of(module), kcount_error_status(error));
@@ -48,6 +64,7 @@ PyObject *py_raise(PyObject *module, struct kcount_error *error)
                 exception = PyObject_CallFunction(class, "s", kcount_error_message(error));
                 if (exception != NULL &&
                     set_text(exception, "path", kcount_error_file(error)) == 0 &&
+                    set_place(exception, error) == 0 &&
                     set_text(exception, "advice", kcount_error_advice(error)) == 0)
                         PyErr_SetObject(class, exception);
                 Py_XDECREF(exception);

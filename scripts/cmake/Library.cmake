@@ -34,6 +34,9 @@ install(FILES ${CMAKE_BINARY_DIR}/kcountConfigVersion.cmake DESTINATION ${packag
 # because Debian's htslib.pc then requires .pc files of packages that libhts-dev does not depend on.
 file(RELATIVE_PATH KCOUNT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" KCOUNT_PC_PREFIX ${KCOUNT_PC_PREFIX})
+foreach(folder LIBDIR INCLUDEDIR) # which may have been given as absolute paths
+  file(RELATIVE_PATH KCOUNT_PC_${folder} ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_${folder}})
+endforeach()
 set(KCOUNT_PC_LIBS)
 foreach(library ${KCOUNT_COMMON_LIBRARIES})
   string(REGEX REPLACE "^(PkgConfig::|kcount_)" "" module ${library})

@@ -86,6 +86,22 @@ def pkg_config(s, how, *words):
     s.prints(s.path, how)
 
 
+def absolute_folders():
+    """The copy can also be moved if its folders were given as absolute paths."""
+    s = Session()
+    run(CMAKE, "-S", SOURCE, "-B", s.path / "build", "-DKCOUNT_CUDA=OFF", "-DBUILD_TESTING=OFF",
+        f"-DCMAKE_C_COMPILER={CC}", "-DCMAKE_INSTALL_PREFIX=/opt/kc",
+        "-DCMAKE_INSTALL_LIBDIR=/opt/kc/lib64", "-DCMAKE_INSTALL_INCLUDEDIR=/opt/kc/include")
+    moved = s.path / "moved/lib64/pkgconfig"
+    moved.mkdir(parents=True)
+    (moved.parents[1] / "include").mkdir()
+    shutil.copy(s.path / "build/kcount.pc", moved)
+    os.environ["PKG_CONFIG_PATH"] = str(moved)
+    for variable, folder in ("prefix", ""), ("libdir", "lib64"), ("includedir", "include"):
+        found = run("pkg-config", f"--variable={variable}", "kcount").decode().strip()
+        expect(pathlib.Path(found).resolve(), moved.parents[1] / folder, variable)
+
+
 def find_package(s):
     s.write("CMakeLists.txt", PROJECT.replace("SOURCE", str(SOURCE)))
     run(CMAKE, "-S", s.path, "-B", s.path / "build", f"-DCMAKE_PREFIX_PATH={s.prefix}",
@@ -154,4 +170,4 @@ def installed():
     pkg_config(s, "static", "--static")
 
 
-main([abi] if "abi" in sys.argv else [symbols, installed])
+main([abi] if "abi" in sys.argv else [symbols, absolute_folders, installed])

@@ -111,7 +111,7 @@ static void read_all(struct kc_store *store)
         const bool sound = checked == KC_OK || checked == KC_EUNTIDY;
         if (!sound && err.message[0] == '\0')
                 abort();
-        if (kc_store_histogram(store, 1, &rows, &nrows, NULL) != KC_OK && sound)
+        if (kc_store_histogram(store, 1, NULL, &rows, &nrows, NULL) != KC_OK && sound)
                 abort();
         free(rows);
         walk(store, NULL, NULL);

@@ -132,6 +132,15 @@ static inline void expect_summary(const struct kcount_summary *s, const uint32_t
         free(sorted);
 }
 
+static inline void assert_place(const struct kcount_error *error, enum kcount_unit unit,
+                                uint64_t place)
+{
+        enum kcount_unit found = (enum kcount_unit)77;
+        assert_int_equal(kcount_error_place(error, &found), place);
+        assert_int_equal(found, unit);
+        assert_int_equal(kcount_error_place(error, NULL), place);
+}
+
 static inline void assert_error(struct kcount_error *error, enum kcount_status status,
                                 const char *message, const char *file, const char *advice)
 {

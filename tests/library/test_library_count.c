@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tests/files.h"
+
 static char folder[64];
 
 static int make_folder(void **state)
@@ -306,6 +308,42 @@ static void test_options(void **state)
         assert_int_equal(unlink("o.kc"), 0);
 }
 
+/* An error has the file and the place in it that the message names. */
+static void test_places(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *text,
+                        *input; /* text is written to path, then input is counted */
+                const char *message;
+                enum kcount_unit unit;
+                uint64_t place;
+        } cases[] = {
+                { "a.fq", "@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIII\n", "a.fq", "record 2",
+                  KCOUNT_UNIT_RECORD, 2 },
+                { "a.fa", ">a\nACGT\n>b\nACGT\n>c\nAC\001GT\n", "a.fa", "record 3",
+                  KCOUNT_UNIT_RECORD, 3 },
+                { "list", "# reads\n\n@other\n", "@list", "line 3", KCOUNT_UNIT_LINE, 3 },
+                { "a.fa.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x03", "a.fa.gz", "byte 11",
+                  KCOUNT_UNIT_BYTE, 11 },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct kcount_error *error = NULL;
+                enum kcount_unit unit;
+                const size_t nbytes = cases[i].unit == KCOUNT_UNIT_BYTE ? (size_t)cases[i].place
+                                                                        : strlen(cases[i].text);
+                write_file(cases[i].path, cases[i].text, nbytes);
+                assert_int_equal(kcount_count_files(&cases[i].input, 1, NULL, "a.kc", NULL, &error),
+                                 KCOUNT_EINPUT);
+                assert_non_null(strstr(kcount_error_message(error), cases[i].message));
+                assert_string_equal(kcount_error_file(error), cases[i].path);
+                assert_int_equal(kcount_error_place(error, &unit), cases[i].place);
+                assert_int_equal(unit, cases[i].unit);
+                kcount_error_free(error);
+                unlink(cases[i].path);
+        }
+}
+
 static volatile sig_atomic_t ncaught;
 static pthread_t catcher;
 static volatile sig_atomic_t caught_elsewhere;
@@ -386,6 +424,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_progress, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_together, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_options, make_folder, remove_folder),
+                cmocka_unit_test_setup_teardown(test_places, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_signals, make_folder, remove_folder),
                 cmocka_unit_test_setup_teardown(test_faults, make_folder, remove_folder),
         };

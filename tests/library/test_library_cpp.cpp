@@ -52,7 +52,7 @@ void check_counts(kcount_counts *counts)
         kcount_row *rows = nullptr;
         uint64_t *bounds = nullptr, total = 0;
         size_t nrows = 0, nbounds = 0, n = 0;
-        done(kcount_histogram(counts, 1, &rows, &nrows, &error), error);
+        done(kcount_histogram(counts, nullptr, &rows, &nrows, &error), error);
         for (size_t i = 0; i < nrows; i++)
                 total += rows[i].count * rows[i].number;
         check(total == info.total, "histogram");

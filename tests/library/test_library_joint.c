@@ -205,10 +205,63 @@ static void test_refusals(void **state)
         free_set(&b);
 }
 
+/* The histogram of a file that has several runs. */
+static void expect_no_rows(struct kcount_counts *counts,
+                           const struct kcount_histogram_options *options,
+                           enum kcount_status status, const char *message)
+{
+        struct kcount_row *rows = (void *)&status;
+        size_t nrows = 77;
+        struct kcount_error *error = NULL;
+        assert_int_equal(kcount_histogram(counts, options, &rows, &nrows, &error), status);
+        assert_ptr_equal(rows, &status);
+        assert_int_equal(nrows, 77);
+        assert_error(error, status, message, "", "");
+}
+
+/* ctx: how often it was called. */
+static bool accept(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+        int *ncalls = ctx;
+        (*ncalls)++;
+        assert_string_equal(stage, "merging");
+        assert_true(total == 0 || done <= total);
+        return true;
+}
+
+static void test_histogram_options(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 300000, 1), r = relative(&s, 300000, 2);
+        struct kcount_histogram_options o = KCOUNT_HISTOGRAM_OPTIONS_INIT;
+        struct kcount_row *rows;
+        size_t nrows;
+        int ncalls = 0;
+        write_set(&s, "s.kc", 2, 50000, 3);
+        append_set("s.kc", &r, false, 4);
+        struct kcount_counts *counts = open_counts("s.kc");
+        o.progress = accept;
+        o.progress_ctx = &ncalls;
+        assert_done(kcount_histogram, counts, &o, &rows, &nrows);
+        assert_true(ncalls > 0 && nrows > 0);
+        kcount_free(rows);
+        o.progress = refuse;
+        expect_no_rows(counts, &o, KCOUNT_ECANCELED, "");
+        o.nthreads = -1;
+        expect_no_rows(counts, &o, KCOUNT_EUSAGE, "nthreads");
+        o.size = 0;
+        expect_no_rows(counts, &o, KCOUNT_EUSAGE, "KCOUNT_HISTOGRAM_OPTIONS_INIT");
+        kcount_close(counts);
+        unlink("s.kc");
+        free_set(&s);
+        free_set(&r);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_joint),
+                cmocka_unit_test(test_histogram_options),
                 cmocka_unit_test(test_gc),
                 cmocka_unit_test(test_refusals),
         };

@@ -149,7 +149,9 @@ static void check_rows(struct kcount_counts *counts, const struct pair_set *s)
         struct kcount_row *rows = NULL;
         size_t nrows = 0;
         uint64_t ndistinct = 0, total = 0;
-        assert_done(kcount_histogram, counts, 2, &rows, &nrows);
+        struct kcount_histogram_options options = KCOUNT_HISTOGRAM_OPTIONS_INIT;
+        options.nthreads = 2;
+        assert_done(kcount_histogram, counts, &options, &rows, &nrows);
         for (size_t i = 0; i < nrows; i++) {
                 uint64_t n = 0;
                 for (size_t j = 0; j < s->n; j++)
@@ -451,6 +453,7 @@ static void test_refused_files(void **state)
         struct kcount_counts *counts = NULL;
         struct kcount_error *error = NULL;
         assert_int_equal(kcount_open(&counts, "missing.kc", &error), KCOUNT_EIO);
+        assert_place(error, KCOUNT_UNIT_NONE, 0);
         assert_error(error, KCOUNT_EIO, "missing.kc: No such file", "missing.kc", "");
         write_file("reads.fa", ">a\nACGT\n", 8);
         assert_int_equal(kcount_open(&counts, "reads.fa", &error), KCOUNT_EDAMAGED);
@@ -495,6 +498,7 @@ static void test_damage(void **state)
         enum { CAP = 64 };
         struct pair_set s = make_set(31, false, 5000, 1);
         size_t nbytes;
+        char offset[32];
         write_set(&s, "s.kc", 2, 700, 1);
         uint8_t *data = read_file("s.kc", &nbytes);
         data[nbytes / 3] ^= 4;
@@ -511,7 +515,11 @@ static void test_damage(void **state)
         while (status == KCOUNT_OK && n > 0)
                 status = kcount_cursor_next(cursor, kmers, found, CAP, &n, &error);
         assert_int_equal(status, KCOUNT_EDAMAGED);
-        assert_error(error, KCOUNT_EDAMAGED, "s.kc", "s.kc",
+        const uint64_t place = kcount_error_place(error, NULL);
+        assert_place(error, KCOUNT_UNIT_BYTE, place);
+        assert_in_range(nbytes / 3, place, place + 8192);
+        snprintf(offset, sizeof offset, "offset %llu ", (unsigned long long)place);
+        assert_error(error, KCOUNT_EDAMAGED, offset, "s.kc",
                      "'kcount check --repair' copies what is sound.");
         kcount_cursor_close(cursor);
 

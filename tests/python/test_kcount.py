@@ -4,6 +4,7 @@ names the program, for files that both must write alike.
 """
 import collections
 import doctest
+import gzip
 import inspect
 import operator
 import os
@@ -193,6 +194,24 @@ def test_joint_histogram(bound):
     assert [((i, j), n) for i, j, n in zip(*(column.tolist() for column in columns))] == \
         sorted(cells.items())
     assert all(len(column) == 0 for column in kcount.joint_hist(a - a, b - b))
+
+
+def test_places_of_errors(tmp_path):
+    """Exceptions name the file, and the place in it that their text names."""
+    reads, other = tmp_path / "reads.fq", tmp_path / "list"
+    reads.write_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIII\n")
+    other.write_text("#\n@more\n")
+    packed = tmp_path / "reads.fq.gz"
+    packed.write_bytes(gzip.compress(random.Random(1).randbytes(100_000))[:7])
+    for asked, path, unit, place in [(reads, reads, "record", 2), (f"@{other}", other, "line", 2),
+                                     (packed, packed, "byte", 7)]:
+        with pytest.raises(kcount.FormatError, match=f"{unit} {place}") as caught:
+            kcount.count(asked, 31)
+        assert (caught.value.path, caught.value.unit, caught.value.place) == \
+            (str(path), unit, place)
+    with pytest.raises(kcount.UsageError) as caught:
+        kcount.count(reads, 1000)
+    assert (caught.value.unit, caught.value.place) == ("", None)
 
 
 def test_sets_of_different_kmers():
@@ -458,6 +477,28 @@ def long_questions():
             "sequence": lambda: counts.query("GATTACA" * (1 << 22))}
 
 
+@pytest.mark.skipif(PROGRAM is None, reason="no program that adds to a file")
+def test_ctrl_c_during_a_histogram(tmp_path):
+    """The histogram of a file that is not compact takes one core some tenths of a second."""
+    letters = numpy.frombuffer(b"ACGT", numpy.uint8)
+    sequence = numpy.random.default_rng(1).choice(letters, 1 << 24).tobytes()
+    reads = write_fasta(tmp_path / "reads.fa", [sequence.decode()])
+    stages = []
+    kcount.count(reads, 13, out=tmp_path / "reads.kc", device="cpu").close()
+    for _ in range(3):
+        subprocess.run([PROGRAM, "add", tmp_path / "reads.kc", reads, "--quiet", "--device", "cpu"],
+                       check=True)
+    counts = kcount.open(tmp_path / "reads.kc")
+    counts.hist(progress=lambda stage, done, total: stages.append(stage))
+    assert set(stages) == {"merging"}
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        assert any(seconds_to_interrupt(counts.hist) < 0.2 for _ in range(10))
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 @pytest.mark.parametrize("call", ["count", "numbers", "texts", "sequence"])
 def test_ctrl_c(call):
     """Ctrl-C ends a call within a fifth of a second, unless the machine is busy: the best of up to
@@ -513,8 +554,10 @@ def test_version():
 def test_examples(tmp_path, monkeypatch):
     shutil.copy(SOURCE / "data/phage.fq.gz", tmp_path / "reads.fq.gz")
     monkeypatch.chdir(tmp_path)
-    failures, n = doctest.testmod(kcount, extraglobs={"kcount": kcount})
-    assert failures == 0 and n >= 20
+    names = {"kcount": kcount, "pathlib": pathlib}
+    for module, least in (kcount, 20), (kcount.errors, 2):
+        failures, n = doctest.testmod(module, extraglobs=names)
+        assert failures == 0 and n >= least
 
 
 def test_all_is_documented():

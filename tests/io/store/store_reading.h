@@ -101,7 +101,7 @@ static inline void check_histogram(struct kc_store *store, const struct pair_set
         struct kc_histogram_row *rows;
         size_t nrows;
         uint64_t ndistinct = 0;
-        assert_ok(kc_store_histogram(store, 3, &rows, &nrows, &err), err);
+        assert_ok(kc_store_histogram(store, 3, NULL, &rows, &nrows, &err), err);
         for (size_t i = 0; i < nrows; i++) {
                 uint64_t n = 0;
                 for (size_t j = 0; j < s->n; j++)

@@ -64,8 +64,8 @@ static void test_large_append(void **state)
         struct kc_store *runs = open_store("s.kc"), *one = open_store("c.kc");
         struct kc_histogram_row *a, *b;
         size_t na, nb;
-        assert_ok(kc_store_histogram(runs, 3, &a, &na, &err), err);
-        assert_ok(kc_store_histogram(one, 3, &b, &nb, &err), err);
+        assert_ok(kc_store_histogram(runs, 3, NULL, &a, &na, &err), err);
+        assert_ok(kc_store_histogram(one, 3, NULL, &b, &nb, &err), err);
         assert_int_equal(na, nb);
         assert_memory_equal(a, b, na * sizeof *a);
         free(a);
