@@ -39,37 +39,6 @@ void kc_engine_stop(void *ctx)
         atomic_store(&e->failed, true);
         for (int i = 0; i < e->ncountings; i++)
                 e->countings[i].sink->cancel(e->countings[i].sink->ctx);
-        if (e->joint != NULL)
-                kc_joint_run_cancel(e->joint);
-}
-
-enum kc_status kc_engine_agree_on_lists(const struct cpu_engine *e, uint32_t *nlists,
-                                        struct kc_error *err)
-{
-        uint64_t least = *nlists;
-        if (e->params->exchange == NULL)
-                return KC_OK;
-        const enum kc_status status = kc_exchange_least(e->params->exchange, &least, 1, err);
-        *nlists = (uint32_t)least;
-        return status;
-}
-
-enum kc_status kc_engine_run_phase(
-        struct cpu_engine *e, enum kc_status (*run)(void *ctx, int worker, struct kc_error *err),
-        enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                               struct kc_error *err),
-        struct kc_error *err)
-{
-        const struct kc_exchange *exchange = e->params->exchange;
-        const struct kc_exchange_taker taker = { .ctx = e, .take = take };
-        enum kc_status status;
-        if (exchange != NULL)
-                KC_TRY(exchange->begin(exchange->ctx, &taker, err));
-        KC_TRY(kc_parallel(e->params->nthreads, run, kc_engine_stop, e, err));
-        if (exchange != NULL)
-                KC_TRY(exchange->end(exchange->ctx, err));
-out:
-        return status;
 }
 
 /* ---- all of it ---- */
@@ -86,9 +55,7 @@ static enum kc_status timed(enum kc_status (*stage)(struct cpu_engine *, struct 
 static void free_counting(struct counting *c)
 {
         free(c->bin_order);
-        free(c->starts);
         c->bin_order = NULL;
-        c->starts = NULL;
         kc_lists_free(&c->bins);
         kc_lists_free(&c->pairs);
 }
@@ -128,8 +95,9 @@ static enum kc_status order_pairs(struct cpu_engine *e, struct kc_count_totals *
         enum kc_status status;
         KC_TRY(timed(kc_engine_take_pairs, e, &totals->stage_seconds[KC_STAGE_PARTITION], err));
         KC_TRY(timed(kc_engine_order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
-        KC_TRY(kc_engine_sum_ordered(e, err));
-        set_totals(kc_engine_current(e), totals);
+        struct counting *c = kc_engine_current(e);
+        c->nown = c->counted.ndistinct;
+        set_totals(c, totals);
 out:
         return status;
 }

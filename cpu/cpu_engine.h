@@ -18,11 +18,10 @@
  *           done and total in KC_STAGE_PARTITION; may not be NULL
  *   totals  out, valid only on KC_OK
  * With params->exchange, the source has this rank's part of the input, all ranks call this with the
- * same k, and expected_nbases should be that of the whole input. Rank 0's sink gets the run of all
- * ranks, partly as blocks, so it must have joint->enter (ranks/run.h); the others' sinks get
- * nothing. But on every rank, a sink of counts gets those of that rank's bins.
- * totals are those of all ranks, except for the times and spilled_nbytes. A failure is reported to
- * the other ranks, and then the exchange cannot be used any more.
+ * same k, and expected_nbases should be that of the whole input. The ranks count different k-mers:
+ * each rank's sink gets those of that rank's bins.
+ * totals are those of all ranks, except for nown, the times and spilled_nbytes. A failure is
+ * reported to the other ranks, and then the exchange cannot be used any more.
  *
  * The run depends only on the multiset of segments, k and stranded. KC_EUSAGE for k out of range,
  * KC_ENOMEM, KC_EIO for temporary files, KC_ECANCELED, and errors of source and sink.
@@ -47,14 +46,10 @@ enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
  * Sort existing pairs, which may come in any order, and pass the sorted run to sink, which must
  * have put. The counts of equal k-mers are added up, saturating at UINT32_MAX, before the filter is
  * applied. Memory, threads, temporary files and job are as in kc_cpu_count, but there is no
- * KC_STAGE_COUNT; params->stranded and expected_nbases are not used. The units of
+ * KC_STAGE_COUNT; params->stranded, expected_nbases and exchange are not used. The units of
  * KC_STAGE_PARTITION are pairs.
- * With params->exchange, all ranks call this with the same k and expected_npairs, and rank 0's sink
- * gets the run of all ranks, as in kc_cpu_count. Then KC_EUSAGE if a k-mer comes twice, whether
- * from one rank or from two, or if the filter drops anything.
- *   totals  out: nkmers is the sum of all counts; what is in source->dropped is not included
- *   npairs  out: pairs taken from the source, or from the sources of all ranks; more than
- *           totals->ndistinct if k-mers were repeated
+ *   totals  out: nkmers is the sum of all counts
+ *   npairs  out: pairs taken from the source; more than totals->ndistinct if k-mers were repeated
  * Both are valid only on KC_OK. Fails like kc_cpu_count, and with KC_EINPUT if the sum of all
  * counts is above KC_MAX_PAIRS_SUM.
  */

@@ -128,12 +128,14 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
-/* About how many pairs all ranks have. */
+/* About how many pairs this rank has. */
 static uint64_t expect_pairs(const struct cpu_engine *e, const struct counting *c)
 {
         if (e->pairs != NULL)
                 return e->pairs->expected_npairs;
-        return atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
+        const struct kc_exchange *exchange = e->params->exchange;
+        const uint64_t nranks = exchange != NULL ? (uint64_t)exchange->nranks : 1;
+        return atomic_load(&c->nkmers) / KMERS_PER_DISTINCT / nranks;
 }
 
 /*
@@ -169,72 +171,37 @@ static size_t held_by_bins(const struct cpu_engine *e)
         return held;
 }
 
-/*
- * The ranks order stripes of lists in turn, and rank 0 adds the stripes to the run one after the
- * other: its own threads work in parallel only within a stripe. So a stripe has many lists, but not
- * more than fit where a rank's blocks wait for their turn (ranks/run.h): about half a MiB, on rank
- * 0. And each rank has several stripes, so that all ranks have about the same amount of work.
- */
-static enum kc_status agree_on_stripe(struct cpu_engine *e, uint32_t nlists, struct kc_error *err)
-{
-        enum { SENT_PAIRS = 1 << 17, MAX_STRIPE = 64, LEAST_STRIPES = 8 };
-        struct counting *c = kc_engine_current(e);
-        const struct kc_exchange *exchange = e->params->exchange;
-        if (exchange == NULL)
-                return KC_OK;
-        const uint64_t most = SENT_PAIRS / (uint64_t)kc_kmer_nwords(c->k);
-        const uint64_t npairs = expect_pairs(e, c), nranks = (uint64_t)exchange->nranks;
-        uint64_t stripe = MAX_STRIPE;
-        while (stripe > 1 &&
-               (npairs / nlists * stripe > most || nlists / stripe < nranks * LEAST_STRIPES))
-                stripe /= 2;
-        const enum kc_status status = kc_exchange_least(exchange, &stripe, 1, err);
-        c->stripe = (uint32_t)stripe;
-        return status;
-}
-
 enum kc_status kc_engine_init_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = kc_engine_current(e);
         const struct kc_count_params *p = e->params;
-        uint32_t nlists = pairs_lists(e, c);
+        const uint32_t nlists = pairs_lists(e, c);
         const size_t held = kc_engine_pairs_quota(e) * kc_engine_nwriters(e) + held_by_bins(e);
         enum kc_status status;
-        KC_TRY(kc_engine_agree_on_lists(e, &nlists, err));
-        KC_TRY(agree_on_stripe(e, nlists, err));
         atomic_store(&e->pool, e->nchunks - held);
         c->setup.pairs = &c->pairs;
         c->setup.prefix_bits = __builtin_ctz(nlists);
         KC_TRY(kc_lists_init(&c->pairs, nlists, (int)kc_engine_nwriters(e), &e->arena,
                              kc_engine_pairs_quota(e), &e->pool, p->tmp_dir, err));
-        if (p->exchange != NULL)
-                kc_lists_connect(&c->pairs, &(struct kc_lists_outlet){ .exchange = p->exchange,
-                                                                       .stripe = c->stripe });
 out:
         return status;
 }
 
-enum kc_status kc_engine_take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                                      struct kc_error *err)
-{
-        struct cpu_engine *e = ctx;
-        return kc_lists_take(&kc_engine_current(e)->pairs, e->params->nthreads, list, data, nbytes,
-                             err);
-}
-
-/* What all ranks have counted. */
+/* What all ranks have counted. A sink of pairs is told what this rank has dropped. */
 static enum kc_status sum_totals(struct cpu_engine *e, struct kc_error *err)
 {
-        struct kc_counter_totals *counted = &kc_engine_current(e)->counted;
+        struct counting *c = kc_engine_current(e);
+        struct kc_counter_totals *counted = &c->counted;
         uint64_t values[] = { counted->ndistinct, counted->nsaturated, counted->dropped.ndistinct,
-                              counted->dropped.nkmers, counted->dropped.nunique };
+                              counted->dropped.nkmers };
         const enum kc_status status =
                 kc_exchange_sum(e->params->exchange, values, sizeof values / sizeof *values, err);
-        *counted = (struct kc_counter_totals){
-                .ndistinct = values[0],
-                .nsaturated = values[1],
-                .dropped = { .ndistinct = values[2], .nkmers = values[3], .nunique = values[4] },
-        };
+        counted->ndistinct = values[0];
+        counted->nsaturated = values[1];
+        if (!kc_engine_wants_pairs(c)) {
+                counted->dropped.ndistinct = values[2];
+                counted->dropped.nkmers = values[3];
+        }
         return status;
 }
 
@@ -246,14 +213,11 @@ enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err)
         if (kc_engine_wants_pairs(c))
                 KC_TRY(kc_engine_init_pairs(e, err));
         KC_TRY(order_bins(c, err));
-        KC_TRY(kc_engine_run_phase(e, count_worker, kc_engine_take_counted, err));
+        KC_TRY(kc_parallel(e->params->nthreads, count_worker, kc_engine_stop, e, err));
         kc_engine_release_lists(c, &c->bins);
         c->nown = c->counted.ndistinct;
-        if (e->params->exchange != NULL) {
-                if (kc_engine_wants_pairs(c))
-                        KC_TRY(kc_lists_seal(&c->pairs, e->params->nthreads, err));
+        if (e->params->exchange != NULL)
                 KC_TRY(sum_totals(e, err));
-        }
 out:
         return status;
 }

@@ -9,7 +9,7 @@
 #include "cpu/cpu_engine.h"
 #include "cpu/lists.h"
 #include "cpu/width.h"
-#include "ranks/run.h"
+#include "ranks/exchange.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,8 +24,6 @@ struct counting {
         struct kc_width_setup setup;
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
-        uint32_t stripe;     /* lists of pairs that are dealt to a rank at a time */
-        uint64_t *starts;    /* [pairs.nlists + 1] pairs of all ranks before each list; or NULL */
         atomic_uint_fast64_t nkmers;
         struct kc_counter_totals counted; /* in the end, by all ranks */
         uint64_t nown;                    /* distinct k-mers that this rank has counted */
@@ -45,7 +43,6 @@ struct cpu_engine {
         int current;      /* the one that is being counted or ordered */
         atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
-        struct kc_joint_run *joint;  /* which all ranks order together; or NULL */
         atomic_uint_fast64_t npairs; /* taken from pairs */
         pthread_mutex_t lock; /* guards counted while bins are counted or lists are ordered */
 };
@@ -108,18 +105,6 @@ static inline bool kc_engine_wants_pairs(const struct counting *c)
 /* A thread has failed: stop the others. ctx: the engine. */
 void kc_engine_stop(void *ctx);
 
-/* All ranks must have the same number of lists: the smallest that any of them has memory for. Fails
- * as kc_exchange_least does. */
-enum kc_status kc_engine_agree_on_lists(const struct cpu_engine *e, uint32_t *nlists,
-                                        struct kc_error *err);
-
-/* Run the workers; meanwhile, take what other ranks send. Fails as they do. */
-enum kc_status kc_engine_run_phase(
-        struct cpu_engine *e, enum kc_status (*run)(void *ctx, int worker, struct kc_error *err),
-        enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                               struct kc_error *err),
-        struct kc_error *err);
-
 /* ---- engine_partition.c ---- */
 
 /* Cut the batches into super-k-mers, in the bins of each k. */
@@ -134,8 +119,7 @@ enum kc_status kc_engine_partition(struct cpu_engine *e, struct kc_error *err);
  */
 size_t kc_engine_pairs_quota(const struct cpu_engine *e);
 
-/* Make the lists for the pairs of the current k, the same number on all ranks. KC_ENOMEM, and
- * failures of other ranks. */
+/* Make the lists for the pairs of the current k. KC_ENOMEM. */
 enum kc_status kc_engine_init_pairs(struct cpu_engine *e, struct kc_error *err);
 
 /* Count the bins of the current k. Its pairs are then in lists, or have gone to the sink. */
@@ -145,21 +129,13 @@ enum kc_status kc_engine_count(struct cpu_engine *e, struct kc_error *err);
  * sorters report to the sink what they drop. */
 void kc_engine_add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums);
 
-/* A taker's `take` (ranks/exchange.h) for the pairs of the current k. ctx: the engine. */
-enum kc_status kc_engine_take_counted(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                                      struct kc_error *err);
-
 /* Free lists that have been read, and their files. */
 void kc_engine_release_lists(struct counting *c, struct kc_lists *lists);
 
 /* ---- engine_pairs.c ---- */
 
-/* Put existing pairs into lists, on one rank or on all together. */
+/* Put existing pairs into lists. */
 enum kc_status kc_engine_take_pairs(struct cpu_engine *e, struct kc_error *err);
-
-/* Once they have been ordered, add up the totals of all ranks. KC_EUSAGE if two ranks had the same
- * k-mer. */
-enum kc_status kc_engine_sum_ordered(struct cpu_engine *e, struct kc_error *err);
 
 /* ---- engine_order.c ---- */
 

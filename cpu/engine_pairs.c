@@ -62,51 +62,12 @@ static enum kc_status take_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
-/* Add up the pairs of all ranks, and what was dropped before they came here. */
-static enum kc_status sum_pairs(struct cpu_engine *e, struct kc_error *err)
-{
-        struct counting *c = kc_engine_current(e);
-        struct kc_run_dropped *dropped = &c->counted.dropped;
-        uint64_t values[] = { c->nkmers, e->npairs, dropped->ndistinct, dropped->nkmers,
-                              dropped->nunique };
-        const enum kc_status status =
-                kc_exchange_sum(e->params->exchange, values, sizeof values / sizeof *values, err);
-        atomic_store(&c->nkmers, values[0]);
-        atomic_store(&e->npairs, values[1]);
-        *dropped = (struct kc_run_dropped){ values[2], values[3], values[4] };
-        return status;
-}
-
 enum kc_status kc_engine_take_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct counting *c = kc_engine_current(e);
         kc_engine_begin_stage(e, KC_STAGE_PARTITION, e->pairs->expected_npairs);
         KC_TRY(kc_engine_init_pairs(e, err));
-        KC_TRY(kc_engine_run_phase(e, take_worker, kc_engine_take_counted, err));
-        if (e->pairs->dropped != NULL)
-                c->counted.dropped = *e->pairs->dropped;
-        if (e->params->exchange != NULL) {
-                KC_TRY(kc_lists_seal(&c->pairs, e->params->nthreads, err));
-                KC_TRY(sum_pairs(e, err));
-        }
-out:
-        return status;
-}
-
-enum kc_status kc_engine_sum_ordered(struct cpu_engine *e, struct kc_error *err)
-{
-        struct counting *c = kc_engine_current(e);
-        uint64_t values[] = { c->counted.ndistinct, c->counted.nsaturated };
-        enum kc_status status;
-        c->nown = c->counted.ndistinct;
-        if (e->params->exchange == NULL)
-                return KC_OK;
-        KC_TRY(kc_exchange_sum(e->params->exchange, values, 2, err));
-        c->counted.ndistinct = values[0];
-        c->counted.nsaturated = values[1];
-        if (c->counted.ndistinct != e->npairs)
-                return kc_fail(err, KC_EUSAGE, "several ranks have counted the same k-mer");
+        KC_TRY(kc_parallel(e->params->nthreads, take_worker, kc_engine_stop, e, err));
 out:
         return status;
 }

@@ -111,14 +111,14 @@ static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct
 {
         const struct kc_count_params *p = e->params;
         enum kc_status status;
-        uint32_t nbins = bins_lists(e, c);
-        KC_TRY(kc_engine_agree_on_lists(e, &nbins, err));
-        KC_TRY(kc_lists_init(&c->bins, nbins, (int)kc_engine_nwriters(e), &e->arena, bins_quota(e),
-                             e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err));
+        uint64_t nbins = bins_lists(e, c);
+        if (p->exchange != NULL) /* the smallest that any rank has memory for */
+                KC_TRY(kc_exchange_least(p->exchange, &nbins, 1, err));
+        KC_TRY(kc_lists_init(&c->bins, (uint32_t)nbins, (int)kc_engine_nwriters(e), &e->arena,
+                             bins_quota(e), e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err));
         if (p->exchange != NULL)
                 kc_lists_connect(&c->bins,
                                  &(struct kc_lists_outlet){ .exchange = p->exchange,
-                                                            .stripe = 1,
                                                             .first = (uint32_t)(c - e->countings) *
                                                                      MAX_BINS });
 out:
@@ -153,8 +153,13 @@ enum kc_status kc_engine_partition(struct cpu_engine *e, struct kc_error *err)
         atomic_store(&e->pool, kc_engine_nwriters(e) * (chunks_for_bins(e) - n * bins_quota(e)));
         for (int i = 0; i < e->ncountings; i++)
                 KC_TRY(init_bins(e, &e->countings[i], err));
-        KC_TRY(kc_engine_run_phase(e, partition_worker, take_superkmers, err));
-        if (e->params->exchange != NULL) {
+        const struct kc_exchange *exchange = e->params->exchange;
+        const struct kc_exchange_taker taker = { .ctx = e, .take = take_superkmers };
+        if (exchange != NULL)
+                KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        KC_TRY(kc_parallel(e->params->nthreads, partition_worker, kc_engine_stop, e, err));
+        if (exchange != NULL) {
+                KC_TRY(exchange->end(exchange->ctx, err));
                 for (int i = 0; i < e->ncountings; i++)
                         KC_TRY(kc_lists_seal(&e->countings[i].bins, e->params->nthreads, err));
                 KC_TRY(sum_kmers(e, err));

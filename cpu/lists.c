@@ -99,7 +99,7 @@ static bool is_foreign(const struct kc_lists *lists, uint32_t list)
 {
         const struct kc_lists_outlet *outlet = &lists->outlet;
         return outlet->exchange != NULL &&
-               kc_exchange_owner(outlet->exchange, list, outlet->stripe) != outlet->exchange->rank;
+               kc_exchange_owner(outlet->exchange, list) != outlet->exchange->rank;
 }
 
 /* Send what the list has, and keep its chunk. A list of another rank never has more than one. */
@@ -114,7 +114,7 @@ static enum kc_status send_list(struct kc_lists *lists, struct kc_lists_worker *
                 return KC_OK;
         const size_t nbytes = chunk->nbytes;
         w->nbytes[list] = chunk->nbytes = 0;
-        return exchange->send(exchange->ctx, kc_exchange_owner(exchange, list, outlet->stripe),
+        return exchange->send(exchange->ctx, kc_exchange_owner(exchange, list),
                               outlet->first + list, chunk->data, nbytes, err);
 }
 

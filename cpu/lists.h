@@ -25,7 +25,7 @@
 #define KC_LISTS_H
 
 #include "cpu/arena.h"
-#include "ranks/run.h"
+#include "ranks/exchange.h"
 
 #include <stdbool.h>
 
@@ -44,8 +44,7 @@ struct kc_spill {
 /* Where the records of other ranks' lists go. */
 struct kc_lists_outlet {
         const struct kc_exchange *exchange;
-        uint32_t stripe; /* kc_exchange_owner says who owns a list */
-        uint32_t first;  /* the number that list 0 has in the exchange */
+        uint32_t first; /* the number that list 0 has in the exchange */
 };
 
 struct kc_lists_worker {

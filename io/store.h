@@ -193,6 +193,17 @@ enum kc_status kc_store_open(struct kc_store **store, const char *path, struct k
 void kc_store_close(struct kc_store *store);
 
 /*
+ * As kc_store_open, for a file that is open already. It is closed with the store, or on failure.
+ *   path  for messages
+ */
+enum kc_status kc_store_open_file(struct kc_store **store, const char *path, int fd,
+                                  struct kc_error *err);
+
+/* Read nbytes of the file at offset; KC_ECORRUPT if there are fewer, KC_EIO. From any thread. */
+enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
+                              uint64_t offset, struct kc_error *err);
+
+/*
  * Close the file of an open store, for callers that open more files than a process may have open
  * at a time. From now on, each read opens it, and closes it again; a read fails with KC_EIO if the
  * name then leads to another file. kc_store_check needs a store that is not detached.

@@ -33,9 +33,6 @@ struct kc_pair_source {
         enum kc_status (*next)(void *ctx, int worker, struct kc_pair_batch *batch,
                                struct kc_error *err);
         uint64_t expected_npairs; /* an estimate; 0: unknown */
-        /* What a filter dropped before the pairs came here; it is reported with the run. Valid once
-         * no pairs are left. NULL: nothing. */
-        const struct kc_run_dropped *dropped;
 };
 
 #endif

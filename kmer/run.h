@@ -113,8 +113,6 @@ struct kc_run_counts {
                                  KC_RUN_NROWS; rows[0] is ignored. NULL if there are none */
 };
 
-struct kc_joint_sink;
-
 /*
  * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
  * handed over, and the calls together say what was dropped on the way. So an engine that encodes
@@ -134,8 +132,6 @@ struct kc_run_sink {
          * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                      struct kc_error *err);
-        /* For a run that several ranks make together (ranks/run.h). NULL if there is nothing. */
-        const struct kc_joint_sink *joint;
         /* Counts alone, in any order, by several threads at once. Such a sink keeps all pairs; it
          * also has put, which an engine may call for the whole run or for the other k-mers of the
          * run. NULL if the sink needs the k-mers. */

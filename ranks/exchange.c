@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kc_status kc_exchange_wait(const struct kc_exchange *exchange, pthread_cond_t *changed,
-                                pthread_mutex_t *lock, struct kc_error *err)
-{
-        kc_clock_wait(changed, lock, KC_EXCHANGE_CHECK_NS);
-        return exchange->check(exchange->ctx, err);
-}
-
 static enum kc_status combine(const struct kc_exchange *exchange, uint64_t *values, size_t n,
                               bool sums, struct kc_error *err)
 {

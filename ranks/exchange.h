@@ -15,7 +15,6 @@
 
 #include "base/status.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,8 +55,6 @@ struct kc_exchange {
          */
         enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* Let what was sent to rank `to` so far leave now, even if its message is not full. */
-        void (*flush)(void *ctx, int to);
         /* No thread of this rank sends any more in this phase. Fails as send does. */
         enum kc_status (*end)(void *ctx, struct kc_error *err);
 
@@ -78,25 +75,11 @@ struct kc_exchange {
         void (*fail)(void *ctx);
 };
 
-/* Lists, and parts of a run, are dealt to the ranks in stripes. Returns the rank that owns one. */
-static inline int kc_exchange_owner(const struct kc_exchange *exchange, uint64_t number,
-                                    uint32_t stripe)
+/* Returns the rank that owns a list: they are dealt to the ranks in turn. */
+static inline int kc_exchange_owner(const struct kc_exchange *exchange, uint32_t list)
 {
-        return (int)(number / stripe % (uint64_t)exchange->nranks);
+        return (int)(list % (uint32_t)exchange->nranks);
 }
-
-/* The number of the i-th list or part that this rank owns. */
-static inline uint64_t kc_exchange_own(const struct kc_exchange *exchange, uint64_t i,
-                                       uint32_t stripe)
-{
-        const uint64_t before = i / stripe * (uint64_t)exchange->nranks + (uint64_t)exchange->rank;
-        return before * stripe + i % stripe;
-}
-
-/* Wait for a condition that may depend on other ranks; the caller holds its lock. Returns when the
- * condition is signaled, or after some milliseconds. KC_ECANCELED if any rank has failed. */
-enum kc_status kc_exchange_wait(const struct kc_exchange *exchange, pthread_cond_t *changed,
-                                pthread_mutex_t *lock, struct kc_error *err);
 
 /* Replace each value by its sum over all ranks, or by the smallest. Fail as gather does, and with
  * KC_ENOMEM. */

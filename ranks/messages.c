@@ -205,15 +205,6 @@ static enum kc_status send_records(void *ctx, int member, uint32_t list, const u
         return KC_OK;
 }
 
-static void flush_records(void *ctx, int member)
-{
-        struct kc_ranks_exchange *x = ctx;
-        pthread_mutex_lock(&x->lock);
-        flush(x, x->members[member]);
-        pthread_mutex_unlock(&x->lock);
-        kc_ranks_wake_pump(x);
-}
-
 static enum kc_status end(void *ctx, struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
@@ -286,7 +277,6 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .nranks = x->nmembers,
                                      .begin = begin,
                                      .send = send_records,
-                                     .flush = flush_records,
                                      .end = end,
                                      .gather = gather,
                                      .check = check_ranks,

@@ -8,6 +8,7 @@
 #include "ranks/messages.h"
 #include "ranks/watch.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum {

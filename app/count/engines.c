@@ -2,24 +2,12 @@
 
 #include "app/cli/fall_back.h"
 #include "app/cli/message.h"
-#include "app/count/joint_devices.h"
+#include "app/count/joint_count.h"
 #include "base/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* In place of kc_gpu_count_all, if several ranks count on devices. */
-static enum kc_status count_on_joint_devices(const struct kc_count_params *params,
-                                             const struct kc_gpu_params *gpu,
-                                             const struct kc_batch_source *source,
-                                             struct kc_count_task *tasks, int ntasks,
-                                             struct kc_job *job, struct kc_gpu_report *reports,
-                                             struct kc_error *err)
-{
-        const struct joint_devices_setup joint = { params, gpu, source, job };
-        return joint_devices_count(&joint, tasks, ntasks, reports, err);
-}
 
 static void tell_fall_back(void *ctx, const struct kc_error *reason)
 {
@@ -36,8 +24,7 @@ static void set_ranks(struct count *count)
         if (exchange != NULL)
                 counter->ranks =
                         (struct kc_counter_ranks){ exchange, exchange->rank, exchange->nranks,
-                                                   ranks_nbytes(count->ranks, counter->nthreads),
-                                                   count_on_joint_devices };
+                                                   ranks_nbytes(count->ranks), joint_count };
 }
 
 /* What the options of kcount.h do not say. */

@@ -7,7 +7,6 @@
 #include "base/job.h"
 #include "ranks/messages.h"
 #include "ranks/ranks.h"
-#include "ranks/run.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -204,12 +203,10 @@ enum kc_status ranks_require_one(const struct ranks *ranks, const char *what, st
                        what);
 }
 
-uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads)
+uint64_t ranks_nbytes(const struct ranks *ranks)
 {
         const int n = ranks_count(ranks);
-        if (n == 1)
-                return 0;
-        return kc_ranks_exchange_nbytes(n) + kc_joint_run_nbytes(ranks->exchange.rank, n, nthreads);
+        return n == 1 ? 0 : kc_ranks_exchange_nbytes(n);
 }
 
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads)
@@ -290,7 +287,7 @@ static bool pass_on(void *ctx)
 
 void ranks_tie(struct ranks *ranks, struct kc_job *job)
 {
-        if (ranks == NULL || !ranks->elected)
+        if (ranks == NULL)
                 return;
         ranks->job = job;
         ranks->tie = ticker_start(TIE_SECONDS, pass_on, ranks);

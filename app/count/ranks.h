@@ -83,16 +83,15 @@ bool ranks_waits(const struct ranks *ranks);
 /* How many ranks wait because others count for them. */
 int ranks_nwaiting(const struct ranks *ranks);
 
-/* While leaders count for others: a failure of any rank, or a signal there, cancels the jobs of
- * all. Without leaders, an engine sees to that, and these do nothing. */
+/* While ranks count: a failure of any rank, or a signal there, cancels the jobs of all. */
 void ranks_tie(struct ranks *ranks, struct kc_job *job);
 void ranks_untie(struct ranks *ranks);
 
 /* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
 int ranks_share_of_cores(const struct ranks *ranks, int nthreads);
 
-/* Bytes that a rank with nthreads threads takes for what it exchanges with the others. */
-uint64_t ranks_nbytes(const struct ranks *ranks, int nthreads);
+/* Bytes that a rank takes for what it exchanges with the others. */
+uint64_t ranks_nbytes(const struct ranks *ranks);
 
 /*
  * Go on together, or not at all: returns KC_OK if status is KC_OK on every rank. Otherwise one of

@@ -140,7 +140,7 @@ static enum kc_status count_on_device(struct kc_counter *c, struct kc_error *err
                 return chosen;
         const struct kc_gpu_params gpu = gpu_params_of(c, &stored);
         const struct kc_batch_source source = source_of(c);
-        return (c->ranks.nranks > 0 ? c->ranks.count_on_devices : kc_gpu_count_all)(
+        return (c->ranks.nranks > 0 ? c->ranks.count : kc_gpu_count_all)(
                 &params, &gpu, &source, c->tasks, c->ntasks, c->job, c->reports, err);
 }
 
@@ -148,6 +148,9 @@ static enum kc_status count_on_cpu(struct kc_counter *c, struct kc_error *err)
 {
         const struct kc_count_params params = params_of(c);
         const struct kc_batch_source source = source_of(c);
+        if (c->ranks.nranks > 0)
+                return c->ranks.count(&params, NULL, &source, c->tasks, c->ntasks, c->job,
+                                      c->reports, err);
         return kc_cpu_count_all(&params, &source, c->tasks, c->ntasks, c->job, err);
 }
 

@@ -33,13 +33,12 @@ struct kc_counter_ranks {
         const struct kc_exchange *exchange;
         int rank, nranks;
         uint64_t messages_nbytes; /* what messages take of the memory */
-        /* In place of kc_gpu_count_all. */
-        enum kc_status (*count_on_devices)(const struct kc_count_params *params,
-                                           const struct kc_gpu_params *gpu,
-                                           const struct kc_batch_source *source,
-                                           struct kc_count_task *tasks, int ntasks,
-                                           struct kc_job *job, struct kc_gpu_report *reports,
-                                           struct kc_error *err);
+        /* In place of kc_gpu_count_all, or of kc_cpu_count_all with gpu = NULL. */
+        enum kc_status (*count)(const struct kc_count_params *params,
+                                const struct kc_gpu_params *gpu,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_gpu_report *reports,
+                                struct kc_error *err);
 };
 
 /* What becomes of the k-mers. */

@@ -56,17 +56,6 @@ static inline uint64_t kc_store_npages(const struct kc_store *store)
         return npages;
 }
 
-/*
- * As kc_store_open, for a file that is open already. It is closed with the store, or on failure.
- *   path  for messages
- */
-enum kc_status kc_store_open_file(struct kc_store **store, const char *path, int fd,
-                                  struct kc_error *err);
-
-/* Read nbytes at offset; KC_ECORRUPT if there are fewer, KC_EIO. From any thread. */
-enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
-                              uint64_t offset, struct kc_error *err);
-
 /* An index page. Zero-initialise; free words. */
 struct kc_page {
         uint64_t *words;           /* room for a whole page of any run */

@@ -308,19 +308,13 @@ static void enter_checksums(struct kc_store_writer *w, const struct kc_encoder *
         pthread_mutex_unlock(&w->lock);
 }
 
-enum kc_status kc_writer_enter_ticket(struct kc_store_writer *w, uint64_t ticket,
-                                      struct kc_error *err)
-{
-        kc_turn_wait(&w->tickets, ticket); /* its turn comes, unless there was a failure */
-        pthread_mutex_lock(&w->lock);
-        return get_failure(w, err);
-}
-
 static enum kc_status claim(struct kc_store_writer *w, struct kc_encoder *e, uint64_t *offset,
                             struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_writer_enter_ticket(w, e->ticket, err));
+        kc_turn_wait(&w->tickets, e->ticket); /* its turn comes, unless there was a failure */
+        pthread_mutex_lock(&w->lock);
+        KC_TRY(get_failure(w, err));
         KC_TRY(enter_blocks(w, e, offset, err));
         kc_turn_pass(&w->tickets);
 out:

@@ -156,39 +156,6 @@ out:
         return status;
 }
 
-/* Take a place among the calls of put for blocks within pairs, without ending the part. */
-static enum kc_status take_place(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                 uint64_t *ticket, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(kc_writer_enter_part(w, b->part, KC_FORM_PAIRS, err));
-        if (b->n % KC_BLOCK_NKMERS != 0) {
-                status = refuse(w, "one among pairs is not full", err);
-                goto out;
-        }
-        KC_TRY(check_follows(w, b, err));
-        append(w, b);
-        *ticket = w->next_ticket++;
-out:
-        pthread_mutex_unlock(&w->lock);
-        return status;
-}
-
-static enum kc_status claim_within(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                   uint64_t *offset, struct kc_error *err)
-{
-        uint64_t ticket = 0;
-        enum kc_status status = take_place(w, b, &ticket, err);
-        if (status != KC_OK)
-                return status;
-        KC_TRY(kc_writer_enter_ticket(w, ticket, err));
-        KC_TRY(enter_blocks(w, b, offset, err));
-        kc_turn_pass(&w->tickets);
-out:
-        pthread_mutex_unlock(&w->lock);
-        return status;
-}
-
 /* In one piece: long mappings cost less per byte. */
 static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t offset, struct kc_error *err)
@@ -229,22 +196,6 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_r
         KC_TRY(seal(w, b, err));
         KC_TRY(accept_description(w, e, b, err));
         KC_TRY(claim(w, b, &offset, err));
-        KC_TRY(write_blocks(w, b, offset, err));
-out:
-        kc_writer_give_encoder(w, e);
-        return status;
-}
-
-enum kc_status kc_writer_enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
-                                      struct kc_error *err)
-{
-        struct kc_encoder *e = NULL;
-        enum kc_status status;
-        uint64_t offset;
-        KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(seal(w, b, err));
-        KC_TRY(accept_description(w, e, b, err));
-        KC_TRY(claim_within(w, b, &offset, err));
         KC_TRY(write_blocks(w, b, offset, err));
 out:
         kc_writer_give_encoder(w, e);

@@ -39,14 +39,6 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
-static enum kc_status enter_blocks(void *ctx, const struct kc_run_blocks *blocks,
-                                   struct kc_error *err)
-{
-        struct kc_error first = { 0 };
-        kc_writer_enter_blocks(ctx, blocks, &first);
-        return pass_on(ctx, &first, err);
-}
-
 /* Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits. */
 static void expect(void *ctx, uint64_t npairs)
 {
@@ -81,12 +73,10 @@ bool kc_store_writes_hpc(const struct kc_store_writer *writer)
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
-        static const struct kc_joint_sink joint = { .enter = enter_blocks };
         return (struct kc_run_sink){ .ctx = writer,
                                      .filter = kc_writer_filter(writer),
                                      .put = put,
                                      .put_blocks = put_blocks,
-                                     .joint = &joint,
                                      .expect = expect,
                                      .cancel = cancel };
 }

@@ -10,7 +10,6 @@
 #include "io/store/index.h"
 #include "io/store/output.h"
 #include "io/store/tally.h"
-#include "ranks/run.h"
 
 #include <pthread.h>
 
@@ -90,20 +89,11 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* As kc_joint_sink.enter. */
-enum kc_status kc_writer_enter_blocks(struct kc_store_writer *writer,
-                                      const struct kc_run_blocks *blocks, struct kc_error *err);
-
 /* Wait for the part's turn, and lock; the caller unlocks even after a failure, and passes the turn
  * on at the end of the part. KC_EUSAGE if the part is given twice or the form differs; or the
  * writer's failure. */
 enum kc_status kc_writer_enter_part(struct kc_store_writer *writer, uint64_t part,
                                     enum kc_run_form form, struct kc_error *err);
-
-/* Wait for the turn of a call with blocks to claim space, and lock; the caller unlocks even after a
- * failure, and passes the turn on. Fails if any call has failed. */
-enum kc_status kc_writer_enter_ticket(struct kc_store_writer *writer, uint64_t ticket,
-                                      struct kc_error *err);
 
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);

@@ -55,7 +55,7 @@ def make_large_inputs(s):
 
 
 def test_several_outputs():
-    """The first rank writes whole blocks of the others, to one file or several."""
+    """The first rank merges what all have counted, to one file or several."""
     s = Session()
     make_large_inputs(s)
     for options in (["-k", 31], ["-k", 21, "--min", 2, "-t", 2], ["-k", "15,31,101"],
@@ -88,7 +88,8 @@ def test_failed_writes():
     old = (s.path / "old.kc").read_bytes()
     s.write("x.kc", old)
     before = s.names()
-    for call, at, kind, said in (("pwrite", 10, "full", "cannot write x.kc at offset"),
+    for call, at, kind, said in (("pwrite", 10, "full", "cannot write ./kcount.temporary."),
+                                 ("pwrite", 90, "full", "cannot write x.kc at offset"),
                                  ("fsync", 1, "error", "cannot write x.kc: ")):
         prefixes = [with_faults(only=call, at=at, kind=kind), []]
         lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc", "--force",

@@ -1,14 +1,16 @@
 /*
- * Ranks, here threads of the test, count on devices together. In place of the CUDA engine, the CPU
- * engine counts all reads, and only the k-mers that belong to this rank's engine are passed on.
+ * Ranks, here threads of the test, count together, on the CPU or on devices. In place of the CUDA
+ * engine, the CPU engine counts all reads, and only the k-mers that belong to this rank's engine
+ * are passed on.
  */
-#include "app/count/joint_devices.h"
+#include "app/count/joint_count.h"
 #include "ranks/messages.h"
 
 #include "tests/cpu/cpu_support.h"
 #include "tests/random.h"
-#include "tests/ranks/run_blocks.h"
 #include "tests/ranks/thread_transport.h"
+
+#include <unistd.h>
 
 enum { MAX_TASKS = 2 };
 
@@ -17,6 +19,7 @@ enum trouble {
         TROUBLE_NONE,
         TROUBLE_START,   /* no device */
         TROUBLE_READING, /* its part of the input cannot be read to the end */
+        TROUBLE_FEEDING, /* the device fails while it is given reads */
         TROUBLE_PUTTING, /* the device fails while it puts pairs */
         TROUBLE_LOST,    /* k-mers are lost */
         TROUBLE_TWICE,   /* a k-mer is counted by another rank as well */
@@ -45,16 +48,18 @@ struct fake_sink {
         pthread_mutex_t lock; /* guards totals */
 };
 
-static bool is_own(const struct kc_gpu_params *gpu, const uint64_t *kmer, int nwords)
+/* *foreign: another rank counts it as well. */
+static bool is_own(const struct kc_gpu_params *gpu, const uint64_t *kmer, int nwords, bool *foreign)
 {
         uint64_t hash = 0;
         for (int i = 0; i < nwords; i++)
                 hash = random_mix(hash ^ kmer[i]);
+        *foreign = gpu->nengines > 1 && hash % (uint64_t)gpu->nengines != (uint64_t)gpu->engine;
         if (is_in_trouble(TROUBLE_LOST, gpu->engine) && hash % 1000 == 0)
                 return false;
         if (is_in_trouble(TROUBLE_TWICE, gpu->engine) && hash % 1000 == 0)
                 return true;
-        return gpu->nengines <= 1 || hash % (uint64_t)gpu->nengines == (uint64_t)gpu->engine;
+        return !*foreign;
 }
 
 static enum kc_status fake_put(void *ctx, const struct kc_run_pairs *in, struct kc_error *err)
@@ -66,15 +71,16 @@ static enum kc_status fake_put(void *ctx, const struct kc_run_pairs *in, struct 
         uint64_t *kmers = malloc(in->n * nw * sizeof *kmers + 1);
         uint32_t *counts = malloc(in->n * sizeof *counts + 1);
         uint64_t nkmers = 0;
+        bool foreign;
         if (is_in_trouble(TROUBLE_PUTTING, s->gpu->engine) && in->part == 1)
                 return free(kmers), free(counts), kc_fail(err, KC_EDEVICE, "the device fell off");
         if (is_in_trouble(TROUBLE_SIGNAL, s->gpu->engine) && in->part == 1)
                 atomic_store(&s->job->cancel, true);
         for (size_t i = 0; i < in->n; i++)
-                if (is_own(s->gpu, in->kmers + i * nw, s->nwords)) {
+                if (is_own(s->gpu, in->kmers + i * nw, s->nwords, &foreign)) {
                         memcpy(kmers + out.n * nw, in->kmers + i * nw, nw * sizeof *kmers);
                         counts[out.n++] = in->counts[i];
-                        nkmers += in->counts[i];
+                        nkmers += foreign ? 0 : in->counts[i]; /* so that this goes unnoticed */
                 }
         pthread_mutex_lock(&s->lock);
         s->task->totals.nkmers += nkmers;
@@ -87,6 +93,22 @@ static enum kc_status fake_put(void *ctx, const struct kc_run_pairs *in, struct 
         free(kmers);
         free(counts);
         return status;
+}
+
+struct fake_source {
+        const struct kc_gpu_params *gpu;
+        const struct kc_batch_source *from;
+        int ncalls; /* of worker 0 */
+};
+
+static enum kc_status fake_next(void *ctx, int worker, struct kc_batch *batch, struct kc_error *err)
+{
+        struct fake_source *s = ctx;
+        if (is_in_trouble(TROUBLE_FEEDING, s->gpu->engine) && worker == 0 && s->ncalls++ > 0) {
+                usleep(100 * 1000); /* the other workers wait for this one by then */
+                return kc_fail(err, KC_EDEVICE, "the device fell off");
+        }
+        return s->from->next(s->from->ctx, worker, batch, err);
 }
 
 static void fake_cancel(void *ctx)
@@ -107,6 +129,8 @@ enum kc_status __wrap_kc_gpu_count_all(const struct kc_count_params *params,
                                        struct kc_count_task *tasks, int ntasks, struct kc_job *job,
                                        struct kc_gpu_report *reports, struct kc_error *err)
 {
+        struct fake_source fake = { .gpu = gpu, .from = source };
+        const struct kc_batch_source reads = { &fake, fake_next };
         struct fake_sink sinks[MAX_TASKS];
         struct kc_count_task all[MAX_TASKS];
         assert_null(params->exchange);
@@ -128,7 +152,7 @@ enum kc_status __wrap_kc_gpu_count_all(const struct kc_count_params *params,
                 all[i] = (struct kc_count_task){ .k = tasks[i].k, .sink = &s->all };
                 tasks[i].totals = (struct kc_count_totals){ 0 };
         }
-        const enum kc_status status = kc_cpu_count_all(params, source, all, ntasks, job, err);
+        const enum kc_status status = kc_cpu_count_all(params, &reads, all, ntasks, job, err);
         for (int i = 0; i < ntasks; i++) {
                 reports[i].nread = all[i].totals.nkmers;
                 pthread_mutex_destroy(&sinks[i].lock);
@@ -148,6 +172,7 @@ struct member {
         int ntasks;
         struct kc_run_sink sinks[MAX_TASKS];
         struct run runs[MAX_TASKS];
+        bool on_device;
         struct kc_job job;
         struct kc_error err;
         enum kc_status status, settled, all[MAX_RANKS];
@@ -173,10 +198,10 @@ static void *run_member(void *arg)
         const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
         const struct kc_batch_source source = { m, read_part };
         const struct kc_gpu_params gpu = { .read_ahead = true };
-        const struct joint_devices_setup setup = { &m->params, &gpu, &source, &m->job };
         struct kc_gpu_report reports[MAX_TASKS];
         m->params.exchange = &exchange;
-        m->status = joint_devices_count(&setup, m->tasks, m->ntasks, reports, &m->err);
+        m->status = joint_count(&m->params, m->on_device ? &gpu : NULL, &source, m->tasks,
+                                m->ntasks, &m->job, reports, &m->err);
         m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
                                               &m->err);
         kc_ranks_exchange_free(m->exchange);
@@ -185,7 +210,7 @@ static void *run_member(void *arg)
 
 /* The members share one source, so faster members read more. The last of several reads nothing. */
 static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, struct reads *nothing,
-                        const int *k, int nk, const struct kc_run_filter *filter)
+                        const int *k, int nk, const struct kc_run_filter *filter, bool on_device)
 {
         memset(crowd, 0, sizeof *crowd);
         post_office_init(&crowd->office, nranks);
@@ -203,13 +228,13 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                                                                        << 20,
                                                       .tmp_dir = "/tmp",
                                                       .expected_nbases = 1000 + (uint64_t)i };
+                m->on_device = on_device;
                 m->ntasks = nk;
                 for (int j = 0; j < nk; j++) {
                         m->runs[j] = (struct run){ .filter = *filter,
                                                    .fail_at = -1,
                                                    .nwords = kc_kmer_nwords(k[j]) };
                         m->sinks[j] = run_sink(&m->runs[j]);
-                        m->sinks[j].joint = &run_joint_sink;
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
                 m->transport = thread_transport(&m->thread, &crowd->office, i);
@@ -295,15 +320,11 @@ static void ranks_count_what_one_counts(void **state)
         struct reads reads = { 0 }, nothing = { .fail_at = -1 };
         struct crowd *crowd = malloc(sizeof *crowd);
         (void)state;
-        sequenced(&reads, 20000, FEW_CASES ? 300 : 1500, 250);
-        for (int nranks = 1; nranks <= 4; nranks += THREAD_STRIDE) {
-                const struct kc_run_filter *filter = &filters[nranks % 3];
-                begin_crowd(crowd, nranks, &reads, &nothing, &ks[nranks - 1], 1, filter);
-                run_crowd(crowd);
-                reads.piece = 0;
-                expect_all(crowd, &reads);
-
-                begin_crowd(crowd, nranks, &reads, &nothing, several, 2, filter);
+        sequenced(&reads, 300000, FEW_CASES ? 300 : 1500, 250);
+        for (int i = 0; i < 16; i += THREAD_STRIDE) {
+                const int nranks = 1 + i / 4, nk = 1 + i / 2 % 2;
+                begin_crowd(crowd, nranks, &reads, &nothing, nk == 1 ? &ks[nranks - 1] : several,
+                            nk, &filters[nranks % 3], i % 2);
                 run_crowd(crowd);
                 reads.piece = 0;
                 expect_all(crowd, &reads);
@@ -340,9 +361,10 @@ static void a_failure_ends_all_ranks(void **state)
         } cases[] = {
                 { TROUBLE_START, KC_EDEVICE, "no device", false },
                 { TROUBLE_READING, KC_EINPUT, "a read is damaged", false },
+                { TROUBLE_FEEDING, KC_EDEVICE, "the device fell off", false },
                 { TROUBLE_PUTTING, KC_EDEVICE, "the device fell off", false },
                 { TROUBLE_LOST, KC_EDEVICE, "k-mers; please report this", true },
-                { TROUBLE_TWICE, KC_EUSAGE, "", true },
+                { TROUBLE_TWICE, KC_EUSAGE, "have counted the same k-mer", true },
                 { TROUBLE_SINK, KC_EIO, "the sink is full", false },
                 { TROUBLE_SIGNAL, KC_ECANCELED, "", false },
         };
@@ -356,9 +378,10 @@ static void a_failure_ends_all_ranks(void **state)
                         for (int nk = 1; nk <= 2; nk += THREAD_STRIDE) {
                                 plan.trouble = cases[i].trouble;
                                 plan.rank = rank;
-                                begin_crowd(crowd, 3, &reads, &nothing, several, nk, &everything);
+                                begin_crowd(crowd, 3, &reads, &nothing, several, nk, &everything,
+                                            true);
                                 if (plan.trouble == TROUBLE_SINK)
-                                        crowd->members[0].runs[nk - 1].fail_at = 10 + rank;
+                                        crowd->members[0].runs[nk - 1].fail_at = rank;
                                 run_crowd(crowd);
                                 expect_failure(crowd, cases[i].status, cases[i].message,
                                                cases[i].on_any);
