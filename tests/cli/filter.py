@@ -15,7 +15,7 @@ import time
 
 from lib.filter_rules import Rule, kmers
 from lib.session import SOURCE, Session, expect, wait_for_output
-from lib.tools import Failure, bgzf, main, run, same_text
+from lib.tools import Failure, bgzf, few, main, run, same_text
 
 SPACE = b" \t\r\n"
 HEADER = b"name\twindows\tin_range\tmin\tmax\tsum\n"
@@ -218,7 +218,7 @@ def test_single():
     s, counts, texts = scene()
     cases = [(name, rule) for name in texts for rule in RULES
              if name in ("lines.fq", "wrapped.fa") or rule in FEW_RULES]
-    for name, rule in cases:
+    for name, rule in few(cases, 8):
         text = texts[name]
         wanted = Reference(counts, 11, rule).single(text)
         call = ["db.kc", name, "-o", "kept", "--rest", "rest", *rule.options(), "-t", 2]
@@ -228,7 +228,7 @@ def test_single():
 
 
 def test_other_k():
-    for k in (1, 4, 31, 33, 70):
+    for k in few((1, 4, 31, 33, 70), 2):
         s, counts, texts = scene(k, 100)
         for rule in (Rule(), Rule("50%"), Rule(trim=True)):
             for name in ("lines.fq", "wrapped.fa"):
@@ -253,7 +253,8 @@ def mates_scene(n=600):
 
 def test_pairs():
     s, counts, texts = mates_scene()
-    for rule, pairs in itertools.product([*FEW_RULES, RULES[15]], ("any", "both", "pooled")):
+    rules = (*FEW_RULES, RULES[15])
+    for rule, pairs in few(itertools.product(rules, ("any", "both", "pooled")), 4):
         rule.pairs = pairs
         wanted = Reference(counts, 11, rule).pairs(texts)
         options = [*rule.options(), "--pairs", pairs]
@@ -283,15 +284,16 @@ def check_parts(s, wanted, call, rule):
 def test_parts():
     """There are so many reads that only a part of each is asked first, if that settles some."""
     s, counts, texts = scene(n=3000)
-    for rule in (*RULES[:14:2], Rule("2%"), Rule("1", "2%"), Rule("20%", denominator="all")):
+    rules = (*RULES[:14:2], Rule("2%"), Rule("1", "2%"), Rule("20%", denominator="all"))
+    for rule in few(rules, 3):
         check_parts(s, Reference(counts, 11, rule).single(texts["lines.fq"]),
                     ["db.kc", "lines.fq"], rule)
 
 
 def test_parts_of_pairs():
     s, counts, texts = mates_scene(2500)
-    for rule, pairs in itertools.product((Rule("2"), Rule("0", "30%", drop=True)),
-                                         ("any", "both", "pooled")):
+    for rule, pairs in few(itertools.product((Rule("2"), Rule("0", "30%", drop=True)),
+                                             ("any", "both", "pooled")), 2):
         rule.pairs = pairs
         check_parts(s, Reference(counts, 11, rule).pairs(texts),
                     ["db.kc", "m_1.fq", "m_2.fq", "--pairs", pairs], rule)
@@ -328,7 +330,7 @@ def test_compressed():
         run("zstd", "-q", s.path / "lines.fq", "-o", s.path / "in.zst")
         inputs.append("in.zst")
     first = {}
-    for name, threads in itertools.product(inputs, (1, 2, 5)):
+    for name, threads in few(itertools.product(inputs, (1, 2, 5)), 4):
         for output in ("out.fq", "out.gz", "out.zst"):
             s.kcount("filter", "db.kc", name, "--at-least", "30%", "-o", output, "--force", "-t",
                      threads, "-m", "256M", "--names", "names.gz")

@@ -59,7 +59,7 @@ class Counts:
 
 
 def some_threads():
-    return THREADS[2::8] if SMALL else THREADS
+    return THREADS[2::12] if SMALL else THREADS
 
 
 def test_count():

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-enum { NLETTERS = 200000, NCOUNTED = 50000, NSTAGES = 2 };
+enum { NCOUNTED = FEW_CASES ? 20000 : 50000, NLETTERS = 4 * NCOUNTED, NSTAGES = 2 };
 /* Memory in which the counts are kept, but slices are small. */
 enum { FEW_SLICES = 10 << 20 };
 

@@ -350,7 +350,7 @@ static void test_files(void **state)
 {
         (void)state;
         uint64_t rng = 11;
-        for (size_t i = 0; i < 2 * NKS; i += FEW_CASES ? 7 : 1) {
+        for (size_t i = 0; i < 2 * NKS; i += FEW_CASES ? 13 : 1) {
                 char genome[GENOME];
                 random_letters(genome, GENOME, &rng);
                 memset(genome + 500, 'N', 3);
@@ -420,7 +420,7 @@ static enum kc_status use(void *ctx, int worker, struct kc_error *err)
         struct kcount_asker *asker = NULL;
         (void)err;
         assert_done(kcount_asker_open, &asker, sharing->counts, NULL);
-        for (uint64_t i = 0; i < 30; i++)
+        for (uint64_t i = 0; i < (FEW_CASES ? 6 : 30); i++)
                 check_asked(asker, sharing->set, 2000, i + (uint64_t)worker);
         check_range(sharing->counts, sharing->set, NULL, NULL, 500 + (size_t)worker);
         check_rows(sharing->counts, sharing->set);

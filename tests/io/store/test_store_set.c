@@ -307,6 +307,7 @@ static void test_failed_append(void **state)
  * damaged reference is found nevertheless. */
 static void test_flipped(void **state)
 {
+        enum { STEP = 7 * CUT_STRIDE };
         (void)state;
         struct pair_set s = make_set(33, false, 1100, 1), r = make_set(33, false, 50, 2);
         size_t nold, nbytes, nmissed = 0;
@@ -319,7 +320,7 @@ static void test_flipped(void **state)
         FILE *f = fopen("s.kc", "r+b");
         assert_non_null(f);
         setvbuf(f, NULL, _IONBF, 0);
-        for (size_t at = 0; at < nbytes; at += at < 256 || at + 7 > old_footer ? 1 : 7) {
+        for (size_t at = 0; at < nbytes; at += at < 256 || at + STEP > old_footer ? 1 : STEP) {
                 struct kc_error err = { 0 };
                 struct kc_store *store = NULL;
                 fseek(f, (long)at, SEEK_SET);
@@ -417,7 +418,8 @@ static void test_large_operations(void **state)
 static void test_sum(void **state)
 {
         (void)state;
-        struct pair_set a = make_set(31, false, 250000, 1), b = relative(&a, 90000, 2);
+        struct pair_set a = make_set(31, false, FEW_CASES ? 50000 : 250000, 1);
+        struct pair_set b = relative(&a, a.n / 3, 2);
         struct pair_set ab = empty_set(&a, 0);
         model_append(&ab, &a, false);
         model_append(&ab, &b, false);
