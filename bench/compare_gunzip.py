@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from compare import ROOT, add_no_record, commit, machine, open_log, timed
+from runs import ROOT, add_no_record, commit, machine, open_log, timed
 
 
 def count(device):

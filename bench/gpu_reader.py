@@ -22,7 +22,7 @@ import shlex
 import sys
 import tempfile
 
-from compare import ROOT, add_no_record, commit, machine, open_log, timed
+from runs import ROOT, add_no_record, commit, machine, open_log, timed
 from gpu_stages import keep
 
 READERS = ("host", "device")

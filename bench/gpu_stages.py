@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 
-from compare import ROOT, add_no_record, commit, machine, open_log
+from runs import ROOT, add_no_record, commit, machine, open_log
 
 
 def show(record):

@@ -13,7 +13,7 @@ import json
 import pathlib
 import tempfile
 
-from compare import ROOT, add_no_record, commit, machine, open_log, timed
+from runs import ROOT, add_no_record, commit, machine, open_log, timed
 
 
 def intervals(path):

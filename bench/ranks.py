@@ -24,7 +24,7 @@ import shlex
 import sys
 import tempfile
 
-from compare import ROOT, add_no_record, commit, machine, open_log, timed
+from runs import ROOT, add_no_record, commit, machine, open_log, timed
 
 KEPT = ("distinct", "kmers", "bases", "seconds", "ranks")
 

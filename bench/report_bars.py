@@ -2,10 +2,6 @@
 import html
 
 LINE, THICK = 20, 15                # from one bar to the next, and a bar
-COLOURS = {"kcount cuda": "#9b1d33", "kcount slab": "#b5485b", "kcount cuda 1G": "#b5485b",
-           "reader": "#edae49", "kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4",
-           "kmc -m4": "#6b9ac4", "jellyfish": "#8d9f87", "gerbil": "#b08ea2", "FastK": "#c9a66b",
-           "yak": "#7a7a7a"}
 
 
 def heading(y, text):

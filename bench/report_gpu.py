@@ -1,7 +1,6 @@
 """The CUDA engine's part of docs/dev/measurements.md: stages on the device, and timelines of
 counts."""
 import html
-import json
 import statistics
 
 from report_bars import LINE, bar, heading
@@ -9,10 +8,6 @@ from report_plots import svg
 
 LANE = 26
 COLOURS = ["#d1495b", "#30638e", "#edae49", "#00798c", "#8d6a9f", "#7a9e7e", "#c9a66b", "#6b6b6b"]
-
-
-def load_lines(path):
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def latest(records, *fields):

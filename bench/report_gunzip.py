@@ -1,5 +1,5 @@
 """Inflating one gzip file: its part of docs/dev/measurements.md, by bench/compare_gunzip.py."""
-from report_counts import machine_line, median, of_each
+from report_text import machine_line, median, of_each
 from report_prose import GUNZIP
 
 

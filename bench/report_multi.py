@@ -1,5 +1,5 @@
 """Several devices, by bench_multi and bench_gpu -d: their section of docs/dev/measurements.md."""
-from report_counts import machine_line, of_each
+from report_text import machine_line, of_each
 
 MULTI = """## Several devices
 

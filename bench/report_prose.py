@@ -94,69 +94,6 @@ To repeat it, on a machine with a device: `ninja -C build bench_tables`, then
 at reduced size (`-s`) are kept but not shown.
 """
 
-BENCHMARKS = """\
-# Benchmarks
-
-This page compares the time and memory that kcount and other programs need, on the same machine
-with the same reads. `bench/report.py` makes it from [bench/results/](../bench/results/): runs, each
-with its command, machine and commit. Times are seconds of wall clock, and memory is the largest
-resident set of a process. Figures are medians; of two runs, their mean. *allowed*: the memory that
-a program may take; KMC takes more if it may. [Measurements](dev/measurements.md) has the rest.
-"""
-
-MEASUREMENTS = """\
-# Measurements
-
-The figures behind [Benchmarks](../benchmarks.md), with the commit of each, and those that tell a
-developer where the time goes. `bench/report.py` makes this page from the recorded runs in
-[bench/results/](../../bench/results/). Times are seconds of wall clock. The number of runs is given
-for each figure: with one run the figure is that run, with two it is their mean, with more their
-median. The rules are [those of the benchmarks](../benchmarks.md#how-it-was-measured). The GPU's
-hash tables and LSM by themselves, beside the papers that they follow, are in
-[papers-results.md](papers-results.md).
-
-`kcount` is the CPU engine, `kcount cuda` is `--device cuda`, `kcount slab` the same with `--table
-slab`, `kcount cuda 1G` with `--gpu-memory 1G`. `reader` is kcount's reader alone: it reads and
-parses the input without counting, so no device can make a run faster than that. `reads.fq.gz` is
-`simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`, one gzip stream, and `usr.tar.gz`
-the first gigabyte of a tar of /usr, compressed in the same way. Under "What overlaps",
-`g.bgz.fq.gz` was made by `bgzip`.
-"""
-
-HUMAN_SHORT = """\
-Reads of 150 bases with 0.5 % errors, 32 times a genome of 3.1 Gbases, from one BGZF file in a RAM
-disk, or from a pipe (their maker has three quarters of the cores); k = 31, `--min 2`, 16 threads.
-"""
-
-MEMORY_SHORT = """\
-## How much memory
-
-`-m` is a hard limit: kcount takes less if it can, and writes to temporary files what does not fit.
-The input is simulated reads of a genome that is read only once, counted with k = 31, so most k-mers
-are distinct. With a GPU, `-m` limits what kcount itself allocates; the CUDA driver and its
-libraries come on top, and are most of what the small input takes there.
-"""
-
-ASKING_SHORT = """\
-By `bench/asking.py`: `filter --table`, `profile --total`, `filter -o` beside `kmc_tools filter`,
-and `query -f` beside `jellyfish query -s`. The times include reading the table.
-"""
-
-HUMAN = """\
-By `bench/human.py`: simulated reads of 150 bases with 0.5 % substitutions; the human genome has 3.1
-Gbases. "The file" is one BGZF file, in a RAM disk as the outputs are; in the rows from commit
-779f142 on, the device inflates and parses it. A pipe comes from `simulate`, which has three
-quarters of the cores; the program that it feeds has the others. CPU time and *program*, the largest
-resident set, are those of the program that is named. *machine* is how much less memory the machine
-had available during the run: it includes pinned memory and what the run wrote to the RAM disk.
-*temporary* is the most space that temporary files took at one time, unlinked ones included.
-"""
-
-ASKING = """\
-By `bench/asking.py`: as on the [users' page](../benchmarks.md), with all maps of the device. Where
-no map is named, it is WarpDrive's.
-"""
-
 LOOKUPS = """\
 ## Look-ups on the device
 
@@ -166,14 +103,6 @@ reads (150 bases, 0.5 % substitutions), of which about a seventh is not in the m
 one is replaced by a random k-mer. First the maps as kcount sets them up; then WarpDrive's, by its
 load and the number of slots in a window: k-mers of reads, half of them foreign. A cell is empty if
 a map does not have so many windows.
-"""
-
-MEMORY = """\
-## The peak beside the bound
-
-By `bench/memory.py`: the largest resident set of a count with k = 31, as a share of `-m`. With a
-device, `-m` bounds what kcount allocates itself, pinned memory included; the resident set also
-has pages of the CUDA driver and its libraries, which dominate in the rows of the small input.
 """
 
 GUNZIP = """\
@@ -204,22 +133,93 @@ the file and inflate it; super-k-mers: find minimizers and append to bins; sort,
 distinct k-mers in order, encode and write them.
 """
 
+BENCHMARKS = """\
+# Benchmarks
+
+How long counting k-mers takes, what memory and space on disk it needs, and how other programs
+compare. `bench/all.py` measures, on reads that `simulate` makes, and `bench/report.py` makes this
+page from [its rows](../bench/results/), each with its command, machine, commit and run number. A
+table has rows of one commit of kcount, and of one version of each other program. Times are seconds
+of wall clock, and memory is the largest resident set of a process. Figures are medians; of two
+runs, their mean. [Measurements](dev/measurements.md) has the rest.
+"""
+
+MEASUREMENTS = """\
+# Measurements
+
+The figures behind [Benchmarks](../benchmarks.md), with the commit of each, and those that tell a
+developer where the time goes. `bench/report.py` makes this page from the recorded runs in
+[bench/results/](../../bench/results/); bench/results/archive/ has earlier runs of what the users'
+page shows. Times are seconds of wall clock. The number of runs is given for each figure: with one
+run the figure is that run, with two it is their mean, with more their median. The rules are
+[those of the benchmarks](../benchmarks.md#how-it-was-measured). The GPU's hash tables and LSM by
+themselves, beside the papers that they follow, are in [papers-results.md](papers-results.md).
+
+`reader` is kcount's reader alone: it reads and parses the input without counting. `reads.fq.gz` is
+`simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`, one gzip stream, and `usr.tar.gz`
+the first gigabyte of a tar of /usr, compressed in the same way. Under "What overlaps",
+`g.bgz.fq.gz` was made by `bgzip`.
+"""
+
+# section of bench/plan.py: (question, introduction, what limits it), in the order of the page
+PARTS = {
+    "jobs": ("How long does my job take?",
+             "A human genome, a bacterium, long reads, reads as diverse as those of a metagenome, "
+             "and reads whose genes differ in depth as those of RNA do; k = 31. Of a human genome, "
+             "k-mers that occur once are left out (`--min 2`).",
+             "The columns of percents say where kcount spends its time. Reading is the work of "
+             "parsing and, with .gz, of inflating: it ends sooner with more cores or faster disks. "
+             "Counting waits for the memory of the host or of the GPU. Writing grows with the "
+             "number of distinct k-mers, so diverse reads are dearest for each base."),
+    "front": ("How do other programs compare?",
+              "All count the same reads with the same threads. *allowed*: the memory that a "
+              "program may take; KMC takes more if it may.",
+              "With few cores, the cores. With many, the parts of a program that use only some of "
+              "them, which is why the ratios differ from machine to machine."),
+    "memory": ("How much memory and disk does it need?",
+               "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
+               "what does not fit. Most k-mers of reads of a genome that is read once are "
+               "distinct, which is the dearest case. With a GPU, `-m` limits what kcount itself "
+               "allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's memory "
+               "alike.",
+               "What does not fit is written and read once more, so the speed of the disk for "
+               "temporary files."),
+    "growth": ("How does the cost grow with the reads?",
+               "Genomes of four sizes, each read 30 times. A flat line of seconds a Gbase means "
+               "that the time grows as the reads do.",
+               "Small inputs pay for the start, on a GPU that of the CUDA driver. Memory grows "
+               "with the number of distinct k-mers up to the limit (`-m`), and not beyond."),
+    "cores": ("How much do more cores help?", "",
+              "The memory, which all cores share: a k-mer that is new misses the caches, and the "
+              "kernel clears each page when it is first touched."),
+    "devices": ("How much does a second GPU help?", "",
+                "The devices share the host's cores, which read, and its file, which is written "
+                "once. Small inputs do not keep two devices busy."),
+    "asking": ("How fast can I look k-mers up?",
+               "Each k-mer of the reads is looked up in a table of the same reads, k = 31. The "
+               "times include reading the table.",
+               "Without a GPU, the memory's latency: a look-up is a miss of the caches. With a "
+               "GPU, parsing the reads and, for a line a read, writing the lines."),
+    "report": ("What does a report cost?",
+               "`report` counts the reads, models the genome, and draws a page. `count` stands "
+               "beside it for comparison, and GenomeScope 2 models the same histogram.",
+               "Counting. With an assembly, finding where it differs from the reads, which walks "
+               "along each of its sequences."),
+}
+
+SIMULATED = """\
+The reads are made by `simulate --genome BASES --coverage X` with these options:
+"""
+
 RULES = """\
 ## How it was measured
 
-`bench/compare.py` runs the programs. All count both strands as one, keep every k-mer (`-ci1` of
-KMC) with counts up to 2^32-1 where they can, use the same number of threads, and are allowed the
-same memory, except where the table says otherwise: Jellyfish has no limit, and room for all
-distinct k-mers. They take turns, and must find equally many. Of KMC's two modes (`-r`: no temporary
-files), the faster is shown. "Two cores" are two cores of a server, as many as a small laptop has.
-
-| reads | what |
-|---|---|
-| `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
-| `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` compressed with `pigz -6` and with `bgzip` |
-| `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
-| `g.fq`, `g20.fq`, `t.fq` | the same with `--genome 128M`, `512M`, `120K`; `g.bgz.fq.gz`: BGZF |
-| `SRR059298.fq` | 100,000 real Illumina reads of 72 bases, from Debian's gasic-examples |
-
-`r.fq`, `g.fq`, `g.bgz.fq.gz`, `g20.fq` and `t.fq` were in a RAM disk, with the outputs.
+All programs count both strands as one, keep every k-mer (`-ci1` of KMC) with counts up to 2^32-1
+where they can, use the same number of threads, and are allowed the same memory, except where the
+table says otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those
+that their authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK
+with its table sorted (`-t`); HySortK, which takes FASTA with an index, with one process. They take
+turns, 5 times, or 3 times where a run takes 20 seconds or more, and must find equally many. Files
+are in a RAM disk where one was there. "Two cores" are two cores of a server, as many as a small
+laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
 """

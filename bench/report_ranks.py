@@ -1,7 +1,7 @@
 """Several processes, by bench/ranks.py: their section of docs/dev/measurements.md."""
 import statistics
 
-from report_counts import machine_line, median, of_each
+from report_text import machine_line, median, of_each
 
 MODEL_BASES, MODEL_CORES, MODEL_NODES = 1e12, 32, (1, 2, 4, 8, 16, 32, 64)
 

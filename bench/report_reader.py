@@ -1,6 +1,6 @@
 """The readers of FASTQ and FASTA, by bench/gpu_reader.py: their section of
 docs/dev/measurements.md."""
-from report_counts import machine_line, median, of_each
+from report_text import machine_line, median, of_each
 from report_prose import READER
 
 STAGES = ("inflate", "parse", "bus", "text", "BGZF")

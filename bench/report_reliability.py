@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-from report_gpu import load_lines
+from runs import load_lines
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "campaign"))

@@ -15,7 +15,7 @@ import re
 import subprocess
 import tempfile
 
-from compare import ROOT, commit, machine
+from runs import ROOT, commit, machine
 
 
 def run(*command, cwd=None):

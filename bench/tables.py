@@ -14,7 +14,7 @@ import argparse
 import pathlib
 import sys
 
-from compare import ROOT, add_no_record
+from runs import ROOT, add_no_record
 from gpu_stages import keep
 
 PAPERS = "warpdrive,slab,lsm,linear,hopscotch"

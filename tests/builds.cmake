@@ -24,7 +24,7 @@ set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_forei
   cli_app_hist cli_app_hpc cli_app_inputs cli_app_locks cli_app_manual cli_app_many cli_app_only
   cli_app_output cli_app_report cli_app_report_reads cli_app_selection cli_app_usage cli_cookbook
   cli_damage cli_doc_links cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish
-  cli_export_kff cli_export_kmc cli_export_tsv cli_format cli_golden cli_gunzip cli_human cli_import
+  cli_export_kff cli_export_kmc cli_export_tsv cli_format cli_golden cli_gunzip cli_import
   cli_json_page cli_kmc_door cli_library_count cli_model cli_pasted cli_report_page cli_report_pictures
   cli_simulate test_reader_bam_damage
   test_reader_foreign)
@@ -42,7 +42,7 @@ set(same_whole cli_app_advice cli_app_compare cli_app_completion cli_app_foreign
   cli_app_progress cli_app_query cli_app_report cli_app_report_reads cli_app_selection cli_app_signals cli_app_usage cli_damage cli_doc_links
   cli_errors_page cli_export_arrow cli_export_fastk cli_export_jellyfish cli_export_kff
   cli_export_kmc cli_export_tsv cli_filter cli_filter_bam cli_filter_bam_samtools cli_format
-  cli_gunzip cli_human cli_import cli_json_page cli_kmc_door cli_library_count cli_lsm cli_matrix_inputs cli_matrix_quality cli_matrix_skew
+  cli_gunzip cli_import cli_json_page cli_kmc_door cli_library_count cli_lsm cli_matrix_inputs cli_matrix_quality cli_matrix_skew
   cli_matrix_spill cli_report_page cli_report_pictures cli_simulate)
 
 # kcount_runs_here(RESULT NAME): whether this build runs the test.

@@ -1,9 +1,9 @@
 #include "app/ask/choice.h"
 
 /*
- * Measured with an H200 and 16 threads of its host (bench/asking.py): filter --table, k = 31, reads
- * of 150 bases. The threads share the time for a base with a device, too: they read, pack, and
- * format.
+ * Measured with an H200 and 16 threads of its host (bench/results/archive): filter --table, k = 31,
+ * reads of 150 bases. The threads share the time for a base with a device, too: they read, pack,
+ * and format.
  */
 #define DEVICE_START_S 0.4  /* and to end the process */
 #define DEVICE_LOAD_NS 0.5  /* a k-mer of the table */

@@ -1,14 +1,13 @@
 """What a campaign keeps: the folders of failed cases, and a line of JSON with the totals."""
 import datetime
 import json
-import os
 import pathlib
 import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from compare import commit, machine  # noqa: E402
+from runs import commit, machine  # noqa: E402
 
 CASE_NBYTES, ALL_NBYTES, NFAILURES = 32 << 20, 512 << 20, 100
 TOTALS = ("kmers", "bases", "runs", "device_runs", "peer_runs", "kcount_s", "cpu_s", "faults")
@@ -57,17 +56,10 @@ class Totals:
                 for name, kind in self.kinds.items()}
 
 
-def commit_name():
-    """The commit; KCOUNT_COMMIT names it if the tree is a copy without git history."""
-    if os.environ.get("KCOUNT_COMMIT") or shutil.which("git") is None:
-        return os.environ.get("KCOUNT_COMMIT", "")
-    return commit()
-
-
 def append(path, setting, totals, more):
     """Append one line per campaign."""
     record = {"label": "campaign", "date": datetime.date.today().isoformat(),
-              "commit": commit_name(), "machine": machine(), "devices": setting.devices,
+              "commit": commit(), "machine": machine(), "devices": setting.devices,
               "counters": setting.counters(), **more, "kinds": totals.rounded(),
               "faults": totals.faults}
     path = pathlib.Path(path)

@@ -90,7 +90,7 @@ def test_section():
             report.RESULTS = pathlib.Path(work)
             (report.RESULTS / "gpu-reader.jsonl").write_text(
                 "".join(json.dumps(line) + "\n" for line in STAGES + COUNTS))
-            expect(PAGE in report.measurements({}), "the section is in the page")
+            expect(PAGE in report.measurements([]), "the section is in the page")
     finally:
         report.RESULTS = results
 

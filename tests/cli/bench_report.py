@@ -12,28 +12,22 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import types
-import unittest.mock
 import xml.etree.ElementTree
 
 from lib.tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))
-import asking  # noqa: E402
-import compare  # noqa: E402
 import gpu_stages  # noqa: E402
+import plan  # noqa: E402
 import report  # noqa: E402
-import report_asking  # noqa: E402
 import report_basis  # noqa: E402
-import report_benchmarks  # noqa: E402
-import report_counts  # noqa: E402
-import report_front  # noqa: E402
-import report_human  # noqa: E402
 import report_lookups  # noqa: E402
 import report_multi  # noqa: E402
+import report_page  # noqa: E402
 import report_several  # noqa: E402
 import report_tables  # noqa: E402
+import runs  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
 
@@ -181,149 +175,125 @@ def test_papers():
         expect(line in lines, f"no line {line} in\n{page}")
 
 
-COMMANDS = {"gerbil": "gerbil -k 31 -e 12GB", "kmc": "kmc -k31 -m12 -ci1", "kmc -m4": "kmc -m4",
-            "jellyfish": "jellyfish count -m 31"}
+def measured(section, reads, name, walls, kind="2-cores", **more):
+    """Rows of bench/all.py: some runs of one program."""
+    executable = plan.PROGRAMS[name].executable
+    ours = executable == "kcount"
+    gpu = {"gpu": "New, 1"} if kind == "1-gpu" else {}
+    return [{"kind": kind, "section": section, "reads": reads, "program": name,
+             "executable": executable, "version": "" if ours else "1",
+             "k": 31, "min": 1, "threads": 2, "scale": 1, "memory": "12G", "run": run,
+             "simulate": plan.setting(kind, plan.Task(section, reads, (), ()), 1, 2)["simulate"],
+             "wall": wall, "user": wall, "system": 1, "peak_bytes": 3 << 30, "tmp_bytes": 7e9,
+             "output_bytes": 5e9, "bases": 2e9, "status": "done", "commit": "abc",
+             "date": "2000-01-01", "machine": {"cpu": "CPU", "cores": 2, "memory_gib": 9, **gpu},
+             **({"seconds": {"partition": 1, "count": 2, "order": 1}} if ours else {}),
+             **({"device_peak_memory_bytes": 80 << 30} if gpu and ours else {}), **more}
+            for run, wall in enumerate(walls)]
 
 
-def counted(tool, walls, cores=2, gib=1):
-    """The records of a counter's runs."""
-    return {tool: [{"wall": wall, "user": wall, "system": 0, "peak_bytes": gib << 30,
-                    "version": "1", "output_bytes": 5e6, "bases": 2e9,
-                    "command": COMMANDS.get(tool, f"{tool} -m 12G"),
-                    "threads": cores,
-                    "seconds": {"partition": 0.5, "count": 0.25, "order": 0.25, "wall": wall},
-                    "device_peak_memory_bytes": 3 << 30, "commit": "abc", "date": "2000-01-01",
-                    "machine": {"cpu": "CPU", "cores": cores, "memory_gib": 9}} for wall in walls]}
-
-
-USERS_HEADS = ("## How fast on a laptop: two cores, no GPU",
-               "## How fast on a server: 16 cores, no GPU", "## How fast on a GPU")
-
-
-def test_counts():
-    """Tables by machine, with the number of runs; other programs and memory next to kcount's."""
-    groups = report_counts.in_order({
-        ("gpu-5G", "g.fq", 31, 16, "CPU"): {
-            **counted("kcount cuda", [1, 2], 16), **counted("kcount", [4], 16),
-            **counted("gerbil", [6], 16, 2)},
-        ("scaling-4G", "r.fq", 31, 2, "CPU"): counted("kcount", [4], 16),
-        ("scaling-4G", "r.fq", 31, 1, "CPU"): counted("kcount", [6], 16),
-        ("another", "r.fq", 31, 16, "CPU"): counted("kcount", [4], 16),
-        ("simulated-1.2G", "w.fq", 31, 2, "CPU"): {
-            **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}})
-    lines = [*report_benchmarks.page(groups, [], [], []).split("\n"),
-             *report_counts.sections(groups), *report_counts.scaling_lines(groups),
-             *report_counts.against_lines(groups)]
-    expect([line for line in lines if line.startswith("#")] ==
-           ["# Benchmarks", *USERS_HEADS, "## How it was measured",
-            USERS_HEADS[0], "### w.fq, k = 31, 2 threads (simulated-1.2G)",
-            USERS_HEADS[1], "### r.fq, k = 31, 16 threads (another)",
-            USERS_HEADS[2], "### g.fq, k = 31, 16 threads (gpu-5G)",
-            "## By number of threads: r.fq, k = 31", "## Against whom"],
-           "sections in the order of the questions")
-    for line in ("| w.fq, 2.0 Gbases | 31 | kcount | 3.00 | 3 | 1.0 | 1.00 | 12 GB |",
-                 "|  |  | KMC 1 | 8.00 | 3 | 2.7 | 4.00 | 12 GB |",
-                 "| g.fq, 2.0 Gbases | 31 | kcount, GPU | 1.50 | 2 | 1.0 | 1.00 | 12 GB | 3.0 |",
-                 "|  |  | Gerbil 1 | 6.00 | 1 | 4.0 | 2.00 | 12 GB |  |",
-                 "| kmc 1 | 8.00 | 3 | 2.67 | 250 | 8.0 | 4.00 | 12 GB | 5 |",
-                 "| 2 | 4.00 | 1 | 1.5 | 500 | 4.0 | 1.00 |",
-                 "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 "
-                 "| 1.50 |",
-                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there "
-                 "are no recorded runs of them."):
-        expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
-    tools = {**counted("kmc", [9]), **counted("kmc -r", [8]), **counted("kcount", [2]),
-             **counted("reader", [1])}
-    expect([name for name, _ in report_benchmarks.shown(tools)] == ["kcount", "kmc -r"],
-           "only the faster of KMC's modes, and nothing but programs that count")
-
-
-FRONT = {("front-page", "g.fq", 31, 16, "CPU"): {
-    **counted("kmc", [8, 9, 7], 16, 5), **counted("kcount cuda", [1, 2, 1], 16),
-    **counted("kcount", [4, 4, 4], 16), **counted("kmc -m4", [12, 11, 13], 16, 3),
-    **counted("jellyfish", [160], 16)}}
-FRONT_LINES = (
-    "| 2.0 Gbases, k = 31, 16 threads | time | peak memory | allowed memory |",
+ROWS = [
+    *measured("front", "genome", "kmc", [8, 9, 7]), *measured("front", "genome", "kcount", [2, 4]),
+    *measured("front", "genome", "jellyfish", [160]),
+    *measured("front", "genome", "kmc -m4", [5], memory="4G"),
+    *measured("front", "genome", "FastK", [480], status="timed out"),
+    *measured("front", "genome", "kcount", [3], k=55),
+    *measured("jobs", "human", "kcount cuda", [9, 10, 12], "1-gpu"),
+    *measured("memory", "once", "kcount", [5], memory="4G"),
+    *measured("growth", "growth-1", "kcount", [4]),
+    *measured("cores", "genome", "kcount", [8], threads=1),
+    *measured("cores", "genome", "kcount", [4]),
+    *measured("asking", "genome", "filter", [4], scale=0.1)]
+PAGE = (
+    "| reads | k | program | time, s | runs | memory, GiB | allowed | temporary files, GB "
+    "| output, GB | times kcount |",
+    "| a plant or insect, 2.0 Gbases | 31 | kcount | 3.00 | 2 | 3.00 | 12 GB | 7.0 | 5.0 | 1.0 |",
+    "|  | 31 | KMC 1 -m4 | 5.00 | 1 | 3.00 | 4 GB | 7.0 | 5.0 | 1.7 |",
+    "|  | 31 | KMC 1 | 8.00 | 3 | 3.00 | 12 GB | 7.0 | 5.0 | 2.7 |",
+    "|  | 31 | Jellyfish 1 | 160.00 | 1 | 3.00 | no limit | 7.0 | 5.0 | 53.3 |",
+    "|  | 31 | FastK 1 | not done in 480 | 1 | 3.00 | 12 GB | 7.0 | 5.0 |  |",
+    "|  | 55 | kcount | 3.00 | 1 | 3.00 | 12 GB | 7.0 | 5.0 | 1.0 |",
+    "| human, 32x, 2.0 Gbases | kcount, GPU | 10.00 | 3 | 3.00 | 80.0 | 7.0 | 5.0 "
+    "| 25 / 50 / 25 |",
+    "| read once, 2.0 Gbases | kcount | 4 GB | 3.00 | 75% | 7.0 | 5.00 | 1 |",
+    "| a genome, 30x, 2.0 Gbases | kcount | 4.00 | 2.000 | 3.00 | 1.500 | 1 |",
+    "| a plant or insect, 2.0 Gbases | kcount | 1 | 8.00 | 3.00 | 1 | 1.0 |",
+    "|  | kcount | 2 | 4.00 | 3.00 | 1 | 2.0 |",
+    "Two cores: CPU, 2 cores, 9 GiB; commit abc, 2000-01-01.",
+    "One GPU and 16 cores: CPU, 2 cores, 9 GiB; New, 1; commit abc, 2000-01-01.")
+FIRST = (
+    "| 2.0 Gbases, k = 31, 2 threads | time | peak memory | allowed memory |",
     "|---|---:|---:|---:|",
-    "| **kcount, GPU** | **1.0 s** | **1.0 GiB, 3 GiB of the GPU** | 12 GB |",
-    "| **kcount** | **4.0 s** | **1.0 GiB** | 12 GB |",
-    "| KMC 1 | 8.0 s | 5.0 GiB | 12 GB |", "| KMC 1 -m4 | 12.0 s | 3.0 GiB | 4 GB |",
-    "| Jellyfish 1 | 160 s | 1.0 GiB | no limit |", "",
-    "Simulated reads, every k-mer kept; median of 3 runs each (Jellyfish 1: 1 run). CPU, 16 cores, "
-    "9 GiB; 2000-01-01.", "")
+    "| **kcount** | **3.0 s** | **3.0 GiB** | 12 GB |",
+    "| KMC 1 -m4 | 5.0 s | 3.0 GiB | 4 GB |", "| KMC 1 | 8.0 s | 3.0 GiB | 12 GB |",
+    "| Jellyfish 1 | 160 s | 3.0 GiB | no limit |", "",
+    "Simulated reads, every k-mer kept; 1 run each (kcount: mean of 2 runs; KMC 1: median of 3 "
+    "runs). CPU, 2 cores, 9 GiB;", "commit abc, 2000-01-01.", "")
 
 
-def test_front():
-    """The first figures: a table and a picture, and nothing at all without lines."""
-    same_text("\n".join(report_front.table(FRONT)), "\n".join(FRONT_LINES), "the first table")
-    texts = [text.text for text in xml.etree.ElementTree.fromstring(report_front.picture(FRONT))
+def test_page():
+    """Tables by section and machine, each section with what limits it; nothing without rows."""
+    lines = report_page.page(ROWS).split("\n")
+    for line in PAGE:
+        expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+    heads = [line for line in lines if line.startswith("## ")]
+    wanted = [f"## {report_page.PARTS[section][0]}"
+              for section in ("jobs", "front", "memory", "growth", "cores")]
+    expect(heads == [*wanted, "## How it was measured"], f"the sections with rows: {heads}")
+    limits = [line for line in lines if line.startswith("**What limits it.**")]
+    expect(len(limits) == len(wanted), "what limits each")
+    expect("## " not in "\n".join(report_page.page([]).split("## How it was measured")[:1]),
+           "no section without rows")
+
+
+def every_row():
+    """A row of all that bench/all.py measures."""
+    for kind in plan.KINDS:
+        for task in plan.tasks_of(kind, plan.SECTIONS):
+            for name in () if task.script else task.programs:
+                yield from measured(name=name, walls=[30], **plan.setting(kind, task, 1, 1000))
+
+
+def test_every_row():
+    """With all rows, nothing is missing, and the page is short enough to read."""
+    rows = list(every_row())
+    expect(list(report_page.missing(rows)) == [], "nothing is missing")
+    nlines = len(report_page.page(rows).splitlines())
+    expect(nlines <= 400, f"{nlines} lines")
+
+
+def test_first():
+    """The first figures: a table and a picture, and nothing at all without rows."""
+    found = report_page.first_rows(ROWS)
+    same_text("\n".join(report_page.first_table(found)), "\n".join(FIRST), "the first table")
+    texts = [text.text for text in xml.etree.ElementTree.fromstring(report_page.picture(ROWS))
              if text.tag.endswith("text")]
-    expect(texts[1::2] == ["kcount, GPU", "kcount", "KMC 1", "KMC 1 -m4", "Jellyfish 1"],
-           f"bars {texts}")
-    expect(texts[-1] == "160 s, 1.0 GiB", "time and memory at the end of a bar")
-    page = report_benchmarks.page
-    expect("front-page.svg" in page(FRONT, [], [], []), "the picture in the page")
-    expect("front-page.svg" not in page({}, [], [], []), "no picture without lines")
-    expect(report_front.regions({}, HUMAN)["front-page"] == [], "no figures without lines")
+    expect(texts[1::2] == ["kcount", "KMC 1 -m4", "KMC 1", "Jellyfish 1"], f"bars {texts}")
+    expect(texts[-1] == "160 s, 3.0 GiB", "time and memory at the end of a bar")
+    many = [*ROWS, *(row for wall, name in enumerate(("gerbil", "meryl", "hysortk"))
+                     for row in measured("front", "genome", name, [wall + 20]))]
+    expect([runs[0]["program"] for runs in report_page.first_rows(many)]
+           == ["kcount", "kmc -m4", "kmc", "gerbil", "meryl"], "kcount and the fastest others")
+    expect(report_page.regions([]) == {"front-page": [], "human-genome": []}, "without rows")
+    sentence = " ".join(report_page.regions(ROWS)["human-genome"])
+    expect("2.0 Gbases of BGZF, takes 10.0 s with `--min 1` on 2 cores and an New (median of 3 "
+           "runs)" in sentence, sentence)
+    on_gpu = [*ROWS, *measured("front", "genome", "kcount cuda", [1], "1-gpu")]
+    expect("**3.0 GiB, 80 GiB of the GPU**" in "\n".join(report_page.front(on_gpu)),
+           "the machine with a GPU goes first")
 
 
-def asked(name, wall, program="kcount", **more):
-    """A line of bench/asking.py."""
-    return {"name": name, "what": f"what {name.split()[0]} does", "program": program,
-            "command": "kcount --device cuda:0" if "cuda" in name else program, "wall": wall,
-            "user": wall, "system": 1, "peak_bytes": 1 << 30, "about": "reads", "distinct": 5e6,
-            "k": 31, "threads": 2, "commit": "abc", "date": "2000-01-01",
-            "machine": {"cpu": "CPU", "cores": 2, "memory_gib": 9}, **more}
-
-
-ASKED = [asked("filter cuda", 9, commit="older"), asked("reading", 1), asked("filter cuda", 2),
-         asked("filter slab", 3), asked("filter cuda", 4), asked("filter cuda", 5),
-         asked("kmc_tools", 60, "kmc_tools"), asked("filter", 8, threads=4)]
-
-
-def test_asking():
-    """Only the last commit's runs; the users' page leaves reading and other maps out."""
-    short, long = report_asking.short(ASKED), report_asking.section(ASKED)
-    first = "| reads; 5 million k-mers, k = 31 | 2 | what filter does | kcount, GPU | 4.00 | 3 " \
-            "| 5.0 | 1.00 |"
-    for line in (first, "|  |  | what kmc_tools does | kmc_tools | 60.00 | 1 | 61.0 | 1.00 |",
-                 "| reads; 5 million k-mers, k = 31 | 4 | what filter does | kcount | 8.00 | 1 "
-                 "| 9.0 | 1.00 |", "CPU, 2 cores, 9 GiB; 2000-01-01."):
-        expect(line in short, f"no line {line} in\n" + "\n".join(short))
-    expect(not any("what reading" in line or "| 3.00 |" in line for line in short),
-           "less for users")
-    for line in ("### reads; 5 million k-mers, k = 31, 2 threads",
-                 "| what reading does | kcount | 1.00 | 1 | 2.0 | 1.00 |",
-                 "| what filter does | kcount | 3.00 | 1 | 4.0 | 1.00 |"):
-        expect(line in long, f"no line {line} in\n" + "\n".join(long))
-    expect([*report_asking.short([]), *report_asking.section([])] == [], "nothing without lines")
-    expect(short[0] == long[0] == "## Looking up the k-mers of reads", "the heading")
-    reported = report_asking.short([*ASKED, asked("report cuda", 3, about="a genome")])
-    expect(reported[0] == f"{short[0]}, reports and comparisons", "the heading with reports")
-    expect("| a genome; 5 million k-mers, k = 31 | 2 | what report does | kcount, GPU | 3.00 | 1 "
-           "| 4.0 | 1.00 |" in reported, "\n".join(reported))
-
-
-@unittest.mock.patch.object(asking.shutil, "which", lambda program: program == "kcount")
-def test_asked_programs():
-    """What needs a device, a file or a program that is not there is left out; no command has an
-    option that kcount does not know."""
-    arguments = types.SimpleNamespace(programs=None, assembly=None, other=None)
-    every = [name for name in asking.PROGRAMS if asking.PROGRAMS[name][1] == "kcount"]
-    for gpu, assembly, other in ({}, None, None), ({"gpu": "New"}, "a", None), ({}, None, "o"):
-        arguments.assembly, arguments.other = assembly, other
-        with unittest.mock.patch.object(asking, "gpu", lambda gpu=gpu: gpu):
-            found = list(asking.wanted(arguments))
-        same_text("\n".join(found), "\n".join(
-            name for name in every if (gpu or "cuda" not in asking.PROGRAMS[name][2])
-            and (assembly or "assembly" not in name) and (other or "compare" not in name)),
-            "the programs")
-    values = {"reads": "reads", "k": 31, "threads": 2, "memory": 1}
-    for name, limits in (("reading", ["-t"]), ("filter", ["-t", "-m"]), ("report", ["-t", "-m"]),
-                         ("query", ["-t", "-m"]), ("compare cuda", ["-t"])):
-        words = asking.line_of(name, values).split()
-        expect([word for word in words if word in ("-t", "-m")] == limits, words)
-        expect(words.count("--quiet") == 1, words)
+def test_behind():
+    """Every setting, with its commit and extremes; and what is missing."""
+    lines = report_page.behind(ROWS)
+    line = "| front | a plant or insect, 2.0 Gbases | 31 | KMC 1 | 2 | 12 GB |  | 8.00 | 7.00 " \
+           "| 9.00 | 3 | 9.0 | 3.00 | 5.0 |"
+    expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+    expect(report_page.behind([]) == [], "nothing without rows")
+    gone = list(report_page.missing(ROWS))
+    expect("2-cores: front: genome, k = 31: FastK, gerbil, meryl, hysortk" not in gone
+           and "2-cores: front: genome, k = 31: kmc_new, gerbil, meryl, hysortk" in gone, f"{gone}")
+    expect("2-cores: asking: genome, k = 31: filter, total" in gone, "a trial does not count")
 
 
 def looked_up(stage, rate, table="warpdrive", **more):
@@ -352,70 +322,6 @@ def test_lookups():
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
     expect("| warpdrive | 1.0 | 15.0 |" not in lines, "an older line is left out")
     expect(report_lookups.section([looked_up("copy", 9, "")]) == [], "nothing without look-ups")
-
-
-def human(way, wall, status="done", **more):
-    """A line of bench/human.py."""
-    return {"way": way, "wall": wall, "status": status, "code": 0, "gpu_memory": "all", "k": 31,
-            "min": 2, "genome": "3.1G", "coverage": 32.0 * more.get("share", 1), "repeats": 0.0,
-            "share": 1.0, "bases": 99.2e9, "limit": 600, "user": 9, "system": 1,
-            "peak_bytes": 3 << 30, "machine_bytes": 5 << 30, "tmp_bytes": 7e9, "output_bytes": 8e9,
-            "commit": "abc", "date": "2000-01-01", "threads": 16,
-            "machine": {"cpu": "CPU", "cores": 16, "memory_gib": 126, "gpu": "New"}, **more}
-
-
-HUMAN = [human("file", 600, "timed out", commit="older"),
-         human("file", 30, summary={"device_peak_memory_bytes": 80 << 30}), human("reader", 24),
-         human("cat", 80), human("make", 62),
-         human("file", 28, summary={"device_peak_memory_bytes": 90 << 30}),
-         human("pipe", 100, repeats=0.5), human("cat", 80, repeats=0.5),
-         human("file", 9, "failed", gpu_memory="8G", code=1, message="kcount: a | b\nno space"),
-         human("make", 30, share=0.5), human("kmc", 600, "timed out"),
-         human("kmc", 400, share=0.5, bases=49.6e9, version="3.2.1")]
-HUMAN_LINES = (
-    "### 99.2 Gbases (3.1G at 32x), no repeats, k = 31, --min 2",
-    "| `simulate` writes the file | abc | 62.0 |  | 1600 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| the host's reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | "
-    "8.0 | 1 |",
-    "| kcount, from the file | abc | 29.0 | reader +5.0 s | 3421 | 10 | 3.0 | 5.0 | 85.0 | 7.0 "
-    "| 8.0 | 2 |",
-    "| kcount, from the file, `--gpu-memory 8G` | abc | failed, exit code 1: no space |  |  | 10 "
-    "| 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| KMC, from the file | abc | not finished in 600 s |  |  | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 "
-    "| 1 |",
-    "| KMC 3.2.1, from the file, 50% of the reads | abc | 400.0 |  | 124 | 10 | 3.0 | 5.0 |  | 7.0 "
-    "| 8.0 | 1 |",
-    "### 99.2 Gbases (3.1G at 32x), 50% of the genome repeats, k = 31, --min 2",
-    "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| kcount, from a pipe | abc | 100.0 | 1.25 x `cat` | 992 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 "
-    "| 1 |")
-
-
-def test_human():
-    """Rows of the last commit, with what failed; no section, and no link to it, without lines."""
-    lines = report_human.section(HUMAN)
-    found = [line for line in lines if line.startswith(("###", "| `", "| the", "| k", "| K"))]
-    same_text("\n".join(found), "\n".join(HUMAN_LINES), "the section about a human genome")
-    results = report.RESULTS
-    try:
-        with tempfile.TemporaryDirectory() as work:
-            report.RESULTS = pathlib.Path(work)
-            expect("uman genome" not in report.measurements({}), "no lines, no section")
-            text = "".join(json.dumps(line) + "\n" for line in HUMAN)
-            (report.RESULTS / "human.jsonl").write_text(text)
-            page = report.measurements({})
-    finally:
-        report.RESULTS = results
-    expect("\n".join(lines) in page, "the section is in the page")
-    users = report_human.short(HUMAN)
-    for line in ("| 99.2 Gbases, no repeats, New | kcount, from the file | 29.0 | 2 | 3.0 | 85.0 "
-                 "| 7.0 | 8.0 |",
-                 "| 99.2 Gbases, 50% repeats, New | kcount, from a pipe | 100.0 | 1 | 3.0 |  | 7.0 "
-                 "| 8.0 |"):
-        expect(line in users, f"no line {line} in\n" + "\n".join(users))
-    expect(not any("`simulate`" in line or "failed" in line for line in users), "counts alone")
-    expect(report_human.short([]) == [], "no lines, no section for users")
 
 
 def multi(part, what, ms, **more):
@@ -497,9 +403,9 @@ def test_up_to_date():
 def test_readme():
     """The marked regions of README.md hold what bench/report.py makes from bench/results."""
     page = (SOURCE / "README.md").read_text()
-    found = report_front.regions(report.load(), report.named("human"))
-    same_text(page, report_front.filled(page, found), "README.md (run bench/report.py)")
-    filled = report_front.filled(page, {name: ["| new |"] for name in found})
+    found = report_page.regions(report.load())
+    same_text(page, report_page.filled(page, found), "README.md (run bench/report.py)")
+    filled = report_page.filled(page, {name: ["| new |"] for name in found})
     expect(filled.count("made by bench/report.py -->\n| new |\n<!-- end -->") == len(found),
            "old figures are replaced")
 
@@ -551,19 +457,18 @@ def test_machine_code():
         for compiled in ("true", "false"):
             kcount.write_text(FAKE_KCOUNT % compiled)
             kcount.chmod(0o755)
-            has_code = compare.has_machine_code(kcount)
+            has_code = runs.has_machine_code(kcount)
             expect(has_code == (compiled == "true"), f"compiled: {compiled}")
-            expect(compare.has_machine_code(kcount, 1), "an earlier build, which does not say it")
-        compare.open_log(log, True).close()
-        compare.open_log(log, False, kcount).close()
+            expect(runs.has_machine_code(kcount, 1), "an earlier build, which does not say it")
+        runs.open_log(log, True).close()
+        runs.open_log(log, False, kcount).close()
         try:
-            compare.open_log(log, True, kcount)
+            runs.open_log(log, True, kcount)
         except SystemExit as refused:
             expect("not recorded" in str(refused) and "--no-record" in str(refused), str(refused))
         else:
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_front, test_asking, test_asked_programs, test_lookups,
-      test_human, test_multi, test_several, test_up_to_date, test_readme, test_runner,
-      test_no_record, test_machine_code])
+main([test_papers, test_page, test_every_row, test_first, test_behind, test_lookups, test_multi,
+      test_several, test_up_to_date, test_readme, test_runner, test_no_record, test_machine_code])

@@ -1,6 +1,6 @@
 """
 Links between the pages of the project lead somewhere, the source files that they name exist, and
-CONTRIBUTING.md has the environment variables that the tests read.
+CONTRIBUTING.md has the environment variables that tests and benchmarks read.
 
     doc_links.py KCOUNT SOURCE
 """
@@ -47,7 +47,7 @@ def test_variables():
     name = r"KC(?:OUNT)?_[A-Z_]*[A-Z]"
     scripts = "".join(path.read_text() for path in (SOURCE / "scripts").glob("test*.sh"))
     read = set(re.findall(rf"\$\{{({name})", scripts))
-    for path in (SOURCE / "tests").rglob("*.*"):
+    for path in [*(SOURCE / "tests").rglob("*.*"), SOURCE / "bench/runs.py"]:
         if path.suffix in (".c", ".cpp", ".cu", ".cuh", ".h", ".py"):
             read |= set(re.findall(rf'"({name})"', path.read_text()))
     macros = re.findall(rf"#define ({name})", (SOURCE / "include/kcount.h").read_text())

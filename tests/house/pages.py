@@ -7,8 +7,8 @@ import pathlib
 import sys
 
 SOURCE = pathlib.Path(sys.argv[1])
-MOST = 2000                         # lines of all pages for users together
-MOST_OF = {"docs/benchmarks.md": 170}
+MOST = 1850                         # lines of all pages for users together, without these:
+MOST_OF = {"docs/benchmarks.md": 400}
 
 
 def nlines(page):
@@ -17,8 +17,8 @@ def nlines(page):
 
 def main():
     pages = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]
-    total = sum(map(nlines, pages))
-    print(f"{len(pages)} pages, {total} lines")
+    total = sum(nlines(page) for page in pages if str(page.relative_to(SOURCE)) not in MOST_OF)
+    print(f"{len(pages)} pages, {total} lines without those of {', '.join(MOST_OF)}")
     long = [f"{name} has more than {most} lines" for name, most in MOST_OF.items()
             if nlines(SOURCE / name) > most]
     if total > MOST:

@@ -1,0 +1,374 @@
+"""
+docs/benchmarks.md, the marked regions of README.md and their picture, from the rows of
+bench/all.py: a section for each question of a reader.
+"""
+import collections
+import re
+import textwrap
+
+import plan
+from report_bars import LINE, bar, heading
+from report_plots import svg
+from report_prose import BENCHMARKS, PARTS, RULES, SIMULATED
+from report_text import (base_of, bases_text, gib, is_ours, machine_line, machine_text, median,
+                         of_each, refuse_mixtures, runs_text, state)
+
+PICTURE = "front-page.svg"
+WIDTH = 120                         # of lines in README.md
+FIRST = 5                           # rows of README.md's table
+FIRST_KINDS = (plan.GPU, plan.SERVER, plan.LAPTOP)
+COLOURS = {"kcount cuda": "#9b1d33", "kcount": "#d1495b", "kmc": "#30638e", "jellyfish": "#8d9f87",
+           "gerbil": "#b08ea2", "FastK": "#c9a66b"}
+OTHER = "#7a7a7a"
+REGION = re.compile(r"(<!-- (\S+): made by bench/report\.py -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+
+# ---- rows ----
+
+def shown(rows):
+    """Rows of trials are left out."""
+    rows = [row for row in rows if row["scale"] == 1]
+    refuse_mixtures(rows)
+    return rows
+
+
+def in_mebibytes(memory):
+    return float(memory[:-1]) * (1024 if memory[-1] == "G" else 1) if memory else 0
+
+
+def runs_of(rows):
+    """The runs of each setting, in the order of bench/plan.py; beside each other, programs that
+    count the same stand in the order of their times."""
+    reads, programs = list(plan.READS), list(plan.PROGRAMS)
+
+    def place(runs):
+        row = runs[0]
+        return (list(plan.SECTIONS).index(row["section"]), reads.index(row["reads"]), row["k"],
+                median(runs, "wall") if row["section"] in ("jobs", "front")
+                else programs.index(row["program"]), row["threads"], in_mebibytes(row["memory"]))
+
+    groups = of_each([{**row, "base": base_of(row)} for row in rows], "base").values()
+    return sorted(groups, key=place)
+
+
+def machines(rows, section):
+    """The rows of a section, by machine, smaller machines first."""
+    kinds = list(plan.KINDS)
+    mine = [{**row, "on": machine_text(row)} for row in rows if row["section"] == section]
+    groups = of_each(mine, "kind", "on")
+    return [groups[key] for key in sorted(groups, key=lambda key: (kinds.index(key[0]), key[1]))]
+
+
+def done(runs):
+    return all(row["status"] == "done" for row in runs)
+
+
+def program(runs):
+    """The name of a program, with its version if it is not kcount, and its options."""
+    row = runs[0]
+    name, *options = re.split(r" (?=-)", plan.PROGRAMS[row["program"]].label)
+    return " ".join(filter(None, (name, row["version"], *options)))
+
+
+# ---- cells ----
+
+def reads(runs):
+    return f"{plan.READS[runs[0]['reads']].about}, {bases_text(runs[0]['bases'])}"
+
+
+def wall(runs):
+    """The time, or what went wrong."""
+    if runs[0]["status"] == "timed out":
+        return f"not done in {runs[0]['wall']:.0f}"
+    return f"{median(runs, 'wall'):.2f}" if done(runs) else "failed"
+
+
+def allowed(runs):
+    has_limit = "{memory}" in plan.PROGRAMS[runs[0]["program"]].command
+    return runs[0]["memory"].replace("G", " GB").replace("M", " MB") if has_limit else "no limit"
+
+
+def device(runs):
+    bytes_of = runs[0].get("device_peak_memory_bytes")
+    return f"{median(runs, 'device_peak_memory_bytes') / 2**30:.1f}" if bytes_of else ""
+
+
+def gigabytes(field):
+    return lambda runs: f"{median(runs, field) / 1e9:.1f}" if field in runs[0] else ""
+
+
+def stages(runs):
+    """What part of the time was reading, counting and writing, in percent."""
+    seconds = runs[0].get("seconds", {})
+    if not {"partition", "count", "order"} <= seconds.keys():
+        return ""
+    parts = [sum(row["seconds"][name] for row in runs) for name in ("partition", "count", "order")]
+    return " / ".join(f"{100 * part / sum(parts):.0f}" for part in parts)
+
+
+def share_of_limit(runs):
+    limit = in_mebibytes(runs[0]["memory"])
+    return f"{100 * median(runs, 'peak_bytes') / 2**20 / limit:.0f}%" if limit else ""
+
+
+def a_gbase(field, unit):
+    return lambda runs: f"{median(runs, field) / unit / runs[0]['bases'] * 1e9:.3f}"
+
+
+# Columns: [(heading, cell of the runs)]; what compares with other runs is added by its section.
+Column = collections.namedtuple("Column", "head cell")
+RUNS = Column("runs", lambda runs: str(len(runs)))
+READS, K = Column("reads", reads), Column("k", lambda runs: str(runs[0]["k"]))
+PROGRAM, WALL = Column("program", program), Column("time, s", wall)
+MEMORY = Column("memory, GiB", lambda runs: f"{gib(runs):.2f}")
+ALLOWED, DEVICE = Column("allowed", allowed), Column("GPU memory, GiB", device)
+TMP = Column("temporary files, GB", gigabytes("tmp_bytes"))
+OUTPUT = Column("output, GB", gigabytes("output_bytes"))
+CPU = Column("CPU time, s", lambda runs: f"{median(runs, 'user', 'system'):.1f}")
+THREADS = Column("threads", lambda runs: str(runs[0]["threads"]))
+RATE = Column("10^6 bases a second",
+              lambda runs: f"{runs[0]['bases'] / median(runs, 'wall') / 1e6:.0f}")
+STAGES = Column("reading / counting / writing, %", stages)
+LEFT = ("reads", "program")         # headings of columns of text
+
+
+def over(runs, others, chosen):
+    """The time over that of other runs, or the other way round."""
+    if not others or not done(runs) or not done(others):
+        return ""
+    return f"{chosen(median(runs, 'wall'), median(others, 'wall')):.1f}"
+
+
+def times_kcount(runs, every):
+    """Beside the fastest kcount that counted the same."""
+    ours = [other for other in every if is_ours(other[0]) and done(other)
+            and (other[0]["reads"], other[0]["k"]) == (runs[0]["reads"], runs[0]["k"])]
+    best = min(ours, key=lambda mine: median(mine, "wall"), default=None)
+    return over(runs, best, lambda a, b: a / b)
+
+
+def speed_up(runs, every):
+    """Beside the fewest threads."""
+    return over(runs, min(every, key=lambda mine: mine[0]["threads"]), lambda a, b: b / a)
+
+
+def of_one_device(runs, every):
+    one = [other for other in every if other[0]["program"] == "kcount cuda"
+           and other[0]["reads"] == runs[0]["reads"]]
+    return over(runs, one[0] if one else None, lambda a, b: b / a)
+
+
+# section: (its columns, the heading of a comparison, its cell)
+TABLES = {
+    "jobs": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, TMP, OUTPUT, STAGES], None, None),
+    "front": ([READS, K, PROGRAM, WALL, RUNS, MEMORY, DEVICE, ALLOWED, TMP, OUTPUT],
+              "times kcount", times_kcount),
+    "memory": ([READS, PROGRAM, ALLOWED, MEMORY, Column("of what is allowed", share_of_limit),
+                DEVICE, TMP, WALL, RUNS], None, None),
+    "growth": ([READS, PROGRAM, WALL, Column("s a Gbase", a_gbase("wall", 1)), MEMORY,
+                Column("GiB a Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], None, None),
+    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "speed-up", speed_up),
+    "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], "speed-up", of_one_device),
+    "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], None, None),
+    "report": ([READS, PROGRAM, THREADS, WALL, RUNS, CPU, MEMORY], None, None),
+}
+
+
+def table(rows, section):
+    """A table of one machine. Columns that are empty are left out; reads are named once."""
+    columns, head, compare = TABLES[section]
+    every = runs_of(rows)
+    if head:
+        columns = [*columns, Column(head, lambda runs: compare(runs, every))]
+    lines = [[column.cell(runs) for column in columns] for runs in every]
+    used = [i for i in range(len(columns)) if any(line[i] for line in lines)]
+    last, text = None, []
+    for line in lines:
+        cells = [line[i] for i in used]
+        text.append(["" if cells[0] == last else cells[0], *cells[1:]])
+        last = cells[0]
+    heads = [columns[i].head for i in used]
+    return [f"| {' | '.join(heads)} |",
+            "|" + "|".join("---" if name in LEFT else "---:" for name in heads) + "|",
+            *(f"| {' | '.join(cells)} |" for cells in text), ""]
+
+
+def commit_of(rows):
+    return next((row["commit"] for row in rows if is_ours(row)), rows[-1]["commit"])
+
+
+def part(rows, section):
+    """A section with a table for each machine, and what limits it; nothing without rows."""
+    found = machines(rows, section)
+    if not found:
+        return []
+    title, intro, limits = PARTS[section]
+    lines = [f"## {title}", "", *filled_text(intro)]
+    for mine in found:
+        lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: {machine_text(mine[-1])}; "
+                               f"commit {commit_of(mine)}, {mine[-1]['date']}."),
+                  *table(mine, section)]
+    return [*lines, *filled_text(f"**What limits it.** {limits}")]
+
+
+def filled_text(text):
+    return [*textwrap.wrap(text, 100), ""] if text else []
+
+
+def reads_table():
+    """How the reads are made, on larger machines and on two cores."""
+    lines = [SIMULATED, "| reads | options of `simulate` | larger machines | two cores |",
+             "|---|---|---:|---:|"]
+    for about, options, small, large, _ in dict.fromkeys(plan.READS.values()):
+        cells = [f"{size[0] / 1e6:g}M x {size[1]}" if size else "" for size in (large, small)]
+        lines.append(f"| {about} | `{options}` | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def page(rows):
+    rows = shown(rows)
+    lines = [BENCHMARKS, *front(rows)]
+    for section in PARTS:
+        lines += part(rows, section)
+    return "\n".join([*lines, RULES, *reads_table()])
+
+
+# ---- the first figures ----
+
+def first_rows(rows):
+    """The runs of README.md's table: kcount and the fastest others, on the largest machine that
+    has them; of several machines of a kind, the one that was measured last."""
+    for kind in FIRST_KINDS:
+        mine = [row for row in rows if row["section"] == "front" and row["k"] == 31
+                and row["kind"] == kind]
+        if mine:
+            mine = [row for row in mine if machine_text(row) == machine_text(mine[-1])]
+            found = sorted(filter(done, runs_of(mine)), key=lambda runs: median(runs, "wall"))
+            others = [runs for runs in found if not is_ours(runs[0])]
+            ours = [runs for runs in found if is_ours(runs[0])]
+            return sorted(ours + others[:FIRST - len(ours)], key=lambda runs: median(runs, "wall"))
+    return []
+
+
+def seconds(runs):
+    time = median(runs, "wall")
+    return f"{time:.1f} s" if time < 100 else f"{time:.0f} s"
+
+
+def memory(runs):
+    on_device = f", {float(device(runs)):.0f} GiB of the GPU" if device(runs) else ""
+    return f"{gib(runs):.1f} GiB{on_device}"
+
+
+def number_of_runs(found):
+    """The number of runs of all programs, and of those that had another number."""
+    numbers = [len(runs) for runs in found]
+    usual = max(sorted(set(numbers)), key=numbers.count)
+    others = [f"{program(runs)}: {runs_text(runs)}" for runs in found if len(runs) != usual]
+    text = runs_text(next(runs for runs in found if len(runs) == usual))
+    return f"{text} each" + f" ({'; '.join(others)})" * bool(others)
+
+
+def what(found):
+    row = found[0][0]
+    return f"{bases_text(row['bases'])}, k = {row['k']}, {row['threads']} threads"
+
+
+def first_table(found):
+    lines = [f"| {what(found)} | time | peak memory | allowed memory |", "|---|---:|---:|---:|"]
+    for runs in found:
+        cells = [program(runs), seconds(runs), memory(runs)]
+        if is_ours(runs[0]):
+            cells = [f"**{cell}**" for cell in cells]
+        lines.append(f"| {' | '.join([*cells, allowed(runs)])} |")
+    about = f"Simulated reads, every k-mer kept; {number_of_runs(found)}. " \
+            f"{machine_line(found[0])}"
+    return [*lines, "", *textwrap.wrap(about, WIDTH), ""]
+
+
+def image(folder=""):
+    return [f"![Time and peak memory of kcount and other programs]({folder}{PICTURE})", ""]
+
+
+def front(rows):
+    found = first_rows(rows)
+    return [*image(), *first_table(found)] if found else []
+
+
+def picture(rows):
+    """A bar for each program, as long as its time; the memory stands at its end."""
+    found = first_rows(shown(rows))
+    left, width, y = 150, 360, 44
+    longest = max(median(runs, "wall") for runs in found)
+    body = [heading(12, f"Time and peak memory: {what(found)}")]
+    for runs in found:
+        body += bar(left, y, median(runs, "wall") / longest * width, program(runs),
+                    COLOURS.get(runs[0]["program"], OTHER), f"{seconds(runs)}, {memory(runs)}")
+        y += LINE + 10
+    return svg(left + width + 190, y, body)
+
+
+# ---- README.md ----
+
+def human_sentence(rows):
+    """The whole genome, on one device."""
+    mine = [row for row in rows if row["reads"] == "human" and row["program"] == "kcount cuda"
+            and row["section"] == "jobs" and row["status"] == "done"]
+    if not mine:
+        return []
+    mine = [row for row in mine if machine_text(row) == machine_text(mine[-1])]
+    card = mine[0]["machine"]["gpu"].removeprefix("NVIDIA ").split(",")[0].split(" ")[0]
+    text = f"A simulated human genome, {bases_text(mine[0]['bases'])} of BGZF, takes " \
+           f"{seconds(mine)} with `--min {mine[0]['min']}` on {mine[0]['threads']} cores and an " \
+           f"{card} ({runs_text(mine)})."
+    return textwrap.wrap(text, WIDTH)
+
+
+def regions(rows):
+    """{name: lines} of the marked regions."""
+    rows = shown(rows)
+    found = first_rows(rows)
+    first = [*image("docs/"), *first_table(found)][:-1] if found else []
+    return {"front-page": first, "human-genome": human_sentence(rows)}
+
+
+def filled(readme, found):
+    """README.md with these regions; each of them must be there once."""
+    if sorted(name for _, name, _ in REGION.findall(readme)) != sorted(found):
+        raise SystemExit(f"README.md should have the regions {', '.join(found)}")
+    return REGION.sub(lambda old: old[1] + "".join(f"{line}\n" for line in found[old[2]]) + old[3],
+                      readme)
+
+
+# ---- docs/dev/measurements.md and what is missing ----
+
+BEHIND = [Column("section", lambda runs: runs[0]["section"]), READS, K, PROGRAM, THREADS, ALLOWED,
+          Column("commit", lambda runs: state(runs[-1]) if is_ours(runs[0]) else ""),
+          WALL, Column("least", lambda runs: f"{min(row['wall'] for row in runs):.2f}"),
+          Column("most", lambda runs: f"{max(row['wall'] for row in runs):.2f}"), RUNS, CPU, MEMORY,
+          OUTPUT]
+
+
+def behind(rows):
+    """Every setting of the users' page."""
+    lines = []
+    for (kind, _), mine in of_each([{**row, "on": machine_text(row)} for row in shown(rows)],
+                                   "kind", "on").items():
+        lines += [f"### {plan.KINDS[kind].about}: {machine_text(mine[-1])}", "",
+                  f"| {' | '.join(column.head for column in BEHIND)} |",
+                  "|" + "---|" * len(BEHIND),
+                  *(f"| {' | '.join(column.cell(runs) for column in BEHIND)} |"
+                    for runs in runs_of(mine)), ""]
+    return ["## Behind the users' page", "", *lines] if lines else []
+
+
+def missing(rows):
+    """What bench/all.py has not measured yet, a line for each machine and measurement."""
+    there = {(row["kind"], *base_of(row)) for row in rows}
+    for kind in plan.KINDS:
+        for task in plan.tasks_of(kind, PARTS):
+            base = plan.setting(kind, task, 1, plan.KINDS[kind].cores)
+            gone = [name for name in task.programs
+                    if (kind, *base_of({**base, "program": name})) not in there]
+            if gone:
+                yield f"{kind}: {task.section}: {task.reads}, k = {task.k}: {', '.join(gone)}"

@@ -1,0 +1,92 @@
+"""Recorded runs: groups, medians, and how machines and commits are named."""
+import statistics
+
+import plan
+
+RUN = ("section", "reads", "program", "k", "min", "threads", "memory", "simulate", "scale")
+
+
+def of_each(records, *fields):
+    """{values of the fields: [records]}, in the order of the records."""
+    groups = {}
+    for record in records:
+        groups.setdefault(tuple(record[field] for field in fields), []).append(record)
+    return groups
+
+
+def median(records, *fields):
+    return statistics.median(sum(record[field] for field in fields) for record in records)
+
+
+def runs_text(records):
+    """How to describe the median of these runs."""
+    return {1: "1 run", 2: "mean of 2 runs"}.get(len(records), f"median of {len(records)} runs")
+
+
+def gib(records):
+    return median(records, "peak_bytes") / 2**30
+
+
+def bases_text(bases):
+    return f"{bases * 1e-9:.1f} Gbases" if bases >= 1e9 else f"{bases * 1e-6:.1f} Mbases"
+
+
+def machine_text(record):
+    """A GPU counts only if it is part of what the machine was measured as."""
+    about = record["machine"]
+    used = "gpu" in about and ("kind" not in record or plan.KINDS[record["kind"]].gpus)
+    gpu = f"; {about['gpu']}" if used else ""
+    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB{gpu}"
+
+
+def machine_line(records, with_commit=True):
+    """The machine of the last of these records and, by default, the commit."""
+    commit = f"commit {records[-1]['commit']}, " * with_commit
+    return f"{machine_text(records[-1])}; {commit}{records[-1]['date']}."
+
+
+# ---- rows of bench/all.py ----
+
+def base_of(row):
+    """What was run."""
+    return tuple(row[field] for field in RUN)
+
+
+def is_ours(row):
+    return row["executable"] == "kcount"
+
+
+def state(row):
+    """Rows can stand in one table if this is the same: kcount's commit, or a peer's version."""
+    return row["commit"] if is_ours(row) else row["version"]
+
+
+def same_in_a_table(row):
+    """{what has one state in a table: the state}: kcount or another program, and how the reads were
+    made."""
+    table = row["section"], row["kind"], row["scale"]
+    program = "kcount" if is_ours(row) else row["program"]
+    return {(*table, program, machine_text(row)): state(row),
+            (*table, "reads", row["reads"]): row["simulate"]}
+
+
+def outdated(rows):
+    """Rows that later rows of their table replace."""
+    last = {}
+    for row in rows:
+        last.update(same_in_a_table(row))
+    return [row for row in rows if any(last[key] != value
+                                       for key, value in same_in_a_table(row).items())]
+
+
+def refuse_mixtures(rows):
+    """Stop if a table has rows of two commits, of two versions of another program, or of reads that
+    were made in two ways."""
+    known = {}
+    for row in rows:
+        for key, value in same_in_a_table(row).items():
+            if known.setdefault(key, value) != value:
+                section, kind, _, program, _ = key
+                raise SystemExit(f"{kind}.jsonl, section {section}: {program} at {known[key]} and "
+                                 f"at {value}; move the rows of one to bench/results/archive "
+                                 "(bench/all.py --take does)")
