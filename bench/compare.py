@@ -4,8 +4,9 @@ Time kcount and other k-mer counters side by side on the same reads.
 
     bench/compare.py --label simulated-1.2G --kmers 21,31,55 reads.fq reads.fq.gz
 
-Every tool gets the same threads and memory and keeps every k-mer with its full count. The tools
-take turns, so that slow phases of the machine affect all of them. Each run is one JSON line in
+Every tool gets the same threads and memory and keeps every k-mer with its full count (hysortk those
+from 2). bench/peers.sh builds most of them. The tools take turns, so that slow phases of the
+machine affect all of them. Each run is one JSON line in
 bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md and
 docs/dev/measurements.md from these lines. Tools that are not on the PATH are left out; a tool that
 fails is not run again with the same reads and k. The label front-page is for the figures at the
@@ -98,6 +99,23 @@ def yak(run):
     return f"yak count -k{run.k} -t{run.threads} -o out.yak {run.reads}"
 
 
+def meryl(run):
+    """Of Debian; it reads no compressed files."""
+    return f"meryl -B -C -m {run.k} -threads {run.threads} -memory {run.memory * 1000} " \
+           f"-s {run.reads} -o out.meryl"
+
+
+def hysortk(run):
+    """
+    FASTA, with an index beside it (samtools faidx); bench/peers.sh builds a program for each k.
+    4 threads to a process are its default. It writes no table, but prints a histogram of the
+    k-mers that it keeps: those with counts from 2 to 65535.
+    """
+    processes = max(run.threads // 4, 1)
+    return f"OMP_NUM_THREADS={min(run.threads, 4)} mpirun --bind-to none --oversubscribe " \
+           f"-n {processes} hysortk-{run.k} $(realpath {run.reads})"
+
+
 # name: (program, command, how to get its version)
 TOOLS = {
     "kcount cuda": ("kcount", kcount_cuda, "kcount --version"),
@@ -112,6 +130,8 @@ TOOLS = {
     "gerbil": ("gerbil", gerbil, "gerbil -v"),
     "FastK": ("FastK", fastk, ""),
     "yak": ("yak", yak, "yak version"),
+    "meryl": ("meryl", meryl, ""),
+    "hysortk": ("hysortk-31", hysortk, ""),
 }
 
 
@@ -233,6 +253,8 @@ def details(tool, said):
                   "device_peak_memory_bytes", "device_passes", "device_walks",
                   "device_text_bytes", "host_text_bytes", "host_fallback_bytes")
         return {name: summary[name] for name in wanted if name in summary}
+    if tool == "hysortk":
+        return {"kept": sum(map(int, re.findall(r"^\d+\t(\d+)$", said, re.MULTILINE)))}
     found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
     return {"distinct": int(found.group(1))} if found else {}
 

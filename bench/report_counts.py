@@ -6,6 +6,7 @@ import re
 import statistics
 
 from compare import TOOLS
+from report_prose import BUILDS
 
 OURS = ("kcount cuda", "kcount")            # others are compared with the first of these that ran
 VARIANTS = ("kcount slab", "kcount cuda 1G", "reader")
@@ -223,7 +224,7 @@ def against_lines(groups):
     if absent:
         lines += [f"`bench/compare.py` also runs {names(absent)}; there are no recorded "
                   "runs of them.", ""]
-    return lines
+    return lines + [BUILDS]
 
 
 def scaling_lines(groups):

@@ -204,6 +204,14 @@ the file and inflate it; super-k-mers: find minimizers and append to bins; sort,
 distinct k-mers in order, encode and write them.
 """
 
+BUILDS = """\
+`bench/peers.sh FOLDER` builds HySortK, KMC, FastK and Gerbil from their sources, each at a fixed
+commit, and puts the programs into `FOLDER/bin`, for the PATH; Jellyfish and meryl are Debian's.
+HySortK is built for one k and range of counts (31, and 2 to 65535), with `M=17` as in its README
+and otherwise the settings of its Makefile. It reads FASTA with an index (`samtools faidx`), runs as
+processes with 4 threads each, and prints a histogram, but writes no table.
+"""
+
 RULES = """\
 ## How it was measured
 

@@ -229,8 +229,8 @@ def test_counts():
                  "| 2 | 4.00 | 1 | 1.5 | 500 | 4.0 | 1.00 |",
                  "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 "
                  "| 1.50 |",
-                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK and yak; there "
-                 "are no recorded runs of them."):
+                 "`bench/compare.py` also runs kmc -r, kmc -m4, jellyfish, FastK, yak, meryl and "
+                 "hysortk; there are no recorded runs of them."):
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
     tools = {**counted("kmc", [9]), **counted("kmc -r", [8]), **counted("kcount", [2]),
              **counted("reader", [1])}
