@@ -254,7 +254,9 @@ def details(tool, said):
                   "device_text_bytes", "host_text_bytes", "host_fallback_bytes")
         return {name: summary[name] for name in wanted if name in summary}
     if tool == "hysortk":
-        return {"kept": sum(map(int, re.findall(r"^\d+\t(\d+)$", said, re.MULTILINE)))}
+        timers = re.findall(r"^(.+):\n *total time \(user seconds\): ([\d.]+)", said, re.MULTILINE)
+        return {"kept": sum(map(int, re.findall(r"^\d+\t(\d+)$", said, re.MULTILINE))),
+                "timers": {name: float(seconds) for name, seconds in timers}}
     found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
     return {"distinct": int(found.group(1))} if found else {}
 
