@@ -1,11 +1,11 @@
 #!/bin/bash
 # Build the programs that kcount is compared with, from their sources, each at a fixed commit.
 #
-#     bench/peers.sh FOLDER [hysortk|kmc|fastk|gerbil|gerbil-gpu ...]
+#     bench/peers.sh FOLDER [hysortk|kmc|fastk|gerbil ...]
 #
-# fetches and builds these in FOLDER (without names, all but gerbil-gpu, which needs CUDA), copies
-# the programs to FOLDER/bin, which belongs on the PATH of bench/compare.py, and prints their
-# versions. What has been fetched or built before is used as it is. Debian 12 has all they need:
+# fetches and builds these, or all, in FOLDER, copies the programs to FOLDER/bin, which belongs on
+# the PATH of bench/compare.py, and prints their versions. What has been fetched or built before is
+# used as it is. Debian 12 has all they need:
 #
 #     apt install git g++ make cmake libopenmpi-dev zlib1g-dev libbz2-dev liblzma-dev \
 #         libcurl4-openssl-dev libboost-{system,thread,filesystem,regex}-dev
@@ -50,13 +50,13 @@ build_fastk() {
     install -s FastK Fastrm Histex Tabex "$bin"
 }
 
-# Version 1.12 by its own words
+# Version 1.12 by its own words; without CUDA, which it uses only with -g
 build_gerbil() {
     fetch gerbil https://github.com/uni-halle/gerbil f6ddc733dded0ca6d920bf0cff1164ccc6fa8f1d
-    cmake -S . -B "build$1" "${@:2}"
-    make -C "build$1" -j "$jobs"
-    install -s "build$1/gerbil" "$bin/gerbil$1"
-    install -s "build$1/toFasta" "$bin/gerbil-to-fasta"
+    cmake -S . -B build -DCMAKE_DISABLE_FIND_PACKAGE_CUDA=ON
+    make -C build -j "$jobs"
+    install -s build/gerbil "$bin"
+    install -s build/toFasta "$bin/gerbil-to-fasta"
 }
 
 if [ $# = 0 ]; then
@@ -70,10 +70,8 @@ shift
 [ $# -gt 0 ] || set -- hysortk kmc fastk gerbil
 for name in "$@"; do
     case $name in
-    hysortk | kmc | fastk) ("build_$name") ;;
-    gerbil) (build_gerbil "" -DCMAKE_DISABLE_FIND_PACKAGE_CUDA=ON) ;;
-    gerbil-gpu) (build_gerbil -gpu) ;;
+    hysortk | kmc | fastk | gerbil) ("build_$name") ;;
     *) echo "no program is named $name" >&2 && exit 2 ;;
     esac
-    git -C "$folder/${name%-gpu}" log -1 --format="$name: commit %h of %ad" --date=short
+    git -C "$folder/$name" log -1 --format="$name: commit %h of %ad" --date=short
 done
