@@ -102,8 +102,9 @@ PROGRAMS = {
                       "../{reads} tmp out.gerbil", (40, 320), (), "gerbil -v"),
     "meryl": Program("meryl", "meryl2", "meryl2 count k={k} threads={threads} memory={memory} "
                      "../{reads} output out.meryl", (15, 100)),
-    "hysortk": Program("HySortK", "hysortk", "env OMP_NUM_THREADS={threads} mpirun --bind-to none "
-                       "-n 1 hysortk ../{name}.fasta out", (40, 250), ("fasta",), ""),
+    "hysortk": Program("HySortK", "hysortk", "env OMP_NUM_THREADS=4 mpirun --bind-to none "
+                       "--oversubscribe -n {processes} hysortk ../{name}.fasta", (40, 250),
+                       ("fasta",), ""),
     **{name + more: of_kcount(label + words, command + device, rates, needs, limits)
        for more, words, device, each in ((" cuda", ", GPU", ONE, 7), (" two", ", two GPUs", TWO, 8),
                                          ("", "", "cpu", 1))
@@ -232,10 +233,11 @@ def values(kind, task, scale, cores):
     """What the commands of a task need. The table of Jellyfish has room for every k-mer."""
     genome, coverage, nbases = sizes(kind, task.reads, scale)
     memory = task.memory or KINDS[kind].memory
+    threads = min(task.threads or KINDS[kind].cores, cores)
     simulate = f"--genome {genome} --coverage {coverage} {READS[task.reads].options}"
     return {"name": task.reads, "reads": file_of(task.reads), "k": task.k, "genome": genome,
             "min": 2 if task.reads in FREQUENT else 1, "memory": in_gigabytes(memory),
-            "threads": min(task.threads or KINDS[kind].cores, cores), "simulate": simulate,
+            "threads": threads, "processes": max(threads // 4, 1), "simulate": simulate,
             "table": genome + max(nbases // 5, 1000000)}
 
 

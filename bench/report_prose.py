@@ -218,7 +218,8 @@ All programs count both strands as one, keep every k-mer (`-ci1` of KMC) with co
 where they can, use the same number of threads, and are allowed the same memory, except where the
 table says otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those
 that their authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK
-with its table sorted (`-t`); HySortK, which takes FASTA with an index, with one process. They take
+with its table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of
+counts up to 65535, with 4 threads a process. `bench/peers.sh` builds these from source. They take
 turns, 5 times, or 3 times where a run takes 20 seconds or more, and must find equally many. Files
 are in a RAM disk where one was there. "Two cores" are two cores of a server, as many as a small
 laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
