@@ -3,15 +3,15 @@
 #
 #     bench/peers.sh FOLDER [hysortk|kmc|fastk|gerbil ...]
 #
-# fetches and builds these, or all, in FOLDER, and copies the programs, with notes of their versions,
-# to FOLDER/bin, which belongs on the PATH of bench/all.py. What has been fetched or built before is
-# used as it is. Debian 12 has all they need:
+# fetches and builds these, or all, in FOLDER, and copies the programs to FOLDER/bin, which belongs
+# on the PATH of bench/all.py, with notes of their versions. What has been fetched or built before
+# is used as it is. Debian 12 has all they need:
 #
 #     apt install git g++ make cmake libopenmpi-dev zlib1g-dev libbz2-dev liblzma-dev \
 #         libcurl4-openssl-dev libboost-{system,thread,filesystem,regex}-dev
 #
-# Settings are those that the authors recommend. HySortK takes some when it is compiled: HYSORTK_K is
-# the k to build it for (31), HYSORTK_L the lowest count that it keeps (2).
+# Settings are those that the authors recommend. HySortK takes some when it is compiled: HYSORTK_K
+# is the k to build it for (31), HYSORTK_L the lowest count that it keeps (2).
 set -euo pipefail
 umask 022
 jobs=${JOBS:-$(nproc)}
@@ -30,7 +30,8 @@ fetch() {
 build_hysortk() {
     fetch hysortk https://github.com/CornellHPC/HySortK f46b28a0f87223ee5b17f6bd351b98017742d2ed
     sed -i 's/^    return 0;/    MPI_Finalize();\n&/' standalone/main.cpp
-    make -j "$jobs" standalone COMPILER=mpicxx K="${HYSORTK_K:-31}" M=17 L="${HYSORTK_L:-2}" U=65535
+    make -j "$jobs" standalone COMPILER=mpicxx M=17 U=65535 \
+        K="${HYSORTK_K:-31}" L="${HYSORTK_L:-2}"
     install -s hysortk "$bin"
 }
 
