@@ -2,6 +2,7 @@
 The Python module against a plain count of strings. ctest runs this with pytest; KCOUNT_PROGRAM
 names the program, for files that both must write alike.
 """
+import array
 import collections
 import doctest
 import gzip
@@ -131,6 +132,46 @@ def test_texts_that_are_no_kmers():
     assert kcount.encode([], 33).shape == (0, 2)
 
 
+class HostArray:
+    """An array on the host of a package that has nothing but DLPack."""
+
+    def __init__(self, numbers):
+        self._numbers = numbers
+
+    def __dlpack__(self, **named):
+        return self._numbers.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize("k", [31, 33])
+def test_arrays_of_other_packages(k):
+    counts = kcount.count_sequences(random_sequences(1), k)
+    kmers, found = counts.range()
+    others = [HostArray(kmers), memoryview(kmers), kmers[::-1][::-1]]
+    if k <= 32:
+        others.append(array.array("Q", kmers.tolist()))
+    for other in others:
+        assert (counts.query_many(other) == found).all()
+        assert kcount.decode(other, k) == kcount.decode(kmers, k)
+
+
+def test_numbers_out_of_range():
+    """None is taken for another number."""
+    counts = kcount.count_sequences(["GATTACA"], 5)
+    for name, numbers in [("min", (0, -1, 2**32 + 1)), ("max", (0, -1, 2**32, 2**33 + 5)),
+                          ("memory", (-1, 2**64, "99999999999G")), ("nthreads", (-1, 1025))]:
+        for number in numbers:
+            with pytest.raises(kcount.UsageError, match=f"{name} is -?[0-9]+; it must be"):
+                kcount.count_sequences(["GATTACA"], 5, **{name.removeprefix("n"): number})
+    for call in (lambda: counts.hist(max=0), lambda: list(counts.batches(rows=0)),
+                 lambda: kcount.joint_hist(counts, counts, max_a=0),
+                 lambda: kcount.joint_hist(counts, counts, max_b=2**32 + 1)):
+        with pytest.raises(kcount.UsageError, match="it must be 1 to"):
+            call()
+
+
 def test_ranges():
     sequences = random_sequences(3)
     expected = plain_count(sequences, 31)
@@ -180,6 +221,7 @@ def test_set_operations(k, canonical):
     assert rows_of(a - b) == {kmer: count for kmer, count in x.items() if kmer not in y}
     assert rows_of((a | b) - a) == rows_of(b - a)
     assert len(a & a) == len(a) and len(a - a) == 0
+    assert bool(a - a) and ("stranded" in repr(a)) is not canonical
     assert (rows_of(a), rows_of(b)) == (x, y)
 
 
@@ -209,6 +251,10 @@ def test_places_of_errors(tmp_path):
             kcount.count(asked, 31)
         assert (caught.value.path, caught.value.unit, caught.value.place) == \
             (str(path), unit, place)
+        if PROGRAM:
+            done = subprocess.run([PROGRAM, "count", asked, "-k", "31", "-o", tmp_path / "x.kc"],
+                                  capture_output=True, text=True)
+            assert str(caught.value) in done.stderr
     with pytest.raises(kcount.UsageError) as caught:
         kcount.count(reads, 1000)
     assert (caught.value.unit, caught.value.place) == ("", None)
@@ -318,9 +364,11 @@ def test_answers_are_on_the_device_of_the_question(k, kind):
         counts.query_many(kind(numpy.zeros(3, numpy.int32), device))
 
 
-def test_devices_that_cannot_be_used(tmp_path, monkeypatch):
+def test_devices_that_cannot_be_used(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", str(tmp_path / "missing.so"))
     counts = kcount.count_sequences(["GATTACA"], 5, out=tmp_path / "x.kc")
+    notice, = caplog.messages
+    assert "missing.so" in notice and notice.endswith("counted on the CPU")
     for device, error, message in [("gpu", kcount.UsageError, "'gpu' is no device"),
                                    ("cuda:0", kcount.Error, "missing.so")]:
         with pytest.raises(error, match=message):
@@ -478,8 +526,8 @@ def long_questions():
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no program that adds to a file")
-def test_ctrl_c_during_a_histogram(tmp_path):
-    """The histogram of a file that is not compact takes one core some tenths of a second."""
+def test_ctrl_c_while_counts_are_merged(tmp_path):
+    """To merge the counts of a file that is not compact takes one core some tenths of a second."""
     letters = numpy.frombuffer(b"ACGT", numpy.uint8)
     sequence = numpy.random.default_rng(1).choice(letters, 1 << 24).tobytes()
     reads = write_fasta(tmp_path / "reads.fa", [sequence.decode()])
@@ -490,11 +538,13 @@ def test_ctrl_c_during_a_histogram(tmp_path):
                        check=True)
     counts = kcount.open(tmp_path / "reads.kc")
     counts.hist(progress=lambda stage, done, total: stages.append(stage))
-    assert set(stages) == {"merging"}
+    assert set(stages) == {"merging"} and "at most" in repr(counts)
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        assert any(seconds_to_interrupt(counts.hist) < 0.2 for _ in range(10))
+        for call in (counts.hist, lambda: kcount.joint_hist(counts, counts),
+                     lambda: counts & counts, lambda: counts.save(tmp_path / "other.kc")):
+            assert any(seconds_to_interrupt(call) < 0.2 for _ in range(10))
     finally:
         os.sched_setaffinity(0, cores)
 
