@@ -404,7 +404,9 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
+        """The sum of all counts. If info["exact"] is false, because k-mers were added to the file or
+        removed from it and `kcount compact` has not merged them yet, it is an upper bound, and so
+        is len(counts)."""
         return self._info["total"]
 
     @property

@@ -610,6 +610,22 @@ def test_examples(tmp_path, monkeypatch):
         assert failures == 0 and n >= least
 
 
+def test_page(tmp_path, monkeypatch):
+    """What python/README.md shows works, and the rest of it is in the example that it is from."""
+    page = (SOURCE / "python/README.md").read_text().splitlines()
+    lines = [line[4:] for line in page if line.startswith("    ")]
+    begin, end = map(lines.index, ("import kcount", "with kcount.count(reads, K) as counts:"))
+    shutil.copy(SOURCE / "data/phage.fq.gz", tmp_path / "reads.fq.gz")
+    monkeypatch.chdir(tmp_path)
+    kcount.count("reads.fq.gz", 31, out="other.kc")
+    names = {"read": "GATTACA" * 5, "kmers": ["GATTACA" * 4 + "GAT"]}
+    exec("\n".join(line for line in lines[begin:end] if "polars" not in line), names)
+    assert kcount.open("shared.kc").total == names["counts"].total == names["again"].total
+    example = (SOURCE / "examples/spectrum.py").read_text().splitlines()
+    assert {line.strip() for line in lines[end:]} <= {line.strip() for line in example}
+    assert f"Of its {len(example)} lines" in "\n".join(page)
+
+
 def test_all_is_documented():
     """What users see has a docstring, with an example if it is a function."""
     public = [getattr(kcount, name) for name in kcount.__all__]
