@@ -12,8 +12,8 @@ first base most significant. For k up to 32, n k-mers are an array of shape (n,)
 for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
 order of numbers, or of rows, is alphabetical order.
 
-Notices, such as that a file is damaged but no k-mers are lost, are logged as warnings by the
-logger "kcount" of the package logging.
+Notices, such as that a file of reads may lack its end, or that a .kc file is damaged but no k-mers
+are lost, are logged as warnings by the logger "kcount" of the package logging.
 """
 from __future__ import annotations
 
@@ -249,9 +249,9 @@ def _count(inputs, k, *, device, threads, memory, min, max, canonical, hpc, min_
     _check_k(k)
     _check("min", min, 1, MAX_COUNT)
     max = MAX_COUNT if max is None else _check("max", max, 1, MAX_COUNT)
-    capsule = _kcount.count(inputs, out, tmp, device, progress, k, not canonical, hpc, overwrite,
-                            accept_empty, min, max, min_quality, threads or 0, _nbytes(memory))
-    return _new_counts(capsule)
+    return Counts(_kcount.count(inputs, out, tmp, device, progress, _log.warning, k, not canonical,
+                                hpc, overwrite, accept_empty, min, max, min_quality, threads or 0,
+                                _nbytes(memory)))
 
 
 def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",

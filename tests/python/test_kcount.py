@@ -467,6 +467,35 @@ def test_errors(tmp_path, caplog):
     assert counts["AAAAA"] == 0 and counts.get("AAAAA", -1) == -1
 
 
+def test_notices_about_inputs(tmp_path, caplog, monkeypatch):
+    """They are logged with the text of the command line."""
+    empty = tmp_path / "empty.fa"
+    empty.write_text(">a\n")
+    reads = write_fasta(tmp_path / "reads.fa", random_sequences(1)), empty
+    notice = f"{empty} holds no sequence: no k-mer was counted in it"
+    assert len(kcount.count(reads, 31, device="cpu")) > 0
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == \
+        [("WARNING", notice)]
+    if PROGRAM:
+        done = subprocess.run([PROGRAM, *reads, "-k", "31", "-o", tmp_path / "x.kc", "--device",
+                               "cpu"], capture_output=True, text=True)
+        assert notice in done.stderr
+
+    def refuse(record):
+        raise RuntimeError("no notices")
+
+    monkeypatch.setattr(kcount, "_log", kcount._log.getChild("refused"))
+    kcount._log.addFilter(refuse)
+    with pytest.raises(RuntimeError, match="no notices"):
+        kcount.count(reads, 31, device="cpu")
+
+
+def test_letters_that_are_not_ascii():
+    for text in "GATT\udc80GATTA", "GATT\u00c4GATTA":
+        counts = kcount.count_sequences([text], 4)
+        assert (rows_of(counts), counts.info["bases"]) == (plain_count([text], 4), 10)
+
+
 def test_an_exception_of_the_iterable_is_raised(tmp_path):
     def reads():
         yield "ACGT" * 30
