@@ -21,6 +21,7 @@
  *
  * Options. The first field of a struct of options is its size, so that programs compiled with an
  * older header keep working. Initialize the struct with its _INIT macro, then change single fields.
+ * For options, NULL stands for the defaults, which are those of the macro.
  */
 #ifndef KCOUNT_H
 #define KCOUNT_H
@@ -63,8 +64,8 @@ struct kcount_error;
 
 KCOUNT_API enum kcount_status kcount_error_status(const struct kcount_error *error);
 
-/* What is wrong, in one line, with the file and the record if they are known. This string and those
- * below are valid until kcount_error_free. */
+/* What is wrong, in one line, with the file and the record if they are known. Valid until
+ * kcount_error_free, like the strings below. */
 KCOUNT_API const char *kcount_error_message(const struct kcount_error *error);
 
 /* The file that the failure concerns, or "". */
@@ -95,13 +96,10 @@ static inline int kcount_nwords(int k)
         return (2 * k + 63) / 64;
 }
 
-/*
- * Convert letters to numbers: n k-mers of k letters each, with nothing between them, in upper or
+/* Convert letters to numbers: n k-mers of k letters each, with nothing between them, in upper or
  * lower case. U is read as T.
  *   kmers  out [n * nwords]
- * Returns how many k-mers were converted. If that is less than n, the next one has a letter that is
- * not a base.
- */
+ * Returns how many were converted: if fewer than n, the next one has a letter that is no base. */
 KCOUNT_API size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers);
 
 /* Convert numbers to upper-case letters, without a terminating NUL.
@@ -115,14 +113,12 @@ KCOUNT_API void kcount_reverse_complement(int k, uint64_t *kmers, size_t n);
 /* ---- progress ---- */
 
 /*
- * Called when a function begins to work, and then about ten times a second until it ends, by the
- * thread that called the function.
+ * Called by the caller's thread when a function begins to work, then about ten times a second.
  *   stage  "reading", "counting", "writing" or "merging"; for askers "loading" or "asking"
  *   done   how many units of the stage are done, such as bytes; it may start again from 0
  *   total  how many units there are; 0 if that is unknown
- * Return false to cancel. The callback is then not called again, and the function fails with
- * KCOUNT_ECANCELED within about 0.2 s, unless it is just giving the output its name, or is waiting
- * for an input.
+ * Return false to cancel. It is then not called again, and the function fails with KCOUNT_ECANCELED
+ * within about 0.2 s, unless it is just giving the output its name, or is waiting for an input.
  */
 typedef bool kcount_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
@@ -213,7 +209,6 @@ struct kcount_count_options {
 /*
  * Count the k-mers of files of reads: FASTQ, FASTA, SAM, BAM or CRAM, plain or compressed.
  *   paths    [npaths] files; "-": standard input; "@LIST": the files that the file LIST names
- *   options  NULL: the defaults
  *   output   the .kc file to write; it gets its name only when it is complete. NULL: the counts are
  *            in a file without a name in options->tmp_folder, which is gone once they are closed
  *   counts   out: the open counts, which the caller closes with kcount_close; may be NULL if output
@@ -229,8 +224,8 @@ KCOUNT_API enum kcount_status kcount_count_files(const char *const *paths, size_
                                                  struct kcount_error **error);
 
 /*
- * Count with several k, and read the files only once. Each .kc file is the same as the one that
- * kcount_count_files writes for its k. Either all of them get their names, or none does.
+ * Count with several k, and read the files only once. Each .kc file is the one that
+ * kcount_count_files writes for its k. Either all get their names, or none does.
  *   ks       [nks] 1 to 16 different values of k; options->k is not used
  *   outputs  [nks], or NULL, as for kcount_count_files
  *   counts   out [nks], or NULL, likewise
@@ -243,14 +238,15 @@ KCOUNT_API enum kcount_status kcount_count_several(const char *const *paths, siz
                                                    struct kcount_counts **counts,
                                                    struct kcount_error **error);
 
-struct kcount_row;
+struct kcount_row {
+        uint64_t count;
+        uint64_t number; /* of k-mers with this count */
+};
 
-/*
- * Make only the histogram of the counts, without keeping the k-mers, which takes less time.
- *   options  as for kcount_count_files; min_count and max_count choose rows
- *   rows     out [*nrows] as for kcount_histogram
- * Fails like kcount_count_files.
- */
+/* Make only the histogram of the counts, without keeping the k-mers, which takes less time. Fails
+ * like kcount_count_files.
+ *   options  min_count and max_count choose rows
+ *   rows     out [*nrows] as for kcount_histogram */
 KCOUNT_API enum kcount_status kcount_count_histogram(const char *const *paths, size_t npaths,
                                                      const struct kcount_count_options *options,
                                                      struct kcount_row **rows, size_t *nrows,
@@ -261,13 +257,11 @@ struct kcount_sequence {
         size_t nbases;
 };
 
-/*
- * Gives the next sequences of the input. Threads of the library call it, one at a time, until there
+/* Gives the next sequences of the input. Threads of the library call it, one at a time, until there
  * are no more sequences or it returns false.
  *   sequences  out [cap]; their letters must stay valid until the next call, or until counting ends
  *   n          out: how many sequences, at most cap; 0: there are no more
- * Return false to give up: counting then fails with KCOUNT_ECANCELED.
- */
+ * Return false to give up: counting then fails with KCOUNT_ECANCELED. */
 typedef bool kcount_next_sequences(void *ctx, struct kcount_sequence *sequences, size_t cap,
                                    size_t *n);
 
@@ -323,11 +317,6 @@ struct kcount_info {
 
 KCOUNT_API void kcount_get_info(const struct kcount_counts *counts, struct kcount_info *info);
 
-struct kcount_row {
-        uint64_t count;
-        uint64_t number; /* of k-mers with this count */
-};
-
 struct kcount_histogram_options {
         size_t size;               /* sizeof(struct kcount_histogram_options) */
         int nthreads;              /* 0: as many as the process may use */
@@ -340,13 +329,10 @@ struct kcount_histogram_options {
                 sizeof(struct kcount_histogram_options), 0, NULL, NULL \
         }
 
-/*
- * The histogram: rows by ascending count, without counts that no k-mer has. If info.exact is true,
+/* The histogram: rows by ascending count, without counts that no k-mer has. If info.exact is true,
  * the file contains it; otherwise all k-mers are read.
- *   options  NULL: the defaults
  *   rows     out [*nrows], which the caller frees with kcount_free
- * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
- */
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED. */
 KCOUNT_API enum kcount_status kcount_histogram(struct kcount_counts *counts,
                                                const struct kcount_histogram_options *options,
                                                struct kcount_row **rows, size_t *nrows,
@@ -358,35 +344,29 @@ KCOUNT_API void kcount_free(void *memory); /* for outputs that say so; NULL is f
 
 struct kcount_cursor;
 
-/*
- * Open a cursor, which walks in ascending order over the k-mers from `from` to `to` (both [nwords],
- * both included; NULL: no bound). The k-mers and the bounds are in the form that is stored:
- * canonical, unless the counts are stranded. The caller closes it with kcount_cursor_close.
- * KCOUNT_ENOMEM, _EIO, _EDAMAGED.
- */
+/* Open a cursor, which walks in ascending order over the k-mers from `from` to `to` (both [nwords],
+ * both included; NULL: no bound), all in the form that is stored: canonical, unless the counts are
+ * stranded. The caller closes it with kcount_cursor_close.
+ * KCOUNT_ENOMEM, _EIO, _EDAMAGED. */
 KCOUNT_API enum kcount_status kcount_cursor_open(struct kcount_cursor **cursor,
                                                  struct kcount_counts *counts, const uint64_t *from,
                                                  const uint64_t *to, struct kcount_error **error);
 
-/*
- * The next k-mers.
+/* The next k-mers.
  *   kmers   out [cap * nwords]
  *   counts  out [cap]
  *   n       out: how many: cap, or fewer if the range ends; 0 at its end
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM. After a failure, the cursor can only be closed.
- */
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM. After a failure, the cursor can only be closed. */
 KCOUNT_API enum kcount_status kcount_cursor_next(struct kcount_cursor *cursor, uint64_t *kmers,
                                                  uint32_t *counts, size_t cap, size_t *n,
                                                  struct kcount_error **error);
 
 KCOUNT_API void kcount_cursor_close(struct kcount_cursor *cursor); /* NULL is fine */
 
-/*
- * Cut the k-mers into about nparts ranges of similar size, for threads that have a cursor each.
- *   bounds  out [*nbounds * nwords], ascending, which the caller frees with kcount_free: where each
- *           range except the first begins
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM.
- */
+/* Cut the k-mers into about nparts ranges of similar size, for threads that have a cursor each.
+ *   bounds  out [*nbounds * nwords], ascending: where each range but the first begins; the
+ *           caller frees them with kcount_free
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM. */
 KCOUNT_API enum kcount_status kcount_split(struct kcount_counts *counts, size_t nparts,
                                            uint64_t **bounds, size_t *nbounds,
                                            struct kcount_error **error);
@@ -416,14 +396,11 @@ struct kcount_walk_options {
                 sizeof(struct kcount_walk_options), NULL, NULL, 0, NULL, NULL \
         }
 
-/*
- * Walk over k-mers with several threads, for programs that write them in a format of their own.
+/* Walk over k-mers with several threads, for programs that write them in a format of their own.
  * Each thread converts a part of the k-mers, and delivers the result after those of all earlier
  * parts.
  *   nbytes   the most bytes that a k-mer takes in the result, 1 to 65536
- *   options  NULL: the defaults
- * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
- */
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED. */
 KCOUNT_API enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
                                           kcount_convert *convert, kcount_deliver *deliver,
                                           void *ctx, const struct kcount_walk_options *options,
@@ -455,7 +432,6 @@ struct kcount_asker;
  * it is opened, and answers there, unless a query has only a few k-mers. The caller closes it with
  * kcount_asker_close. The progress callback is called while the asker loads counts, and during all
  * queries except very short ones. After a query was canceled, the asker can still be used.
- *   options  NULL: the defaults
  * KCOUNT_EUSAGE, _ENOMEM; with devices also _EDEVICE, _ENODEVICE, _EDAMAGED, _EIO, _ECANCELED.
  */
 KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
@@ -463,13 +439,11 @@ KCOUNT_API enum kcount_status kcount_asker_open(struct kcount_asker **asker,
                                                 const struct kcount_ask_options *options,
                                                 struct kcount_error **error);
 
-/*
- * Look up the counts of n k-mers, in any order, canonical or not.
+/* Look up the counts of n k-mers, in any order, canonical or not.
  *   kmers  [n * nwords]
  *   found  out [n]: the counts; 0 for k-mers that are absent
  * KCOUNT_EUSAGE if the unused bits of a k-mer are not zero; _EDAMAGED, _EIO, _ENOMEM, _EDEVICE,
- * _ECANCELED.
- */
+ * _ECANCELED. */
 KCOUNT_API enum kcount_status kcount_ask(struct kcount_asker *asker, const uint64_t *kmers,
                                          size_t n, uint32_t *found, struct kcount_error **error);
 
@@ -502,12 +476,10 @@ struct kcount_summary {
         double first_quartile, median, third_quartile; /* as R and NumPy compute them by default */
 };
 
-/*
- * Look up the counts of all k-mers of n sequences, like kcount_ask_sequences, and summarize those
+/* Look up the counts of all k-mers of n sequences, like kcount_ask_sequences, and summarize those
  * of each sequence, as `kcount profile` does. Memory use does not grow with their number or length.
  *   summaries  in: size is set in all of them; out [n]
- * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED.
- */
+ * KCOUNT_EDAMAGED, _EIO, _ENOMEM, _EDEVICE, _ECANCELED. */
 KCOUNT_API enum kcount_status kcount_ask_summaries(struct kcount_asker *asker,
                                                    const struct kcount_sequence *sequences,
                                                    size_t n, uint32_t min_count, uint32_t max_count,
@@ -529,10 +501,8 @@ struct kcount_asked {
         const bool *valid;
 };
 
-/*
- * Where sequences come from, and what is done with their counts. The callbacks return false to give
- * up: kcount_ask_stream then fails with KCOUNT_ECANCELED.
- */
+/* Where sequences come from, and what is done with their counts. The callbacks return false to give
+ * up: kcount_ask_stream then fails with KCOUNT_ECANCELED. */
 struct kcount_stream {
         size_t size; /* sizeof(struct kcount_stream), set by the caller, like all fields */
         void *ctx;
@@ -607,11 +577,10 @@ struct kcount_set_options {
         }
 
 /*
- * Combine counts. The union of one input is a copy, with what was added to its file merged: use it
- * to save counts that have no name.
+ * Combine counts: by default, their union with sums. The union of one input is a copy, with what
+ * was added to its file merged: use it to save counts that have no name.
  *   inputs   [ninputs], at least 1, all with the same k, strands and hpc; one may be given twice.
  *            They stay open, and other threads may use them meanwhile
- *   options  NULL: the defaults, the union with sums
  *   output   as for kcount_count_files. It may be the file of an input if options->replace is true:
  *            the open input still has the old counts
  *   counts   out: likewise
@@ -648,7 +617,6 @@ struct kcount_joint_options {
  * prints it. Without limits, there may be as many cells as k-mers, and a cell takes up to 288 bytes
  * for each thread.
  *   a, b     with the same k, strands and hpc; a and b may be the same
- *   options  NULL: the defaults
  *   cells    out [*ncells]: those that are not empty, by ascending count_a, then by count_b; the
  *            caller frees them with kcount_free
  * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
@@ -681,13 +649,10 @@ struct kcount_gc_options {
                 sizeof(struct kcount_gc_options), 0, 0, NULL, NULL \
         }
 
-/*
- * How many k-mers have each GC content and count, as `kcount hist --gc` prints it.
- *   options  NULL: the defaults
+/* How many k-mers have each GC content and count, as `kcount hist --gc` prints it.
  *   cells    out [*ncells]: those that are not empty, by ascending gc, then by count; the caller
  *            frees them with kcount_free
- * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED.
- */
+ * KCOUNT_EUSAGE, _EDAMAGED, _EIO, _ENOMEM, _ECANCELED. */
 KCOUNT_API enum kcount_status kcount_gc_histogram(struct kcount_counts *counts,
                                                   const struct kcount_gc_options *options,
                                                   struct kcount_gc_cell **cells, size_t *ncells,
@@ -797,7 +762,6 @@ struct kcount_exported {
  * that homopolymers were compressed.
  *   path      of the file; for "kmc" and "fastk", which have several, the common beginning of their
  *             names. It may include an ending that the format adds
- *   options   NULL: the defaults
  *   exported  out: what was written; NULL if the caller does not need it
  * KCOUNT_EUSAGE, also if the format cannot hold such k-mers; _EDAMAGED, _EEXIST, _EIO, _ENOMEM,
  * _ECANCELED.

@@ -514,13 +514,8 @@ static enum kc_status take_options(struct kcount_asker *a, const struct kcount_a
 {
         struct kcount_ask_options options = KCOUNT_ASK_OPTIONS_INIT;
         enum kc_status status;
-        KC_TRY(kc_library_take_options(&options, sizeof options, given,
-                                       offsetof(struct kcount_ask_options, memory_nbytes),
+        KC_TRY(kc_library_take_options(&options, sizeof options, &options.nthreads, given,
                                        "KCOUNT_ASK_OPTIONS_INIT", err));
-        const struct kc_library_limits limits = { .min_count = 1,
-                                                  .max_count = UINT32_MAX,
-                                                  .nthreads = options.nthreads };
-        KC_TRY(kc_library_check_limits(&limits, err));
         a->nthreads = kc_machine_nthreads((uint64_t)options.nthreads);
         a->progress = options.progress;
         a->progress_ctx = options.progress_ctx;

@@ -66,8 +66,6 @@ static enum kc_status take_ks(struct count_call *c, struct kc_error *err)
 
 static enum kc_status check_numbers(const struct kcount_count_options *o, struct kc_error *err)
 {
-        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
-                                                  o->memory_nbytes };
         if (o->min_quality < 0 || o->min_quality > MAX_QUALITY)
                 return kc_fail(err, KC_EUSAGE, "min_quality is %d; it must be 0 to %d",
                                o->min_quality, MAX_QUALITY);
@@ -79,7 +77,7 @@ static enum kc_status check_numbers(const struct kcount_count_options *o, struct
                         "no alignment with all of require_flags is counted: 0x%x of them "
                         "are excluded, or mark secondary or supplementary alignments",
                         (unsigned)(o->require_flags & (KC_FLAGS_REPEATED | o->exclude_flags)));
-        return kc_library_check_limits(&limits, err);
+        return kc_library_check_bounds(o->min_count, o->max_count, o->memory_nbytes, err);
 }
 
 static enum kc_status check_input(const struct count_call *c, struct kc_error *err)
@@ -497,13 +495,11 @@ out:
 
 static enum kcount_status count(const struct count_request *request, struct kcount_error **error)
 {
-        const struct kcount_count_options usual = KCOUNT_COUNT_OPTIONS_INIT;
-        struct count_call c = { .request = request, .options = usual };
+        struct count_call c = { .request = request, .options = KCOUNT_COUNT_OPTIONS_INIT };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(kc_library_take_options(&c.options, sizeof usual, request->options,
-                                       offsetof(struct kcount_count_options, stranded),
-                                       "KCOUNT_COUNT_OPTIONS_INIT", &err));
+        KC_TRY(kc_library_take_options(&c.options, sizeof c.options, &c.options.nthreads,
+                                       request->options, "KCOUNT_COUNT_OPTIONS_INIT", &err));
         c.inside = c.options.inside;
         status = c.inside != NULL ? work_inside(&c, &err) : work_outside(&c, &err);
 out:

@@ -132,20 +132,6 @@ struct histogram_call {
         struct kc_job job;
 };
 
-static enum kc_status take_options(struct histogram_call *c,
-                                   const struct kcount_histogram_options *given,
-                                   struct kc_error *err)
-{
-        const struct kcount_histogram_options usual = KCOUNT_HISTOGRAM_OPTIONS_INIT;
-        c->options = usual;
-        enum kc_status status =
-                kc_library_take_options(&c->options, sizeof usual, given,
-                                        offsetof(struct kcount_histogram_options, nthreads),
-                                        "KCOUNT_HISTOGRAM_OPTIONS_INIT", err);
-        const struct kc_library_limits limits = { 1, 1, c->options.nthreads, 0 };
-        return status == KC_OK ? kc_library_check_limits(&limits, err) : status;
-}
-
 /* ctx: a struct histogram_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
@@ -159,15 +145,16 @@ enum kcount_status kcount_histogram(struct kcount_counts *counts,
                                     struct kcount_row **rows, size_t *nrows,
                                     struct kcount_error **error)
 {
-        static const char *const stages[KC_NSTAGES] = { "merging", "merging", "merging" };
-        struct histogram_call c = { .store = counts->store };
+        struct histogram_call c = { .options = KCOUNT_HISTOGRAM_OPTIONS_INIT,
+                                    .store = counts->store };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(kc_library_take_options(&c.options, sizeof c.options, &c.options.nthreads, options,
+                                       "KCOUNT_HISTOGRAM_OPTIONS_INIT", &err));
         const struct kc_working working = {
-                &c, work, &c.job, stages, c.options.progress, c.options.progress_ctx
+                &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };
-        KC_TRY(kc_working_run(&working, &err));
+        KC_TRY(kc_working_run_stage(&working, "merging", &err));
         status = kc_library_rows(c.rows, c.nrows, 0, UINT32_MAX, rows, nrows, &err);
 out:
         free(c.rows);

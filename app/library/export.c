@@ -92,12 +92,9 @@ static enum kc_status feed(struct export_call *c, struct kc_error *err)
 static enum kc_status take_options(struct export_call *c, const char *path,
                                    const struct kcount_export_options *given, struct kc_error *err)
 {
-        const struct kcount_export_options usual = KCOUNT_EXPORT_OPTIONS_INIT;
         struct kcount_export_options *o = &c->options;
-        *o = usual;
-        enum kc_status status = kc_library_take_options(
-                o, sizeof usual, given, offsetof(struct kcount_export_options, replace),
-                "KCOUNT_EXPORT_OPTIONS_INIT", err);
+        enum kc_status status = kc_library_take_options(o, sizeof *o, &o->nthreads, given,
+                                                        "KCOUNT_EXPORT_OPTIONS_INIT", err);
         if (status != KC_OK)
                 return status;
         if (!kc_file_format_find(o->format, &c->format))
@@ -110,13 +107,11 @@ static enum kc_status take_options(struct export_call *c, const char *path,
                 kc_library_turn_words(o->from, c->counts->nwords, 1, c->from);
         if (o->to != NULL)
                 kc_library_turn_words(o->to, c->counts->nwords, 1, c->to);
-        const struct kc_library_limits limits = { o->min_count + (o->count_cap == 0), o->max_count,
-                                                  o->nthreads, 0 };
         if (o->count_cap < o->min_count)
                 return kc_fail(err, KC_EUSAGE,
                                "count_cap is %" PRIu32 "; it must be at least min_count, %" PRIu32,
                                o->count_cap, o->min_count);
-        return kc_library_check_limits(&limits, err);
+        return kc_library_check_bounds(o->min_count + (o->count_cap == 0), o->max_count, 0, err);
 }
 
 static enum kc_status work(void *ctx, struct kc_error *err)
@@ -159,7 +154,7 @@ enum kcount_status kcount_export(struct kcount_counts *counts, const char *path,
                                  const struct kcount_export_options *options,
                                  struct kcount_exported *exported, struct kcount_error **error)
 {
-        struct export_call c = { .counts = counts };
+        struct export_call c = { .counts = counts, .options = KCOUNT_EXPORT_OPTIONS_INIT };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, path, options, &err));

@@ -14,18 +14,6 @@ struct gc_call {
         struct kc_job job;
 };
 
-static enum kc_status take_options(struct gc_call *c, const struct kcount_gc_options *given,
-                                   struct kc_error *err)
-{
-        const struct kcount_gc_options usual = KCOUNT_GC_OPTIONS_INIT;
-        c->options = usual;
-        enum kc_status status = kc_library_take_options(
-                &c->options, sizeof usual, given, offsetof(struct kcount_gc_options, nthreads),
-                "KCOUNT_GC_OPTIONS_INIT", err);
-        const struct kc_library_limits limits = { 1, 1, c->options.nthreads, 0 };
-        return status == KC_OK ? kc_library_check_limits(&limits, err) : status;
-}
-
 /* ctx: a struct gc_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
@@ -55,10 +43,11 @@ enum kcount_status kcount_gc_histogram(struct kcount_counts *counts,
                                        struct kcount_gc_cell **cells, size_t *ncells,
                                        struct kcount_error **error)
 {
-        struct gc_call c = { .store = counts->store };
+        struct gc_call c = { .options = KCOUNT_GC_OPTIONS_INIT, .store = counts->store };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(kc_library_take_options(&c.options, sizeof c.options, &c.options.nthreads, options,
+                                       "KCOUNT_GC_OPTIONS_INIT", &err));
         const struct kc_working working = {
                 &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };

@@ -14,21 +14,6 @@ struct joint_call {
         struct kc_job job;
 };
 
-static enum kc_status take_options(struct joint_call *c, const struct kcount_joint_options *given,
-                                   struct kc_error *err)
-{
-        const struct kcount_joint_options usual = KCOUNT_JOINT_OPTIONS_INIT;
-        struct kcount_joint_options *o = &c->options;
-        *o = usual;
-        enum kc_status status = kc_library_take_options(
-                o, sizeof usual, given, offsetof(struct kcount_joint_options, nthreads),
-                "KCOUNT_JOINT_OPTIONS_INIT", err);
-        const struct kc_library_limits limits = { .min_count = 1,
-                                                  .max_count = UINT32_MAX,
-                                                  .nthreads = o->nthreads };
-        return status == KC_OK ? kc_library_check_limits(&limits, err) : status;
-}
-
 /* ctx: a struct joint_call. */
 static enum kc_status work(void *ctx, struct kc_error *err)
 {
@@ -58,10 +43,12 @@ enum kcount_status kcount_joint_histogram(struct kcount_counts *a, struct kcount
                                           struct kcount_cell **cells, size_t *ncells,
                                           struct kcount_error **error)
 {
-        struct joint_call c = { .stores = { a->store, b->store } };
+        struct joint_call c = { .options = KCOUNT_JOINT_OPTIONS_INIT,
+                                .stores = { a->store, b->store } };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(kc_library_take_options(&c.options, sizeof c.options, &c.options.nthreads, options,
+                                       "KCOUNT_JOINT_OPTIONS_INIT", &err));
         const struct kc_working working = {
                 &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };

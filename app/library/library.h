@@ -21,16 +21,17 @@ struct kcount_counts {
 };
 
 /*
- * Take the options that the caller gives.
+ * Take the options that the caller gives, and check how many threads they ask for.
  *   options      in: the defaults; out: with the fields that both the caller's header and this one
  *                have, [nbytes]
+ *   nthreads     one of these fields
  *   given        begins with its size; NULL: the defaults
- *   least        the least size
  *   initializer  the macro, for the message
  * KC_EUSAGE.
  */
-enum kc_status kc_library_take_options(void *options, size_t nbytes, const void *given,
-                                       size_t least, const char *initializer, struct kc_error *err);
+enum kc_status kc_library_take_options(void *options, size_t nbytes, const int *nthreads,
+                                       const void *given, const char *initializer,
+                                       struct kc_error *err);
 
 /* Fill in as much of the caller's struct as it has room for; info->size says how much that is. */
 void kc_library_put_info(const struct kc_store_info *stored, struct kcount_info *info);
@@ -41,16 +42,9 @@ enum kc_status kc_library_rows(const struct kc_histogram_row *stored, size_t n, 
                                uint32_t max_count, struct kcount_row **rows, size_t *nrows,
                                struct kc_error *err);
 
-/* Fields that several structs of options have. */
-struct kc_library_limits {
-        uint32_t min_count, max_count;
-        int nthreads;
-        uint64_t memory_nbytes;
-};
-
-/* KC_EUSAGE. */
-enum kc_status kc_library_check_limits(const struct kc_library_limits *limits,
-                                       struct kc_error *err);
+/* Check fields that several structs of options have. KC_EUSAGE. */
+enum kc_status kc_library_check_bounds(uint32_t min_count, uint32_t max_count,
+                                       uint64_t memory_nbytes, struct kc_error *err);
 
 /* Copy n k-mers and reverse the order of their words: kcount.h has the most significant word first,
  * all other code has it last. from and to may be the same array. */

@@ -39,20 +39,15 @@ static const enum kc_count_rule rules[] = {
 static enum kc_status take_options(struct set_call *c, const struct kcount_set_options *given,
                                    struct kc_error *err)
 {
-        const struct kcount_set_options usual = KCOUNT_SET_OPTIONS_INIT;
         struct kcount_set_options *o = &c->options;
-        *o = usual;
-        enum kc_status status = kc_library_take_options(o, sizeof usual, given,
-                                                        offsetof(struct kcount_set_options, rule),
+        enum kc_status status = kc_library_take_options(o, sizeof *o, &o->nthreads, given,
                                                         "KCOUNT_SET_OPTIONS_INIT", err);
         if (status != KC_OK)
                 return status;
         if ((unsigned)o->operation > KCOUNT_SUBTRACT || (unsigned)o->rule > KCOUNT_RULE_RIGHT)
                 return kc_fail(err, KC_EUSAGE, "operation is %d, rule is %d; one is out of range",
                                (int)o->operation, (int)o->rule);
-        const struct kc_library_limits limits = { o->min_count, o->max_count, o->nthreads,
-                                                  o->memory_nbytes };
-        return kc_library_check_limits(&limits, err);
+        return kc_library_check_bounds(o->min_count, o->max_count, o->memory_nbytes, err);
 }
 
 static enum kc_status take_inputs(struct set_call *c, struct kcount_counts *const *inputs,
@@ -160,7 +155,7 @@ enum kcount_status kcount_combine(struct kcount_counts *const *inputs, size_t ni
                                   struct kcount_counts **counts, struct kcount_error **error)
 {
         struct kcount_set_inside own = { 0 };
-        struct set_call c = { .inside = &own };
+        struct set_call c = { .options = KCOUNT_SET_OPTIONS_INIT, .inside = &own };
         struct kc_error err = { 0 };
         enum kc_status status;
         KC_TRY(take_options(&c, options, &err));

@@ -16,23 +16,6 @@ struct walk_call {
         struct kc_job job;
 };
 
-static enum kc_status take_options(struct walk_call *c, const struct kcount_walk_options *given,
-                                   struct kc_error *err)
-{
-        const struct kcount_walk_options usual = KCOUNT_WALK_OPTIONS_INIT;
-        c->options = usual;
-        enum kc_status status = kc_library_take_options(&c->options, sizeof usual, given,
-                                                        offsetof(struct kcount_walk_options, from),
-                                                        "KCOUNT_WALK_OPTIONS_INIT", err);
-        if (status != KC_OK)
-                return status;
-        if (c->nbytes < 1 || c->nbytes > MOST_NBYTES)
-                return kc_fail(err, KC_EUSAGE, "nbytes is %zu; it must be 1 to %d", c->nbytes,
-                               MOST_NBYTES);
-        const struct kc_library_limits limits = { 1, 1, c->options.nthreads, 0 };
-        return kc_library_check_limits(&limits, err);
-}
-
 /* ctx: a struct walk_call. The callback sees k-mers in the order of words of kcount.h. */
 static char *convert(void *ctx, const uint64_t *kmers, const uint32_t *counts, size_t n, char *to)
 {
@@ -91,13 +74,18 @@ enum kcount_status kcount_walk(struct kcount_counts *counts, size_t nbytes,
                                struct kcount_error **error)
 {
         struct walk_call c = { .counts = counts,
+                               .options = KCOUNT_WALK_OPTIONS_INIT,
                                .nbytes = nbytes,
                                .convert = convert_some,
                                .deliver = deliver_some,
                                .ctx = ctx };
         struct kc_error err = { 0 };
         enum kc_status status;
-        KC_TRY(take_options(&c, options, &err));
+        KC_TRY(kc_library_take_options(&c.options, sizeof c.options, &c.options.nthreads, options,
+                                       "KCOUNT_WALK_OPTIONS_INIT", &err));
+        if (nbytes < 1 || nbytes > MOST_NBYTES)
+                KC_TRY(kc_fail(&err, KC_EUSAGE, "nbytes is %zu; it must be 1 to %d", nbytes,
+                               MOST_NBYTES));
         const struct kc_working working = {
                 &c, work, &c.job, NULL, c.options.progress, c.options.progress_ctx
         };

@@ -12,8 +12,8 @@ first base most significant. For k up to 32, n k-mers are an array of shape (n,)
 for larger k, of shape (n, words), words = ceil(k / 32), the most significant word first. So the
 order of numbers, or of rows, is alphabetical order.
 
-Notices, such as that a file is damaged but no k-mers are lost, are logged as warnings by the
-logger "kcount" of the package logging.
+Notices, such as that a file of reads may lack its end, or that a .kc file is damaged but no k-mers
+are lost, are logged as warnings by the logger "kcount" of the package logging.
 """
 from __future__ import annotations
 
@@ -53,9 +53,15 @@ SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 # ---- k-mers as numbers ----
 
 
+def _check(name, value, least, most):
+    """A number that the extension module would take for another one if it were out of range."""
+    if not least <= value <= most:
+        raise UsageError(f"{name} is {value}; it must be {least} to {most}")
+    return value
+
+
 def _check_k(k):
-    if not 1 <= k <= MAX_K:
-        raise UsageError(f"k is {k}; it must be 1 to {MAX_K}")
+    _check("k", k, 1, MAX_K)
 
 
 def _words(k):
@@ -166,17 +172,21 @@ def decode(kmers: Kmers, k: int) -> list[str]:
     """
     _check_k(k)
     numbers = _as_kmers(k, kmers)
-    letters = bytearray(len(numbers) * k)
-    _kcount.decode(k, numbers, letters)
-    text = letters.decode("ascii")
-    return [text[i:i + k] for i in range(0, len(text), k)]
+    texts = []
+    for part in _parts(len(numbers), PART):
+        letters = bytearray(len(numbers[part]) * k)
+        _kcount.decode(k, numbers[part], letters)
+        text = letters.decode("ascii")
+        texts += [text[i:i + k] for i in range(0, len(text), k)]
+    return texts
 
 
 def _changed(k, kmers, change):
     """A copy of the k-mers after change(k, copy)."""
     _check_k(k)
     numbers = _as_kmers(k, kmers).copy()
-    change(k, numbers)
+    for part in _parts(len(numbers), PART):
+        change(k, numbers[part])
     return _beside(kmers, numbers)
 
 
@@ -223,8 +233,8 @@ def _nbytes(memory):
         number, suffix = memory[:-1], memory[-1:].upper()
         if suffix not in SUFFIXES or not number.isdigit():
             raise UsageError(f"memory: {memory!r} is not a number of bytes, or one such as 16G")
-        return int(number) << SUFFIXES[suffix]
-    return int(memory)
+        memory = int(number) << SUFFIXES[suffix]
+    return _check("memory", int(memory), 0, 2**64 - 1)
 
 
 def _new_counts(capsule):
@@ -237,10 +247,11 @@ def _new_counts(capsule):
 def _count(inputs, k, *, device, threads, memory, min, max, canonical, hpc, min_quality,
            accept_empty, out, overwrite, tmp, progress):
     _check_k(k)
-    capsule = _kcount.count(inputs, out, tmp, device, progress, k, not canonical, hpc, overwrite,
-                            accept_empty, min, MAX_COUNT if max is None else max, min_quality,
-                            threads or 0, _nbytes(memory))
-    return _new_counts(capsule)
+    _check("min", min, 1, MAX_COUNT)
+    max = MAX_COUNT if max is None else _check("max", max, 1, MAX_COUNT)
+    return Counts(_kcount.count(inputs, out, tmp, device, progress, _log.warning, k, not canonical,
+                                hpc, overwrite, accept_empty, min, max, min_quality, threads or 0,
+                                _nbytes(memory)))
 
 
 def count(paths: Path | Iterable[Path], k: int = 31, *, device: str = "auto",
@@ -393,7 +404,9 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
+        """The sum of all counts. If info["exact"] is false, because k-mers were added to the file or
+        removed from it and `kcount compact` has not merged them yet, it is an upper bound, and so
+        is len(counts)."""
         return self._info["total"]
 
     @property
@@ -541,6 +554,8 @@ class Counts:
         >>> kcount.count_sequences(["GATTACA", "TTACA"], k=4).hist()
         (array([1, 2], dtype=uint64), array([2, 2], dtype=uint64))
         """
+        if max is not None:
+            _check("max", max, 1, sys.maxsize)
         counts, numbers = _columns(_kcount.histogram(self._open_capsule(), progress), 2)
         if max is not None and len(counts) > 0 and counts[-1] > max:
             high = counts >= max
@@ -573,6 +588,7 @@ class Counts:
         ['AATC', 'ATTA', 'GTAA'] [1 1 1]
         ['TACA'] [1]
         """
+        _check("rows", rows, 1, sys.maxsize)
         cursor = _kcount.cursor_open(self._open_capsule(), self._bound(lo, b"A"),
                                      self._bound(hi, b"T"))
         while True:
@@ -680,5 +696,7 @@ def joint_hist(a: Counts, b: Counts, *, max_a: int | None = None, max_b: int | N
     1 0 2
     1 2 2
     """
-    return _columns(_kcount.joint_histogram(a._open_capsule(), b._open_capsule(), max_a or 0,
-                                            max_b or 0, progress), 3)
+    max_a = 0 if max_a is None else _check("max_a", max_a, 1, MAX_COUNT)
+    max_b = 0 if max_b is None else _check("max_b", max_b, 1, MAX_COUNT)
+    return _columns(_kcount.joint_histogram(a._open_capsule(), b._open_capsule(), max_a, max_b,
+                                            progress), 3)

@@ -57,11 +57,13 @@ static void free_stream(PyObject *capsule)
 static PyObject *new_stream(PyObject *module, PyObject *counts, struct held_stream *held,
                             struct ArrowArrayStream *stream)
 {
+        struct kcount_counts *handle = py_counts_of(counts);
         struct kcount_error *error = NULL;
+        enum kcount_status status;
         PyObject *capsule;
-        if (kcount_arrow_stream(py_counts_of(counts), NULL, NULL, 0, &held->stream, &error) !=
-            KCOUNT_OK)
-                return py_raise(module, error);
+        Py_BEGIN_ALLOW_THREADS status =
+                kcount_arrow_stream(handle, NULL, NULL, 0, &held->stream, &error);
+        Py_END_ALLOW_THREADS if (status != KCOUNT_OK) return py_raise(module, error);
         capsule = PyCapsule_New(stream, ARROW_STREAM, free_stream);
         if (capsule == NULL) {
                 held->stream.release(&held->stream);

@@ -36,7 +36,7 @@ static int take_sequence(struct callbacks *callbacks, struct kcount_sequence *se
                 return PyErr_Occurred() == NULL ? 0 : -1;
         if (PyUnicode_Check(bytes)) {
                 PyObject *text = bytes;
-                bytes = PyUnicode_AsUTF8String(text);
+                bytes = PyUnicode_AsEncodedString(text, "ascii", "replace"); /* "?" is no base */
                 Py_DECREF(text);
         }
         if (bytes == NULL || PyBytes_AsStringAndSize(bytes, &letters, &n) != 0) {
@@ -69,6 +69,7 @@ struct count_call {
         struct kcount_count_options options;
         struct callbacks callbacks;
         PyObject *progress; /* callable or None */
+        PyObject *warn;     /* callable */
         PyObject *inputs;   /* list of bytes, or an iterator */
         const char **paths; /* [npaths], or NULL */
         size_t npaths;
@@ -96,12 +97,28 @@ static int take_paths(struct count_call *call, PyObject *inputs)
         return 0;
 }
 
+/* A kcount_warn. ctx: a callable; after one call has raised an exception, there are no more. */
+static void warn(void *ctx, const char *text)
+{
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        PyObject *message = NULL, *result = NULL;
+        if (PyErr_Occurred() == NULL)
+                message = PyUnicode_DecodeFSDefault(text);
+        if (message != NULL)
+                result = PyObject_CallFunctionObjArgs((PyObject *)ctx, message, NULL);
+        Py_XDECREF(message);
+        Py_XDECREF(result);
+        PyGILState_Release(lock);
+}
+
 static enum kcount_status run_count(struct count_call *call, struct kcount_error **error)
 {
         const char *output = py_text_of(call->output);
         enum kcount_status status;
         call->options.progress = py_report;
         call->options.progress_ctx = call->progress;
+        call->options.warn = warn;
+        call->options.warn_ctx = call->warn;
         call->options.tmp_folder = py_text_of(call->folder);
         Py_BEGIN_ALLOW_THREADS if (call->callbacks.sequences == NULL) status = kcount_count_files(
                 call->paths, call->npaths, &call->options, output, &call->counts, error);
@@ -130,10 +147,13 @@ static PyObject *finish_count(PyObject *module, struct count_call *call)
                                       call->callbacks.traceback);
                 return py_raise(module, error);
         }
-        return py_capsule_of(call->counts);
+        PyObject *counts = py_capsule_of(call->counts);
+        if (PyErr_Occurred() != NULL) /* in warn */
+                Py_CLEAR(counts);
+        return counts;
 }
 
-/* count(inputs, output, folder, device, progress, k, stranded, hpc, replace, accept_empty,
+/* count(inputs, output, folder, device, progress, warn, k, stranded, hpc, replace, accept_empty,
  *       min_count, max_count, min_quality, nthreads, memory): inputs: a list of paths, or an
  * iterator of sequences */
 PyObject *py_count(PyObject *module, PyObject *args)
@@ -146,9 +166,9 @@ PyObject *py_count(PyObject *module, PyObject *args)
         if (call == NULL)
                 return PyErr_NoMemory();
         call->options = (struct kcount_count_options)KCOUNT_COUNT_OPTIONS_INIT;
-        if (PyArg_ParseTuple(args, "OOOzOippppIIiiK", &inputs, &output, &folder,
-                             &call->options.device, &call->progress, &call->options.k, &stranded,
-                             &hpc, &replace, &accept_empty, &min_count, &max_count,
+        if (PyArg_ParseTuple(args, "OOOzOOippppIIiiK", &inputs, &output, &folder,
+                             &call->options.device, &call->progress, &call->warn, &call->options.k,
+                             &stranded, &hpc, &replace, &accept_empty, &min_count, &max_count,
                              &call->options.min_quality, &call->options.nthreads, &memory) &&
             py_optional_path(output, &call->output) == 0 &&
             py_optional_path(folder, &call->folder) == 0) {

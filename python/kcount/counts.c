@@ -120,8 +120,9 @@ PyObject *py_cursor_open(PyObject *module, PyObject *args)
                 return NULL;
         if ((counts = py_counts_of(owner)) == NULL)
                 return NULL;
-        status = kcount_cursor_open(&cursor, counts, bound_of(&from), bound_of(&to), &error);
-        PyBuffer_Release(&from);
+        Py_BEGIN_ALLOW_THREADS status =
+                kcount_cursor_open(&cursor, counts, bound_of(&from), bound_of(&to), &error);
+        Py_END_ALLOW_THREADS PyBuffer_Release(&from);
         PyBuffer_Release(&to);
         if (status != KCOUNT_OK)
                 return py_raise(module, error);

@@ -105,9 +105,9 @@ PyObject *py_decode(PyObject *module, PyObject *args)
         (void)module;
         if (!PyArg_ParseTuple(args, "iy*w*", &k, &kmers, &letters))
                 return NULL;
-        kcount_decode(k, (const uint64_t *)kmers.buf, items_of(&letters, (size_t)k),
-                      (char *)letters.buf);
-        PyBuffer_Release(&kmers);
+        Py_BEGIN_ALLOW_THREADS kcount_decode(k, (const uint64_t *)kmers.buf,
+                                             items_of(&letters, (size_t)k), (char *)letters.buf);
+        Py_END_ALLOW_THREADS PyBuffer_Release(&kmers);
         PyBuffer_Release(&letters);
         Py_RETURN_NONE;
 }

@@ -3,7 +3,8 @@ examples/ can be built with an installed libkcount that was moved to another fol
 and the shared library, with pkg-config and the archive, and with CMake's find_package. They print
 what the program prints. The shared library exports only what kcount.h declares, which is what
 debian/libkcount0.symbols lists, and has the ABI of tests/library/libkcount.abi (skipped without
-abidiff). With --update, these two files get what is new.
+abidiff). With --update, these two files get what is new. It does not print, end the process, change
+signals or the locale, or have variables that calls share.
 
     library_install.py KCOUNT SOURCE BUILD CMAKE CC CXX [abi [--update]]
 """
@@ -25,6 +26,9 @@ BASELINE = SOURCE / "tests/library/libkcount.abi"
 PACKAGED = SOURCE / "debian/libkcount0.symbols"
 PHAGE = SOURCE / "data/phage.fq.gz"
 PREFIX = "ACGTA"
+FORBIDDEN = {"stdout", "stderr", "printf", "puts", "putchar", "perror", "exit", "_exit", "_Exit",
+             "quick_exit", "atexit", "signal", "sigaction", "setlocale", "setenv", "putenv",
+             "chdir"}
 PROJECT = """\
 cmake_minimum_required(VERSION 3.18)
 project(examples C CXX)
@@ -131,6 +135,18 @@ def symbols():
     expect(packaged(), declared(), f"functions in {PACKAGED}")
 
 
+def harmless():
+    """What kcount.h says that the library never does."""
+    used = run("nm", "-D", "--undefined-only", BUILD / "libkcount.so").decode().split("\n")
+    used = {line.split()[1].split("@")[0] for line in used if line}
+    expect({"malloc", "pthread_create"} <= used, True, "nm was understood")
+    expect(used & FORBIDDEN, set(), "what the library uses")
+    sizes = re.findall(r"^\.(?!data\.rel\.ro)((?:t?data|t?bss)\S*) +(\d+)",
+                       run("size", "-A", BUILD / "libkcount.a").decode(), re.MULTILINE)
+    expect(len(sizes) > 100, True, "size was understood")
+    expect([size for size in sizes if size[1] != "0"], [], "variables of the library")
+
+
 def update_packaged():
     version = run(KCOUNT, "--version").decode().split()[1]
     with open(PACKAGED, "a") as file:
@@ -170,4 +186,4 @@ def installed():
     pkg_config(s, "static", "--static")
 
 
-main([abi] if "abi" in sys.argv else [symbols, absolute_folders, installed])
+main([abi] if "abi" in sys.argv else [symbols, harmless, absolute_folders, installed])

@@ -2,6 +2,7 @@
 The Python module against a plain count of strings. ctest runs this with pytest; KCOUNT_PROGRAM
 names the program, for files that both must write alike.
 """
+import array
 import collections
 import doctest
 import gzip
@@ -131,6 +132,46 @@ def test_texts_that_are_no_kmers():
     assert kcount.encode([], 33).shape == (0, 2)
 
 
+class HostArray:
+    """An array on the host of a package that has nothing but DLPack."""
+
+    def __init__(self, numbers):
+        self._numbers = numbers
+
+    def __dlpack__(self, **named):
+        return self._numbers.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize("k", [31, 33])
+def test_arrays_of_other_packages(k):
+    counts = kcount.count_sequences(random_sequences(1), k)
+    kmers, found = counts.range()
+    others = [HostArray(kmers), memoryview(kmers), kmers[::-1][::-1]]
+    if k <= 32:
+        others.append(array.array("Q", kmers.tolist()))
+    for other in others:
+        assert (counts.query_many(other) == found).all()
+        assert kcount.decode(other, k) == kcount.decode(kmers, k)
+
+
+def test_numbers_out_of_range():
+    """None is taken for another number."""
+    counts = kcount.count_sequences(["GATTACA"], 5)
+    for name, numbers in [("min", (0, -1, 2**32 + 1)), ("max", (0, -1, 2**32, 2**33 + 5)),
+                          ("memory", (-1, 2**64, "99999999999G")), ("nthreads", (-1, 1025))]:
+        for number in numbers:
+            with pytest.raises(kcount.UsageError, match=f"{name} is -?[0-9]+; it must be"):
+                kcount.count_sequences(["GATTACA"], 5, **{name.removeprefix("n"): number})
+    for call in (lambda: counts.hist(max=0), lambda: list(counts.batches(rows=0)),
+                 lambda: kcount.joint_hist(counts, counts, max_a=0),
+                 lambda: kcount.joint_hist(counts, counts, max_b=2**32 + 1)):
+        with pytest.raises(kcount.UsageError, match="it must be 1 to"):
+            call()
+
+
 def test_ranges():
     sequences = random_sequences(3)
     expected = plain_count(sequences, 31)
@@ -180,6 +221,7 @@ def test_set_operations(k, canonical):
     assert rows_of(a - b) == {kmer: count for kmer, count in x.items() if kmer not in y}
     assert rows_of((a | b) - a) == rows_of(b - a)
     assert len(a & a) == len(a) and len(a - a) == 0
+    assert bool(a - a) and ("stranded" in repr(a)) is not canonical
     assert (rows_of(a), rows_of(b)) == (x, y)
 
 
@@ -209,6 +251,10 @@ def test_places_of_errors(tmp_path):
             kcount.count(asked, 31)
         assert (caught.value.path, caught.value.unit, caught.value.place) == \
             (str(path), unit, place)
+        if PROGRAM:
+            done = subprocess.run([PROGRAM, "count", asked, "-k", "31", "-o", tmp_path / "x.kc"],
+                                  capture_output=True, text=True)
+            assert str(caught.value) in done.stderr
     with pytest.raises(kcount.UsageError) as caught:
         kcount.count(reads, 1000)
     assert (caught.value.unit, caught.value.place) == ("", None)
@@ -318,9 +364,11 @@ def test_answers_are_on_the_device_of_the_question(k, kind):
         counts.query_many(kind(numpy.zeros(3, numpy.int32), device))
 
 
-def test_devices_that_cannot_be_used(tmp_path, monkeypatch):
+def test_devices_that_cannot_be_used(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("KCOUNT_CUDA_PLUGIN", str(tmp_path / "missing.so"))
     counts = kcount.count_sequences(["GATTACA"], 5, out=tmp_path / "x.kc")
+    notice, = caplog.messages
+    assert "missing.so" in notice and notice.endswith("counted on the CPU")
     for device, error, message in [("gpu", kcount.UsageError, "'gpu' is no device"),
                                    ("cuda:0", kcount.Error, "missing.so")]:
         with pytest.raises(error, match=message):
@@ -419,6 +467,35 @@ def test_errors(tmp_path, caplog):
     assert counts["AAAAA"] == 0 and counts.get("AAAAA", -1) == -1
 
 
+def test_notices_about_inputs(tmp_path, caplog, monkeypatch):
+    """They are logged with the text of the command line."""
+    empty = tmp_path / "empty.fa"
+    empty.write_text(">a\n")
+    reads = write_fasta(tmp_path / "reads.fa", random_sequences(1)), empty
+    notice = f"{empty} holds no sequence: no k-mer was counted in it"
+    assert len(kcount.count(reads, 31, device="cpu")) > 0
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == \
+        [("WARNING", notice)]
+    if PROGRAM:
+        done = subprocess.run([PROGRAM, *reads, "-k", "31", "-o", tmp_path / "x.kc", "--device",
+                               "cpu"], capture_output=True, text=True)
+        assert notice in done.stderr
+
+    def refuse(record):
+        raise RuntimeError("no notices")
+
+    monkeypatch.setattr(kcount, "_log", kcount._log.getChild("refused"))
+    kcount._log.addFilter(refuse)
+    with pytest.raises(RuntimeError, match="no notices"):
+        kcount.count(reads, 31, device="cpu")
+
+
+def test_letters_that_are_not_ascii():
+    for text in "GATT\udc80GATTA", "GATT\u00c4GATTA":
+        counts = kcount.count_sequences([text], 4)
+        assert (rows_of(counts), counts.info["bases"]) == (plain_count([text], 4), 10)
+
+
 def test_an_exception_of_the_iterable_is_raised(tmp_path):
     def reads():
         yield "ACGT" * 30
@@ -478,8 +555,8 @@ def long_questions():
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no program that adds to a file")
-def test_ctrl_c_during_a_histogram(tmp_path):
-    """The histogram of a file that is not compact takes one core some tenths of a second."""
+def test_ctrl_c_while_counts_are_merged(tmp_path):
+    """To merge the counts of a file that is not compact takes one core some tenths of a second."""
     letters = numpy.frombuffer(b"ACGT", numpy.uint8)
     sequence = numpy.random.default_rng(1).choice(letters, 1 << 24).tobytes()
     reads = write_fasta(tmp_path / "reads.fa", [sequence.decode()])
@@ -490,11 +567,13 @@ def test_ctrl_c_during_a_histogram(tmp_path):
                        check=True)
     counts = kcount.open(tmp_path / "reads.kc")
     counts.hist(progress=lambda stage, done, total: stages.append(stage))
-    assert set(stages) == {"merging"}
+    assert set(stages) == {"merging"} and "at most" in repr(counts)
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        assert any(seconds_to_interrupt(counts.hist) < 0.2 for _ in range(10))
+        for call in (counts.hist, lambda: kcount.joint_hist(counts, counts),
+                     lambda: counts & counts, lambda: counts.save(tmp_path / "other.kc")):
+            assert any(seconds_to_interrupt(call) < 0.2 for _ in range(10))
     finally:
         os.sched_setaffinity(0, cores)
 
@@ -558,6 +637,22 @@ def test_examples(tmp_path, monkeypatch):
     for module, least in (kcount, 20), (kcount.errors, 2):
         failures, n = doctest.testmod(module, extraglobs=names)
         assert failures == 0 and n >= least
+
+
+def test_page(tmp_path, monkeypatch):
+    """What python/README.md shows works, and the rest of it is in the example that it is from."""
+    page = (SOURCE / "python/README.md").read_text().splitlines()
+    lines = [line[4:] for line in page if line.startswith("    ")]
+    begin, end = map(lines.index, ("import kcount", "with kcount.count(reads, K) as counts:"))
+    shutil.copy(SOURCE / "data/phage.fq.gz", tmp_path / "reads.fq.gz")
+    monkeypatch.chdir(tmp_path)
+    kcount.count("reads.fq.gz", 31, out="other.kc")
+    names = {"read": "GATTACA" * 5, "kmers": ["GATTACA" * 4 + "GAT"]}
+    exec("\n".join(line for line in lines[begin:end] if "polars" not in line), names)
+    assert kcount.open("shared.kc").total == names["counts"].total == names["again"].total
+    example = (SOURCE / "examples/spectrum.py").read_text().splitlines()
+    assert {line.strip() for line in lines[end:]} <= {line.strip() for line in example}
+    assert f"Of its {len(example)} lines" in "\n".join(page)
 
 
 def test_all_is_documented():
