@@ -167,10 +167,9 @@ static enum kc_status take(void *ctx, uint32_t list, const uint8_t *data, size_t
         return KC_OK;
 }
 
-static bool ready(void *ctx, int from)
+static bool ready(void *ctx)
 {
         struct kc_broadcast *b = ctx;
-        (void)from;
         pthread_mutex_lock(&b->lock);
         const bool room = b->inbox.nbytes < INBOX_NBYTES;
         pthread_mutex_unlock(&b->lock);
@@ -255,7 +254,7 @@ static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *
         };
         uint64_t caps[] = { batch->words_cap, batch->segments_cap };
         enum kc_status status;
-        KC_TRY(kc_exchange_least(exchange, caps, 2, err));
+        KC_TRY(kc_exchange_combine(exchange, KC_EXCHANGE_LEAST, caps, 2, err));
         b->max_words = caps[0] < MAX_WORDS ? (uint32_t)caps[0] : MAX_WORDS;
         b->max_segments = caps[1] < MAX_SEGMENTS ? (uint32_t)caps[1] : MAX_SEGMENTS;
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));

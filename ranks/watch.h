@@ -11,8 +11,8 @@
 
 struct kc_watch;
 
-/* tag: of the beats. transport must outlive the watch. KC_ENOMEM. */
-enum kc_status kc_watch_new(struct kc_watch **watch, const struct kc_transport *transport, int tag,
+/* KC_ENOMEM. */
+enum kc_status kc_watch_new(struct kc_watch **watch, const struct kc_transport *transport,
                             struct kc_error *err);
 
 /* A message has come from this rank. */
@@ -22,17 +22,15 @@ void kc_watch_heard(struct kc_watch *watch, int from);
 void kc_watch_left(struct kc_watch *watch, int from);
 
 /*
- * To be called over and over by the thread that uses the transport.
- *   beats             whether to send any
+ * To be called over and over.
  *   patience_seconds  how long a rank may send nothing; the same on all ranks, which send beats
  *                     accordingly
- * KC_EIO if a rank is lost, or if a beat cannot be sent.
+ *   must_beat         out: whether to send beats now. Also to ranks that have left, because they
+ *                     still wait for the others
+ * KC_EIO if a rank is lost.
  */
-enum kc_status kc_watch_turn(struct kc_watch *watch, bool beats, double patience_seconds,
+enum kc_status kc_watch_turn(struct kc_watch *watch, double patience_seconds, bool *must_beat,
                              struct kc_error *err);
-
-/* Whether all beats that were sent have left. */
-bool kc_watch_is_quiet(const struct kc_watch *watch);
 
 /* NULL is fine. */
 void kc_watch_free(struct kc_watch *watch);

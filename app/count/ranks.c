@@ -160,16 +160,14 @@ void ranks_leave(struct ranks *ranks)
 enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
                              struct kc_error *err)
 {
-        enum kc_status status;
+        void *all;
         *same = true;
         if (ranks == NULL)
                 return KC_OK;
-        uint64_t *all = calloc((size_t)ranks_count(ranks), sizeof *all);
-        if (all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &value, sizeof value, all, err));
-        *same = value == all[0];
-out:
+        const enum kc_status status =
+                kc_exchange_gather(&ranks->exchange, &value, sizeof value, &all, err);
+        if (status == KC_OK)
+                *same = value == *(const uint64_t *)all;
         free(all);
         return status;
 }
