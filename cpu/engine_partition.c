@@ -159,7 +159,7 @@ enum kc_status kc_engine_partition(struct cpu_engine *e, struct kc_error *err)
                 KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         KC_TRY(kc_parallel(e->params->nthreads, partition_worker, kc_engine_stop, e, err));
         if (exchange != NULL) {
-                KC_TRY(exchange->end(exchange->ctx, err));
+                KC_TRY(exchange->end(exchange->ctx, NULL, err));
                 for (int i = 0; i < e->ncountings; i++)
                         KC_TRY(kc_lists_seal(&e->countings[i].bins, e->params->nthreads, err));
                 KC_TRY(sum_kmers(e, err));

@@ -32,7 +32,7 @@ enum kc_status kc_exchange_gather(const struct kc_exchange *exchange, const void
         for (int to = 0; to < exchange->nranks; to++)
                 if (to != exchange->rank)
                         KC_TRY(exchange->send(exchange->ctx, to, rank, mine, nbytes, err));
-        KC_TRY(exchange->end(exchange->ctx, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
         return KC_OK;
 out:
         exchange->fail(exchange->ctx); /* the taker is not called after this */

@@ -29,6 +29,8 @@ struct kc_exchange_taker {
          * Those that are already on their way still come, up to KC_EXCHANGE_AHEAD times
          * KC_EXCHANGE_MAX_NBYTES from each rank. */
         bool (*ready)(void *ctx);
+        /* `send` does not wait for room: its callers look whether there is any (has_room). */
+        bool overfills;
         /* Threads of this rank wait for records, so they must arrive soon. This costs CPU time. */
         bool urgent;
 };
@@ -37,7 +39,6 @@ enum {
         KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent at once */
         KC_EXCHANGE_AHEAD = 4,              /* most messages of a rank on their way to `take` */
         KC_EXCHANGE_ARRIVING = 12, /* most messages of all ranks; if one is lost, there is room */
-        KC_EXCHANGE_CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
 };
 
 struct kc_exchange {
@@ -55,8 +56,11 @@ struct kc_exchange {
          */
         enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* No thread of this rank sends any more in this phase. Fails as send does. */
-        enum kc_status (*end)(void *ctx, struct kc_error *err);
+        bool (*has_room)(void *ctx);
+        /* No thread of this rank sends any more in this phase. Fails as send does.
+         *   over  NULL: wait for all ranks. Otherwise out: whether the phase is over; if not, call
+         *         this again */
+        enum kc_status (*end)(void *ctx, bool *over, struct kc_error *err);
 
         /* KC_ECANCELED if any rank has failed; from any thread. */
         enum kc_status (*check)(void *ctx, struct kc_error *err);

@@ -134,7 +134,7 @@ static bool has_room_for(const struct message *message, size_t nbytes)
  * long: some versions of glibc occasionally lose a signal (glibc bug 25847). */
 static enum kc_status begin_filling(struct kc_ranks_exchange *x, int to, struct kc_error *err)
 {
-        if (x->nout == x->most_out) {
+        if (x->nout >= x->most_out && !x->taker.overfills) {
                 wake_pump(x);
                 kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
                 return KC_OK;
@@ -182,19 +182,37 @@ static enum kc_status send_records(void *ctx, int member, uint32_t list, const u
         return status;
 }
 
-static enum kc_status end(void *ctx, struct kc_error *err)
+static bool has_room(void *ctx)
 {
         struct kc_ranks_exchange *x = ctx;
         pthread_mutex_lock(&x->lock);
-        for (int to = 0; to < x->transport->nranks; to++)
-                flush(x, to);
-        x->ending = true;
-        enum kc_status status = kc_ranks_send_to_others(x, kc_ranks_records_tag(x), NULL, 0, err);
-        wake_pump(x);
-        while (status == KC_OK && (status = check(x, err)) == KC_OK && x->nended < x->nmembers - 1)
+        const bool room = x->nout < x->most_out;
+        pthread_mutex_unlock(&x->lock);
+        return room;
+}
+
+static enum kc_status end(void *ctx, bool *over, struct kc_error *err)
+{
+        struct kc_ranks_exchange *x = ctx;
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&x->lock);
+        if (!x->closed) {
+                for (int to = 0; to < x->transport->nranks; to++)
+                        flush(x, to);
+                x->closed = true;
+                status = kc_ranks_send_to_others(x, kc_ranks_records_tag(x), NULL, 0, err);
+                wake_pump(x);
+        }
+        while (status == KC_OK && (status = check(x, err)) == KC_OK && over == NULL &&
+               x->nended < x->nmembers - 1)
                 pthread_cond_wait(&x->changed, &x->lock);
-        x->ending = false;
-        stop_taking(x);
+        const bool ended = status != KC_OK || x->nended == x->nmembers - 1;
+        if (ended) {
+                x->closed = false;
+                stop_taking(x);
+        }
+        if (over != NULL)
+                *over = ended;
         pthread_mutex_unlock(&x->lock);
         return status;
 }
@@ -227,6 +245,7 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .nranks = x->nmembers,
                                      .begin = begin,
                                      .send = send_records,
+                                     .has_room = has_room,
                                      .end = end,
                                      .check = check_ranks,
                                      .fail = fail };
@@ -349,6 +368,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         pthread_mutex_lock(&x->lock);
         stop_taking(x);
         drop_filling(x);
+        x->closed = false;
         memset(x->settled, 0, (size_t)x->transport->nranks * sizeof *x->settled);
         x->nsettled = 0;
         x->mine = mine;

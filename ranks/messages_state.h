@@ -63,7 +63,7 @@ struct kc_ranks_exchange {
         bool taking; /* the pump is calling the taker */
         unsigned phase;
         int nended;  /* other ranks that send nothing more in it */
-        bool ending; /* a caller waits for these */
+        bool closed; /* this rank sends nothing more in it, and waits for these */
         /* settling */
         bool settling;
         const uint8_t *mine; /* this rank's values */
@@ -113,7 +113,7 @@ static inline bool kc_ranks_expects_records(const struct kc_ranks_exchange *x)
 /* Whether a thread waits for the pump, or senders may soon have to wait for room. Lock held. */
 static inline bool kc_ranks_is_urgent(const struct kc_ranks_exchange *x)
 {
-        return x->nout > x->most_out / 2 || x->settling || x->leaving || x->ending ||
+        return x->nout > x->most_out / 2 || x->settling || x->leaving || x->closed ||
                (kc_ranks_expects_records(x) && x->taker.urgent);
 }
 

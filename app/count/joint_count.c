@@ -135,41 +135,34 @@ struct arrived {
         int nranks, *fds; /* [nranks] -1: none */
 };
 
-enum { OFFSET_NBYTES = sizeof(uint64_t) }; /* before each piece of a file: its place */
-
 static enum kc_status take_piece(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                  struct kc_error *err)
 {
         const struct arrived *a = ctx;
-        uint64_t offset;
-        memcpy(&offset, data, OFFSET_NBYTES);
-        return kc_temp_file_write(a->folder, a->fds[list], data + OFFSET_NBYTES,
-                                  nbytes - OFFSET_NBYTES, offset, err);
+        const off_t end = lseek(a->fds[list], 0, SEEK_END);
+        return kc_temp_file_write(a->folder, a->fds[list], data, nbytes, (uint64_t)end, err);
 }
 
 static enum kc_status send_file(const struct joint_counting *j, const struct kc_store *store,
                                 struct kc_error *err)
 {
-        enum { PIECE_NBYTES = KC_EXCHANGE_MAX_NBYTES - OFFSET_NBYTES };
         const struct kc_exchange *exchange = j->exchange;
         struct kc_store_info info;
         enum kc_status status = KC_OK;
-        uint8_t *buffer = malloc(KC_EXCHANGE_MAX_NBYTES);
-        if (buffer == NULL)
+        uint8_t *piece = malloc(KC_EXCHANGE_MAX_NBYTES);
+        if (piece == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kc_store_get_info(store, &info);
-        for (uint64_t at = 0; at < info.file_nbytes; at += PIECE_NBYTES) {
-                const uint64_t left = info.file_nbytes - at;
-                const size_t n = left < PIECE_NBYTES ? (size_t)left : (size_t)PIECE_NBYTES;
+        for (uint64_t at = 0; at < info.file_nbytes; at += KC_EXCHANGE_MAX_NBYTES) {
+                const uint64_t left = info.file_nbytes - at, most = KC_EXCHANGE_MAX_NBYTES;
+                const size_t n = (size_t)(left < most ? left : most);
                 if (kc_job_is_canceled(j->job))
                         KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
-                memcpy(buffer, &at, OFFSET_NBYTES);
-                KC_TRY(kc_store_pread(store, buffer + OFFSET_NBYTES, n, at, err));
-                KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)exchange->rank, buffer,
-                                      OFFSET_NBYTES + n, err));
+                KC_TRY(kc_store_pread(store, piece, n, at, err));
+                KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)exchange->rank, piece, n, err));
         }
 out:
-        free(buffer);
+        free(piece);
         return status;
 }
 
@@ -253,7 +246,7 @@ static enum kc_status gather(const struct joint_counting *j, struct share *share
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)
                 KC_TRY(send_file(j, share->store, err));
-        KC_TRY(exchange->end(exchange->ctx, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
         if (exchange->rank == 0)
                 KC_TRY(merge_arrived(j, share, &a, err));
 out:

@@ -100,7 +100,7 @@ static enum kc_status add_histograms(struct ranks *ranks, struct kc_histogram *h
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)
                 KC_TRY(send_rows(exchange, histogram, err));
-        KC_TRY(exchange->end(exchange->ctx, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
 out:
         return status;
 }

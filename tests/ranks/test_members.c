@@ -67,7 +67,7 @@ static enum kc_status work(struct member *m, const struct kc_exchange *x, struct
                 for (int to = 0; to < x->nranks; to++)
                         if (to != x->rank)
                                 KC_TRY(x->send(x->ctx, to, 1, (const uint8_t *)&i, sizeof i, err));
-        KC_TRY(x->end(x->ctx, err));
+        KC_TRY(x->end(x->ctx, NULL, err));
 out:
         return status;
 }
