@@ -303,7 +303,7 @@ static void free_all(struct kc_ranks_exchange *x)
         free_messages(x->queue.first);
         free_messages(x->posted);
         free_messages(x->receiving.first);
-        kc_watch_free(x->watch);
+        free(x->watched);
         pthread_cond_destroy(&x->work);
         pthread_cond_destroy(&x->room);
         pthread_cond_destroy(&x->changed);
@@ -319,8 +319,9 @@ static bool allocate(struct kc_ranks_exchange *x)
         x->seats = calloc(nranks, sizeof *x->seats);
         x->settled = calloc(nranks, sizeof *x->settled);
         x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
+        x->watched = calloc(nranks, sizeof *x->watched);
         if (x->filling == NULL || x->members == NULL || x->seats == NULL || x->settled == NULL ||
-            x->nreceiving == NULL)
+            x->nreceiving == NULL || x->watched == NULL)
                 return false;
         for (; x->nmembers < x->transport->nranks; x->nmembers++)
                 x->members[x->nmembers] = x->seats[x->nmembers] = x->nmembers;
@@ -341,8 +342,8 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         pthread_cond_init(&x->changed, NULL);
         pthread_cond_init(&x->room, NULL);
         pthread_cond_init(&x->work, NULL);
-        if (!allocate(x) || kc_watch_new(&x->watch, transport, err) != KC_OK ||
-            kc_thread_create(&x->pump, kc_ranks_run_pump, x) != 0) {
+        x->turned = x->beaten = kc_clock_seconds();
+        if (!allocate(x) || kc_thread_create(&x->pump, kc_ranks_run_pump, x) != 0) {
                 free_all(x);
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         }

@@ -20,7 +20,7 @@ struct kc_ranks_exchange;
 size_t kc_ranks_exchange_nbytes(int nranks);
 
 /* transport must outlive the exchange. Every rank must make an exchange: a rank that is silent for
- * KC_TRANSPORT_PATIENCE_S is lost (ranks/watch.h), and the calls of all others fail. KC_ENOMEM. */
+ * KC_TRANSPORT_PATIENCE_S is lost, and the calls of all others fail. KC_ENOMEM. */
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                                      const struct kc_transport *transport, struct kc_error *err);
 

@@ -6,7 +6,6 @@
 #define KC_RANKS_MESSAGES_STATE_H
 
 #include "ranks/messages.h"
-#include "ranks/watch.h"
 
 #include <pthread.h>
 
@@ -17,7 +16,7 @@ enum { MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64 };
 enum tag {
         TAG_FAILED,
         TAG_SETTLED,
-        TAG_ALIVE,   /* see ranks/watch.h */
+        TAG_ALIVE,   /* a beat: see pump.c */
         TAG_LEFT,    /* nothing more follows from this rank */
         TAG_RECORDS, /* and the next; an empty message ends a rank's phase */
 };
@@ -38,6 +37,11 @@ struct record_header {
 /* First in, first out. */
 struct message_queue {
         struct message *first, *last;
+};
+
+struct watched {
+        double silent_seconds;
+        bool left;
 };
 
 struct kc_ranks_exchange {
@@ -84,8 +88,10 @@ struct kc_ranks_exchange {
         int *nreceiving;                      /* [nranks] messages in `receiving` from a rank */
         int narriving;                        /* all of them */
         int nhandled;                         /* messages that were complete in this turn */
-        struct kc_watch *watch;
-        long nap_ns; /* the next nap between looks for messages */
+        struct watched *watched;              /* [nranks] */
+        double watched_for;                   /* the patience in the last turn */
+        double turned, beaten;                /* when the last turn was, and the last beats */
+        long nap_ns;                          /* the next nap between looks for messages */
 };
 
 static inline int kc_ranks_nothers(const struct kc_ranks_exchange *x)

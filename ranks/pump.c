@@ -16,6 +16,55 @@ enum {
         IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
 };
 
+enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
+
+/* The most that a turn adds to the time that a rank has been silent: if more time has passed, this
+ * process was itself stopped, perhaps together with the others. */
+#define TURN_SECONDS 1.0
+
+/* ---- whether the other ranks are still there ---- */
+
+/* Ranks lose patience one after another, so that usually only one reports a loss, and ends the
+ * others. */
+static enum kc_status check_heard(struct kc_ranks_exchange *x, int from, double passed,
+                                  double patience_seconds, struct kc_error *err)
+{
+        struct watched *watched = &x->watched[from];
+        watched->silent_seconds += passed < TURN_SECONDS ? passed : TURN_SECONDS;
+        if (from == x->transport->rank || watched->left ||
+            watched->silent_seconds < patience_seconds + x->transport->rank)
+                return KC_OK;
+        return kc_fail(err, KC_EIO,
+                       "nothing was heard from rank %d for %.0f seconds; it has stopped, or "
+                       "cannot be reached",
+                       from, watched->silent_seconds);
+}
+
+/*
+ * A rank that has stopped, or that can no longer be reached, sends nothing, but no call of the
+ * transport fails because of that. So every rank sends every other one an empty message, a beat,
+ * every few seconds, also to ranks that have left, because they still wait for the others. A rank
+ * that has sent nothing for a long time is lost.
+ *   beats  out: whether to send one now
+ */
+static enum kc_status watch(struct kc_ranks_exchange *x, double patience_seconds, bool *beats,
+                            struct kc_error *err)
+{
+        const double now = kc_clock_seconds(), passed = now - x->turned;
+        enum kc_status status = KC_OK;
+        *beats = now - x->beaten >= patience_seconds / BEATS;
+        x->turned = now;
+        if (*beats)
+                x->beaten = now;
+        for (int i = 0; i < x->transport->nranks && status == KC_OK; i++) {
+                if (x->watched_for != patience_seconds) /* with another limit, silence begins now */
+                        x->watched[i].silent_seconds = 0;
+                status = check_heard(x, i, passed, patience_seconds, err);
+        }
+        x->watched_for = patience_seconds;
+        return status;
+}
+
 /* ---- messages out ---- */
 
 static enum kc_status post_queued(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
@@ -145,7 +194,7 @@ static void take_settled(struct kc_ranks_exchange *x, const struct message *mess
 
 static void take_leave(struct kc_ranks_exchange *x, int from)
 {
-        kc_watch_left(x->watch, from);
+        x->watched[from].left = true;
         pthread_mutex_lock(&x->lock);
         x->nleft++;
         pthread_mutex_unlock(&x->lock);
@@ -161,7 +210,7 @@ static void take_failure(struct kc_ranks_exchange *x)
 
 static void handle(struct kc_ranks_exchange *x, const struct message *message)
 {
-        kc_watch_heard(x->watch, message->rank);
+        x->watched[message->rank].silent_seconds = 0;
         if (message->tag >= TAG_RECORDS)
                 take_records(x, message);
         else if (message->tag == TAG_SETTLED)
@@ -335,7 +384,7 @@ static enum kc_status tell_others(struct kc_ranks_exchange *x, const struct want
 {
         enum kc_status status;
         bool beats;
-        KC_TRY(kc_watch_turn(x->watch, wanted->patience_seconds, &beats, err));
+        KC_TRY(watch(x, wanted->patience_seconds, &beats, err));
         pthread_mutex_lock(&x->lock);
         if (wanted->failed)
                 status = tell(x, TAG_FAILED, &x->warned, err);
