@@ -205,16 +205,19 @@ def test_summary():
 
 
 def test_one_machine():
-    """One process counts, with the threads and the memory of all; the others only wait."""
+    """One process counts, with the threads and the memory of all; the others only wait, even if
+    they see other devices."""
     s = Session()
+    hiding = ["sh", "-c", 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
     make_inputs(s)
     count = ("count", "x.fq", "bgzf.fq.gz", "-k", "31", "-o", "x.kc", "--force")
     s.kcount(*count, "--quiet")
     wanted = (s.path / "x.kc").read_bytes()
     for options, nthreads in ([], len(os.sched_getaffinity(0))), (["-t", "1"], 1):
-        done = subprocess.run([*LAUNCH, "-n", "3", KCOUNT, *count, *options, "--json", "-m", "1G"],
-                              cwd=s.path, env=ENVIRONMENT, stdin=subprocess.DEVNULL, timeout=120,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        done = subprocess.run([*LAUNCH, "-n", "3", *hiding, KCOUNT, *count, *options, "--json",
+                               "-m", "1G"], cwd=s.path, env=ENVIRONMENT, timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=True)
         report = json.loads(done.stdout)
         expect("ranks" in report, False, "one rank")
         expect(report["threads"] >= nthreads, True, "threads")
