@@ -72,12 +72,11 @@ def count(arguments, work, reads, ranks):
 
 def check(record, path, found):
     """The same file from any number of processes, each of which counted something, or one of which
-    has counted everything on devices."""
+    has counted everything, as on one machine."""
     if found.setdefault(record["file"], digest(path)) != digest(path):
         sys.exit(f"{record['command']}: another file than before")
     counted = [rank["counted_distinct"] for rank in record["summary"].get("ranks", [])]
-    several = record["ranks"] > 1 and record["device"] == "cpu"
-    if len(counted) != (record["ranks"] if several else 0) or 0 in counted:
+    if len(counted) not in (0, record["ranks"]) or 0 in counted:
         sys.exit(f"{record['command']}: the processes counted {counted} k-mers")
 
 

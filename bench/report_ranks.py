@@ -95,7 +95,8 @@ def model_runs(gathered):
 def model_lines(records):
     """The model, from runs in which rank 0 receives all parts."""
     found = model_runs([run for run in records
-                        if run.get("gather", True) and run.get("device", "cpu") == "cpu"])
+                        if run.get("gather", True) and run.get("device", "cpu") == "cpu"
+                        and (run["ranks"] == 1 or "ranks" in run["summary"])])
     if found is None:
         return []
     rate = rates(*found)

@@ -194,8 +194,8 @@ static enum kc_status sum_totals(struct cpu_engine *e, struct kc_error *err)
         struct kc_counter_totals *counted = &c->counted;
         uint64_t values[] = { counted->ndistinct, counted->nsaturated, counted->dropped.ndistinct,
                               counted->dropped.nkmers };
-        const enum kc_status status =
-                kc_exchange_sum(e->params->exchange, values, sizeof values / sizeof *values, err);
+        const enum kc_status status = kc_exchange_combine(
+                e->params->exchange, KC_EXCHANGE_SUM, values, sizeof values / sizeof *values, err);
         counted->ndistinct = values[0];
         counted->nsaturated = values[1];
         if (!kc_engine_wants_pairs(c)) {

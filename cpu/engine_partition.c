@@ -113,7 +113,7 @@ static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct
         enum kc_status status;
         uint64_t nbins = bins_lists(e, c);
         if (p->exchange != NULL) /* the smallest that any rank has memory for */
-                KC_TRY(kc_exchange_least(p->exchange, &nbins, 1, err));
+                KC_TRY(kc_exchange_combine(p->exchange, KC_EXCHANGE_LEAST, &nbins, 1, err));
         KC_TRY(kc_lists_init(&c->bins, (uint32_t)nbins, (int)kc_engine_nwriters(e), &e->arena,
                              bins_quota(e), e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err));
         if (p->exchange != NULL)
@@ -140,7 +140,7 @@ static enum kc_status sum_kmers(struct cpu_engine *e, struct kc_error *err)
         enum kc_status status = KC_OK;
         for (int i = 0; i < e->ncountings && status == KC_OK; i++) {
                 uint64_t nkmers = atomic_load(&e->countings[i].nkmers);
-                status = kc_exchange_sum(e->params->exchange, &nkmers, 1, err);
+                status = kc_exchange_combine(e->params->exchange, KC_EXCHANGE_SUM, &nkmers, 1, err);
                 atomic_store(&e->countings[i].nkmers, nkmers);
         }
         return status;
@@ -159,7 +159,7 @@ enum kc_status kc_engine_partition(struct cpu_engine *e, struct kc_error *err)
                 KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         KC_TRY(kc_parallel(e->params->nthreads, partition_worker, kc_engine_stop, e, err));
         if (exchange != NULL) {
-                KC_TRY(exchange->end(exchange->ctx, err));
+                KC_TRY(exchange->end(exchange->ctx, NULL, err));
                 for (int i = 0; i < e->ncountings; i++)
                         KC_TRY(kc_lists_seal(&e->countings[i].bins, e->params->nthreads, err));
                 KC_TRY(sum_kmers(e, err));

@@ -43,11 +43,13 @@ struct kc_store_options {
 };
 
 /* What is known about the input after counting; goes into the footer. */
+#define KC_STORE_ANY_NKMERS UINT64_MAX /* unknown: however many are kept and dropped */
+
 struct kc_store_origin {
         const char *const *names; /* inputs, in the order given */
         size_t nnames;
         uint64_t nreads, nbases, nskipped, nlow_quality;
-        uint64_t nkmers;     /* k-mers counted */
+        uint64_t nkmers;     /* k-mers counted; KC_STORE_ANY_NKMERS */
         uint64_t nsaturated; /* see kc_count_totals */
         /* left out before the filter; the writer adds what the filter dropped */
         uint64_t ndropped_distinct, ndropped_kmers;
@@ -135,7 +137,8 @@ enum kc_status kc_stores_commit(struct kc_store_writer *const *writers, size_t n
 struct kc_store;
 enum kc_status kc_store_commit_nameless(struct kc_store_writer *writer,
                                         const struct kc_store_origin *origin,
-                                        struct kc_store **store, struct kc_error *err);
+                                        struct kc_store **store, struct kc_store_written *written,
+                                        struct kc_error *err);
 
 /* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);

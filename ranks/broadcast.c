@@ -2,9 +2,10 @@
 
 #include "base/clock.h"
 #include "base/job.h"
-#include "base/parallel.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum {
         MAX_WORDS = 44 << 10,
         MAX_SEGMENTS = 13 << 10,
         INBOX_NBYTES = 8 << 20,
-        SPARE_PARCELS = 4, /* in the outbox, besides one for each worker */
+        NAP_NS = 1000 * 1000, /* between looks for room, for the end and for failures */
 };
 
 /* In a parcel, before the words and the segments. */
@@ -34,7 +35,8 @@ struct parcel {
         _Alignas(8) uint8_t data[];
 };
 
-struct box {
+/* What has arrived, first in, first out. */
+struct inbox {
         struct parcel *first, **end;
         size_t nbytes;
 };
@@ -43,73 +45,54 @@ enum stage {
         STAGE_NEW,
         STAGE_BEGINNING, /* a worker waits for the other ranks */
         STAGE_OPEN,
-        STAGE_CLOSING, /* this rank sends no more */
-        STAGE_OVER,    /* no rank sends any more, and everything has arrived */
+        STAGE_CLOSED, /* this rank sends no more */
+        STAGE_ENDING, /* a worker looks whether all ranks are at their end */
+        STAGE_OVER,   /* no rank sends any more, and everything has arrived */
 };
 
 enum worker_state { WORKER_NEW, WORKER_READING, WORKER_ENDED };
 
 struct kc_broadcast {
         struct kc_broadcast_setup setup;
-        pthread_t sender;
-        bool began, has_sender; /* the phase has begun; the sender exists */
+        bool began;             /* the phase has begun */
         pthread_mutex_t lock;   /* guards all below */
         pthread_cond_t changed; /* for workers */
-        pthread_cond_t work;    /* for the sender */
         enum stage stage;
         struct kc_error failure;
         uint32_t max_words, max_segments; /* of a batch, so that every rank has room for it */
-        struct box inbox, outbox;
-        int nreserved; /* parcels that are being made, are in the outbox or are being sent */
+        struct inbox inbox;
         enum worker_state *workers; /* [nworkers] */
         int nreading;
 };
 
-static int nparcels(int nworkers)
-{
-        return nworkers + SPARE_PARCELS;
-}
-
 uint64_t kc_broadcast_nbytes(int nranks, int nworkers)
 {
-        const uint64_t nunpacked = (uint64_t)nworkers; /* have left the inbox */
-        const uint64_t ncoming = (uint64_t)(nranks - 1) * KC_EXCHANGE_AHEAD; /* to a full inbox */
-        return ((uint64_t)nparcels(nworkers) + nunpacked + ncoming) * KC_EXCHANGE_MAX_NBYTES +
-               INBOX_NBYTES;
+        const uint64_t nothers = (uint64_t)nranks - 1, n = (uint64_t)nworkers;
+        const uint64_t ncoming = nothers * KC_EXCHANGE_AHEAD; /* to a full inbox */
+        const uint64_t nsent = n * nothers; /* by workers that have found room at the same time */
+        return (2 * n + nsent + ncoming) * KC_EXCHANGE_MAX_NBYTES + INBOX_NBYTES;
 }
 
-/* ---- boxes; lock held ---- */
+/* ---- the inbox; lock held ---- */
 
-static void box_init(struct box *box)
-{
-        box->end = &box->first;
-}
-
-static void push(struct box *box, struct parcel *parcel)
+static void push(struct inbox *inbox, struct parcel *parcel)
 {
         parcel->next = NULL;
-        *box->end = parcel;
-        box->end = &parcel->next;
-        box->nbytes += parcel->nbytes;
+        *inbox->end = parcel;
+        inbox->end = &parcel->next;
+        inbox->nbytes += parcel->nbytes;
 }
 
-static struct parcel *pop(struct box *box)
+static struct parcel *pop(struct inbox *inbox)
 {
-        struct parcel *parcel = box->first;
+        struct parcel *parcel = inbox->first;
         if (parcel == NULL)
                 return NULL;
-        box->first = parcel->next;
-        if (box->first == NULL)
-                box->end = &box->first;
-        box->nbytes -= parcel->nbytes;
+        inbox->first = parcel->next;
+        if (inbox->first == NULL)
+                inbox->end = &inbox->first;
+        inbox->nbytes -= parcel->nbytes;
         return parcel;
-}
-
-static void box_free(struct box *box)
-{
-        struct parcel *parcel;
-        while ((parcel = pop(box)) != NULL)
-                free(parcel);
 }
 
 /* ---- failure ---- */
@@ -119,7 +102,6 @@ static enum kc_status note(struct kc_broadcast *b, const struct kc_error *failur
         pthread_mutex_lock(&b->lock);
         kc_fail_as(&b->failure, failure);
         pthread_cond_broadcast(&b->changed);
-        pthread_cond_broadcast(&b->work);
         pthread_mutex_unlock(&b->lock);
         return failure->status;
 }
@@ -138,7 +120,7 @@ static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
 /* Let a worker wait for a change, or until the next check. Lock held. */
 static void wait(struct kc_broadcast *b)
 {
-        kc_clock_wait(&b->changed, &b->lock, KC_EXCHANGE_CHECK_NS);
+        kc_clock_wait(&b->changed, &b->lock, NAP_NS);
 }
 
 void kc_broadcast_cancel(struct kc_broadcast *b)
@@ -167,80 +149,62 @@ static enum kc_status take(void *ctx, uint32_t list, const uint8_t *data, size_t
         return KC_OK;
 }
 
-static bool ready(void *ctx, int from)
+static bool ready(void *ctx)
 {
         struct kc_broadcast *b = ctx;
-        (void)from;
         pthread_mutex_lock(&b->lock);
         const bool room = b->inbox.nbytes < INBOX_NBYTES;
         pthread_mutex_unlock(&b->lock);
         return room;
 }
 
-/* ---- to other ranks: the sender ---- */
+/* ---- to other ranks ---- */
 
-/* Wait for the next parcel; *parcel = NULL: there are no more. */
-static enum kc_status next_parcel(struct kc_broadcast *b, struct parcel **parcel,
-                                  struct kc_error *err)
+static enum kc_status send(struct kc_broadcast *b, const struct kc_batch *batch,
+                           struct kc_error *err)
 {
+        const struct kc_exchange *exchange = b->setup.exchange;
+        const struct parcel_header header = { batch->nwords, batch->nsegments };
+        const size_t words = batch->nwords * sizeof *batch->words;
+        const size_t segments = batch->nsegments * sizeof *batch->segments;
+        const size_t nbytes = sizeof header + words + segments;
         enum kc_status status = KC_OK;
-        *parcel = NULL;
-        pthread_mutex_lock(&b->lock);
-        while (b->outbox.first == NULL && b->nreading > 0 && b->failure.status == KC_OK)
-                pthread_cond_wait(&b->work, &b->lock);
-        if (b->failure.status != KC_OK)
-                status = kc_fail_as(err, &b->failure);
-        else if ((*parcel = pop(&b->outbox)) == NULL)
-                b->stage = STAGE_CLOSING;
-        pthread_mutex_unlock(&b->lock);
-        return status;
-}
-
-static enum kc_status send_to_others(const struct kc_exchange *exchange,
-                                     const struct parcel *parcel, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
+        uint8_t *data = malloc(nbytes);
+        if (data == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reads to send");
+        memcpy(data, &header, sizeof header);
+        memcpy(data + sizeof header, batch->words, words);
+        memcpy(data + sizeof header + words, batch->segments, segments);
         for (int to = 0; to < exchange->nranks && status == KC_OK; to++)
                 if (to != exchange->rank)
-                        status = exchange->send(exchange->ctx, to, 0, parcel->data, parcel->nbytes,
-                                                err);
+                        status = exchange->send(exchange->ctx, to, 0, data, nbytes, err);
+        free(data);
         return status;
 }
 
-static enum kc_status send_all(struct kc_broadcast *b, struct kc_error *err)
+/* The worker's own source is at its end. */
+static void end_reading(struct kc_broadcast *b, int worker)
 {
-        enum kc_status status;
-        struct parcel *parcel;
-        while ((status = next_parcel(b, &parcel, err)) == KC_OK && parcel != NULL) {
-                status = send_to_others(b->setup.exchange, parcel, err);
-                free(parcel);
-                if (status != KC_OK)
-                        break;
-                pthread_mutex_lock(&b->lock);
-                b->nreserved--;
-                pthread_cond_broadcast(&b->changed);
-                pthread_mutex_unlock(&b->lock);
-        }
-        return status;
-}
-
-static void *run_sender(void *arg)
-{
-        struct kc_broadcast *b = arg;
-        const struct kc_exchange *exchange = b->setup.exchange;
-        struct kc_error failure = { 0 };
-        enum kc_status status = send_all(b, &failure);
-        if (status == KC_OK)
-                status = exchange->end(exchange->ctx, &failure);
-        if (status != KC_OK) {
-                note(b, &failure);
-                return NULL;
-        }
         pthread_mutex_lock(&b->lock);
-        b->stage = STAGE_OVER;
-        pthread_cond_broadcast(&b->changed);
+        b->workers[worker] = WORKER_ENDED;
+        if (--b->nreading == 0 && b->stage == STAGE_OPEN)
+                b->stage = STAGE_CLOSED;
         pthread_mutex_unlock(&b->lock);
-        return NULL;
+}
+
+/* Look whether all ranks are at their end. Lock held, but not meanwhile: the exchange may be asking
+ * whether this rank is ready. */
+static enum kc_status try_to_end(struct kc_broadcast *b, struct kc_error *err)
+{
+        const struct kc_exchange *exchange = b->setup.exchange;
+        bool over;
+        b->stage = STAGE_ENDING;
+        pthread_mutex_unlock(&b->lock);
+        const enum kc_status status = exchange->end(exchange->ctx, &over, err);
+        pthread_mutex_lock(&b->lock);
+        b->stage = status == KC_OK && over ? STAGE_OVER : STAGE_CLOSED;
+        pthread_cond_broadcast(&b->changed);
+        return status;
 }
 
 /* ---- the source ---- */
@@ -251,18 +215,15 @@ static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *
 {
         const struct kc_exchange *exchange = b->setup.exchange;
         const struct kc_exchange_taker taker = {
-                .ctx = b, .take = take, .ready = ready, .urgent = true
+                .ctx = b, .take = take, .ready = ready, .overfills = true, .urgent = true
         };
         uint64_t caps[] = { batch->words_cap, batch->segments_cap };
         enum kc_status status;
-        KC_TRY(kc_exchange_least(exchange, caps, 2, err));
+        KC_TRY(kc_exchange_combine(exchange, KC_EXCHANGE_LEAST, caps, 2, err));
         b->max_words = caps[0] < MAX_WORDS ? (uint32_t)caps[0] : MAX_WORDS;
         b->max_segments = caps[1] < MAX_SEGMENTS ? (uint32_t)caps[1] : MAX_SEGMENTS;
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         b->began = true;
-        if (kc_thread_create(&b->sender, run_sender, b) != 0)
-                return kc_fail(err, KC_ENOMEM, "cannot start a thread");
-        b->has_sender = true;
 out:
         return status;
 }
@@ -297,22 +258,20 @@ static enum kc_status begin(struct kc_broadcast *b, int worker, const struct kc_
 /* What a worker does next. */
 struct turn {
         struct parcel *parcel; /* pass this on to the engine; or NULL */
-        bool reads;            /* read its own part; there is room in the outbox */
+        bool reads;            /* read its own part; it can be sent at once */
 };
 
 /* Lock held. The batches of all ranks should come equally fast: a worker reads unless much has
- * arrived, or the outbox has no room for what it would read. */
+ * arrived, or there is no room for what it would send. */
 static bool find_turn(struct kc_broadcast *b, int worker, struct turn *turn)
 {
-        const bool may_read =
-                b->workers[worker] == WORKER_READING && b->nreserved < nparcels(b->setup.nworkers);
+        const struct kc_exchange *exchange = b->setup.exchange;
         *turn = (struct turn){ 0 };
-        if (may_read && b->inbox.nbytes < INBOX_NBYTES / 2) {
+        if (b->workers[worker] == WORKER_READING && b->inbox.nbytes < INBOX_NBYTES / 2 &&
+            exchange->has_room(exchange->ctx))
                 turn->reads = true;
-                b->nreserved++;
-        } else {
+        else
                 turn->parcel = pop(&b->inbox);
-        }
         return turn->reads || turn->parcel != NULL ||
                (b->stage == STAGE_OVER && b->workers[worker] == WORKER_ENDED);
 }
@@ -323,43 +282,13 @@ static enum kc_status next_turn(struct kc_broadcast *b, int worker, struct turn 
 {
         enum kc_status status;
         pthread_mutex_lock(&b->lock);
-        while ((status = check(b, err)) == KC_OK && !find_turn(b, worker, turn))
-                wait(b);
-        pthread_mutex_unlock(&b->lock);
-        return status;
-}
-
-/* The worker's own source is at its end. */
-static void end_reading(struct kc_broadcast *b, int worker)
-{
-        pthread_mutex_lock(&b->lock);
-        b->nreserved--;
-        b->workers[worker] = WORKER_ENDED;
-        b->nreading--;
-        pthread_cond_broadcast(&b->work);
-        pthread_cond_broadcast(&b->changed);
-        pthread_mutex_unlock(&b->lock);
-}
-
-static enum kc_status post(struct kc_broadcast *b, const struct kc_batch *batch,
-                           struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        const struct parcel_header header = { batch->nwords, batch->nsegments };
-        const size_t words = batch->nwords * sizeof *batch->words;
-        const size_t segments = batch->nsegments * sizeof *batch->segments;
-        struct parcel *parcel = malloc(sizeof *parcel + sizeof header + words + segments);
-        if (parcel == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for reads to send");
-        parcel->nbytes = sizeof header + words + segments;
-        memcpy(parcel->data, &header, sizeof header);
-        memcpy(parcel->data + sizeof header, batch->words, words);
-        memcpy(parcel->data + sizeof header + words, batch->segments, segments);
-        pthread_mutex_lock(&b->lock);
-        if (b->stage != STAGE_OPEN)
-                status = kc_fail(err, KC_EUSAGE, "a worker came late");
-        push(&b->outbox, parcel);
-        pthread_cond_signal(&b->work);
+        while ((status = check(b, err)) == KC_OK && !find_turn(b, worker, turn)) {
+                if (b->stage == STAGE_CLOSED)
+                        KC_TRY(try_to_end(b, err));
+                if (b->stage != STAGE_OVER)
+                        wait(b);
+        }
+out:
         pthread_mutex_unlock(&b->lock);
         return status;
 }
@@ -377,10 +306,12 @@ static enum kc_status read_own(struct kc_broadcast *b, int worker, struct kc_bat
         batch->segments_cap = segments_cap;
         if (status != KC_OK)
                 return status;
-        if (batch->nsegments > 0)
-                return post(b, batch, err);
-        end_reading(b, worker);
-        return KC_OK;
+        if (batch->nsegments == 0)
+                return end_reading(b, worker), KC_OK;
+        pthread_mutex_lock(&b->lock);
+        const bool late = b->stage != STAGE_OPEN;
+        pthread_mutex_unlock(&b->lock);
+        return late ? kc_fail(err, KC_EUSAGE, "a worker came late") : send(b, batch, err);
 }
 
 static void unpack(const struct parcel *parcel, struct kc_batch *batch)
@@ -438,11 +369,9 @@ enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
         if (b == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         b->setup = *setup;
-        box_init(&b->inbox);
-        box_init(&b->outbox);
+        b->inbox.end = &b->inbox.first;
         pthread_mutex_init(&b->lock, NULL);
         pthread_cond_init(&b->changed, NULL);
-        pthread_cond_init(&b->work, NULL);
         b->workers = calloc((size_t)setup->nworkers, sizeof *b->workers);
         if (b->workers == NULL) {
                 kc_broadcast_free(b);
@@ -457,31 +386,16 @@ struct kc_batch_source kc_broadcast_source(struct kc_broadcast *b)
         return (struct kc_batch_source){ .ctx = b, .next = next };
 }
 
-/* The sender may be waiting in the exchange, which only a failure ends; and the exchange may still
- * call the taker. */
-static void end_phase(struct kc_broadcast *b)
-{
-        pthread_mutex_lock(&b->lock);
-        const bool over = b->stage == STAGE_OVER;
-        pthread_mutex_unlock(&b->lock);
-        if (!over) {
-                kc_broadcast_cancel(b);
-                b->setup.exchange->fail(b->setup.exchange->ctx);
-        }
-        if (b->has_sender)
-                pthread_join(b->sender, NULL);
-}
-
 void kc_broadcast_free(struct kc_broadcast *b)
 {
+        struct parcel *parcel;
         if (b == NULL)
                 return;
-        if (b->began)
-                end_phase(b);
-        box_free(&b->inbox);
-        box_free(&b->outbox);
+        if (b->began && b->stage != STAGE_OVER) /* the exchange may still call the taker */
+                b->setup.exchange->fail(b->setup.exchange->ctx);
+        while ((parcel = pop(&b->inbox)) != NULL)
+                free(parcel);
         free(b->workers);
-        pthread_cond_destroy(&b->work);
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);
         free(b);

@@ -3,12 +3,12 @@
  * gives its batches to its own engine, and sends them to all other ranks.
  *
  *      this rank's part ──▶ the engine
- *                      └──▶ outbox ──▶ a thread ──▶ the other ranks
+ *                      └──▶ the other ranks
  *      the other ranks  ──▶ inbox  ──▶ the engine
  *
- * The outbox and the inbox are bounded. A rank whose inbox is full makes the others wait. A worker
- * that finds no room in the outbox takes what has arrived instead, so it never waits only for room,
- * and ranks that send each other more than any of them can hold do not block each other.
+ * The inbox is bounded. A rank whose inbox is full makes the others wait. A worker that finds no
+ * room for what it would send takes what has arrived instead, so it never waits only for room, and
+ * ranks that send each other more than any of them can hold do not block each other.
  */
 #ifndef KC_BROADCAST_H
 #define KC_BROADCAST_H

@@ -1,40 +1,70 @@
 #include "ranks/exchange.h"
 
-#include "base/clock.h"
-
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum kc_status combine(const struct kc_exchange *exchange, uint64_t *values, size_t n,
-                              bool sums, struct kc_error *err)
+struct gathering {
+        uint8_t *all;
+        size_t nbytes; /* of a rank */
+};
+
+static enum kc_status take_values(void *ctx, uint32_t from, const uint8_t *data, size_t nbytes,
+                                  struct kc_error *err)
 {
-        const size_t nbytes = n * sizeof *values;
-        uint64_t *all = malloc((size_t)exchange->nranks * nbytes);
-        if (all == NULL)
+        const struct gathering *g = ctx;
+        (void)err;
+        memcpy(g->all + from * g->nbytes, data, nbytes);
+        return KC_OK;
+}
+
+enum kc_status kc_exchange_gather(const struct kc_exchange *exchange, const void *mine,
+                                  size_t nbytes, void **all, struct kc_error *err)
+{
+        struct gathering g = { malloc((size_t)exchange->nranks * nbytes), nbytes };
+        const struct kc_exchange_taker taker = { .ctx = &g, .take = take_values, .urgent = true };
+        const uint32_t rank = (uint32_t)exchange->rank;
+        enum kc_status status;
+        *all = g.all;
+        if (g.all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        enum kc_status status = exchange->gather(exchange->ctx, values, nbytes, all, err);
-        if (status == KC_OK)
-                memcpy(values, all, nbytes);
-        for (size_t i = n; status == KC_OK && i < n * (size_t)exchange->nranks; i++) {
-                uint64_t *value = &values[i % n];
-                if (sums)
-                        *value += all[i];
-                else if (all[i] < *value)
-                        *value = all[i];
-        }
-        free(all);
+        memcpy(g.all + rank * nbytes, mine, nbytes);
+        KC_TRY(exchange->begin(exchange->ctx, &taker, err));
+        for (int to = 0; to < exchange->nranks; to++)
+                if (to != exchange->rank)
+                        KC_TRY(exchange->send(exchange->ctx, to, rank, mine, nbytes, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
+        return KC_OK;
+out:
+        exchange->fail(exchange->ctx); /* the taker is not called after this */
+        free(g.all);
+        *all = NULL;
         return status;
 }
 
-enum kc_status kc_exchange_sum(const struct kc_exchange *exchange, uint64_t *values, size_t n,
-                               struct kc_error *err)
+static uint64_t combined(enum kc_exchange_rule rule, uint64_t a, uint64_t b)
 {
-        return combine(exchange, values, n, true, err);
+        switch (rule) {
+        case KC_EXCHANGE_SUM:
+                return a + b;
+        case KC_EXCHANGE_LEAST:
+                return a < b ? a : b;
+        default:
+                return a | b;
+        }
 }
 
-enum kc_status kc_exchange_least(const struct kc_exchange *exchange, uint64_t *values, size_t n,
-                                 struct kc_error *err)
+enum kc_status kc_exchange_combine(const struct kc_exchange *exchange, enum kc_exchange_rule rule,
+                                   uint64_t *values, size_t n, struct kc_error *err)
 {
-        return combine(exchange, values, n, false, err);
+        void *gathered;
+        const enum kc_status status =
+                kc_exchange_gather(exchange, values, n * sizeof *values, &gathered, err);
+        if (status != KC_OK)
+                return status;
+        const uint64_t *all = gathered;
+        memcpy(values, all, n * sizeof *values);
+        for (size_t i = n; i < n * (size_t)exchange->nranks; i++)
+                values[i % n] = combined(rule, values[i % n], all[i]);
+        free(gathered);
+        return KC_OK;
 }

@@ -7,7 +7,7 @@
  *              send, by any threads; meanwhile what the others send is taken
  *              end: returns once everything that was sent to this rank has been taken
  *
- * All ranks go through the same phases and gathers in the same order. If a rank fails, it calls
+ * All ranks go through the same phases in the same order. If a rank fails, it calls
  * fail, and the calls of all others return KC_ECANCELED.
  */
 #ifndef KC_EXCHANGE_H
@@ -25,19 +25,20 @@ struct kc_exchange_taker {
         /* By one thread at a time, which must not wait for another rank. */
         enum kc_status (*take)(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* Whether a rank's records may come now; if not, they wait where they are. NULL: they
-         * always may. Records that are already on their way still come, up to KC_EXCHANGE_AHEAD
-         * times KC_EXCHANGE_MAX_NBYTES. May be called while `take` is running. A taker that makes a
-         * rank wait must not depend on what another rank sends later. */
-        bool (*ready)(void *ctx, int from);
+        /* Whether records may come now; if not, they wait where they are. NULL: they always may.
+         * Those that are already on their way still come, up to KC_EXCHANGE_AHEAD times
+         * KC_EXCHANGE_MAX_NBYTES from each rank. */
+        bool (*ready)(void *ctx);
+        /* `send` does not wait for room: its callers look whether there is any (has_room). */
+        bool overfills;
         /* Threads of this rank wait for records, so they must arrive soon. This costs CPU time. */
         bool urgent;
 };
 
 enum {
-        KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent or gathered at once */
+        KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent at once */
         KC_EXCHANGE_AHEAD = 4,              /* most messages of a rank on their way to `take` */
-        KC_EXCHANGE_CHECK_NS = 20 * 1000 * 1000, /* between checks for a failed rank */
+        KC_EXCHANGE_ARRIVING = 12, /* most messages of all ranks; if one is lost, there is room */
 };
 
 struct kc_exchange {
@@ -55,17 +56,11 @@ struct kc_exchange {
          */
         enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
-        /* No thread of this rank sends any more in this phase. Fails as send does. */
-        enum kc_status (*end)(void *ctx, struct kc_error *err);
-
-        /*
-         * Outside of phases, by one thread: exchange a few values with all ranks.
-         *   mine  [nbytes] at most KC_EXCHANGE_MAX_NBYTES, the same size on every rank
-         *   all   out [nranks * nbytes], in the order of the ranks
-         * KC_ECANCELED, KC_EIO.
-         */
-        enum kc_status (*gather)(void *ctx, const void *mine, size_t nbytes, void *all,
-                                 struct kc_error *err);
+        bool (*has_room)(void *ctx);
+        /* No thread of this rank sends any more in this phase. Fails as send does.
+         *   over  NULL: wait for all ranks. Otherwise out: whether the phase is over; if not, call
+         *         this again */
+        enum kc_status (*end)(void *ctx, bool *over, struct kc_error *err);
 
         /* KC_ECANCELED if any rank has failed; from any thread. */
         enum kc_status (*check)(void *ctx, struct kc_error *err);
@@ -81,11 +76,19 @@ static inline int kc_exchange_owner(const struct kc_exchange *exchange, uint32_t
         return (int)(list % (uint32_t)exchange->nranks);
 }
 
-/* Replace each value by its sum over all ranks, or by the smallest. Fail as gather does, and with
- * KC_ENOMEM. */
-enum kc_status kc_exchange_sum(const struct kc_exchange *exchange, uint64_t *values, size_t n,
-                               struct kc_error *err);
-enum kc_status kc_exchange_least(const struct kc_exchange *exchange, uint64_t *values, size_t n,
-                                 struct kc_error *err);
+/*
+ * Outside of phases, by one thread: exchange a few values with all ranks.
+ *   mine  [nbytes] at most KC_EXCHANGE_MAX_NBYTES, the same size on every rank
+ *   all   out [nranks * nbytes], in the order of the ranks; freed by the caller
+ * KC_ECANCELED, KC_EIO, KC_ENOMEM.
+ */
+enum kc_status kc_exchange_gather(const struct kc_exchange *exchange, const void *mine,
+                                  size_t nbytes, void **all, struct kc_error *err);
+
+enum kc_exchange_rule { KC_EXCHANGE_SUM, KC_EXCHANGE_LEAST, KC_EXCHANGE_ANY_BIT };
+
+/* Combine each value with those of the other ranks. Fails as kc_exchange_gather does. */
+enum kc_status kc_exchange_combine(const struct kc_exchange *exchange, enum kc_exchange_rule rule,
+                                   uint64_t *values, size_t n, struct kc_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Which of several ranks counts for others. Ranks of one machine that see the same devices would be
- * in each other's way, so the first of them, their leader, drives all these devices, with the cores
- * of all of them.
+ * Which of several ranks counts for others. One process with all cores of a machine counts faster
+ * than several, and ranks that see the same devices would be in each other's way. So the first rank
+ * of a machine, or the first of those that see the same devices, is the leader of the others: it
+ * drives these devices, with the cores of all of them.
  */
 #ifndef KC_RANKS_LEADERS_H
 #define KC_RANKS_LEADERS_H

@@ -10,21 +10,21 @@
 /* A large message comes in pieces, and each piece takes a turn of both pumps, so there are many
  * messages of moderate size. */
 enum {
+        FULL_NBYTES = 128 << 10, /* a message of this size is sent */
         SPARE_MESSAGES = 12,
-        ARRIVING_MESSAGES = 12,
 };
 
 static_assert(sizeof(struct record_header) + KC_EXCHANGE_MAX_NBYTES <= MESSAGE_NBYTES,
               "a record may not fit in a message");
 
-static int nmessages(int nranks)
+static int most_out(int nranks)
 {
         return 2 * (nranks - 1) + SPARE_MESSAGES;
 }
 
 size_t kc_ranks_exchange_nbytes(int nranks)
 {
-        return ((size_t)nmessages(nranks) + ARRIVING_MESSAGES) * MESSAGE_NBYTES;
+        return ((size_t)most_out(nranks) + KC_EXCHANGE_ARRIVING) * MESSAGE_NBYTES;
 }
 
 /* Lock held. */
@@ -45,21 +45,32 @@ void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *f
         pthread_mutex_unlock(&x->lock);
 }
 
-/* ---- messages out; lock held ---- */
-
-static struct message *take_free(struct kc_ranks_exchange *x)
+/* The taker is not called after this; records that still arrive are dropped. Lock held. */
+static void stop_taking(struct kc_ranks_exchange *x)
 {
-        struct message *message = kc_messages_pop(&x->free);
-        if (message != NULL) {
-                message->nbytes = 0;
-                x->nfree--;
-        }
-        return message;
+        x->takes = false;
+        while (x->taking)
+                pthread_cond_wait(&x->changed, &x->lock);
 }
 
-/* The caller then wakes the pump if it has to, as do callers of kc_ranks_send_to_others and
- * flush. */
-static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
+static void wake_pump(struct kc_ranks_exchange *x)
+{
+        pthread_cond_signal(&x->work);
+}
+
+/* ---- messages out; lock held ---- */
+
+enum kc_status kc_ranks_new_message(struct message **message, size_t cap, struct kc_error *err)
+{
+        *message = malloc(sizeof **message + cap);
+        if (*message == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for messages");
+        (*message)->nbytes = 0;
+        (*message)->cap = cap;
+        return KC_OK;
+}
+
+void kc_ranks_enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
 {
         message->rank = to;
         message->tag = tag;
@@ -67,55 +78,33 @@ static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to
         kc_messages_push(&x->queue, message);
 }
 
-void kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data, size_t nbytes,
-                             int *next)
+enum kc_status kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, const void *data,
+                                       size_t nbytes, struct kc_error *err)
 {
-        for (; *next < x->transport->nranks; ++*next) {
+        for (int to = 0; to < x->transport->nranks; to++) {
                 struct message *message;
-                if (*next == x->transport->rank || (tag >= TAG_GATHER && x->seats[*next] < 0))
+                if (to == x->transport->rank || (tag >= TAG_RECORDS && x->seats[to] < 0))
                         continue;
-                if ((message = take_free(x)) == NULL)
-                        break;
+                const enum kc_status status = kc_ranks_new_message(&message, nbytes, err);
+                if (status != KC_OK)
+                        return status;
                 if (nbytes > 0)
                         memcpy(message->data, data, nbytes);
                 message->nbytes = nbytes;
-                enqueue(x, message, *next, tag);
+                kc_ranks_enqueue(x, message, to, tag);
         }
+        return KC_OK;
 }
 
-/* Wake the pump, and wait until there may be room, but not for long: some versions of glibc
- * occasionally lose a signal (glibc bug 25847). */
-static void wait_for_room(struct kc_ranks_exchange *x)
-{
-        kc_ranks_wake_pump(x);
-        kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
-}
-
-/* Send the same message to all other ranks; wait for free messages. */
-static enum kc_status send_to_all(struct kc_ranks_exchange *x, int tag, const void *data,
-                                  size_t nbytes, struct kc_error *err)
-{
-        enum kc_status status;
-        int next = 0;
-        while ((status = check(x, err)) == KC_OK) {
-                kc_ranks_send_to_others(x, tag, data, nbytes, &next);
-                if (next == x->transport->nranks)
-                        break;
-                wait_for_room(x);
-        }
-        kc_ranks_wake_pump(x);
-        return status;
-}
-
-/* If threads are still copying records into the message, the last of them enqueues it. */
 static void flush(struct kc_ranks_exchange *x, int to)
 {
         struct message *message = x->filling[to];
         if (message == NULL || message->nbytes == 0) /* an empty one would end the phase */
                 return;
         x->filling[to] = NULL;
-        if (atomic_fetch_sub(&message->nholders, 1) == 1)
-                enqueue(x, message, to, kc_ranks_records_tag(x));
+        kc_ranks_enqueue(x, message, to, kc_ranks_records_tag(x));
+        if (kc_ranks_is_urgent(x))
+                wake_pump(x);
 }
 
 /* ---- the interface ---- */
@@ -130,7 +119,7 @@ static enum kc_status begin(void *ctx, const struct kc_exchange_taker *taker, st
                 x->phase++;
                 x->nended = 0;
                 x->takes = true;
-                kc_ranks_wake_pump(x);
+                wake_pump(x);
         }
         pthread_mutex_unlock(&x->lock);
         return status;
@@ -141,110 +130,89 @@ static bool has_room_for(const struct message *message, size_t nbytes)
         return message != NULL && (message->nbytes == 0 || message->nbytes + nbytes <= FULL_NBYTES);
 }
 
+/* Begin another message if there may be one. Otherwise wait until there may be room, but not for
+ * long: some versions of glibc occasionally lose a signal (glibc bug 25847). */
+static enum kc_status begin_filling(struct kc_ranks_exchange *x, int to, struct kc_error *err)
+{
+        if (x->nout >= x->most_out && !x->taker.overfills) {
+                wake_pump(x);
+                kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
+                return KC_OK;
+        }
+        struct message *message = kc_messages_pop(&x->free);
+        if (message == NULL && kc_ranks_new_message(&message, MESSAGE_NBYTES, err) != KC_OK)
+                return err->status;
+        message->nbytes = 0;
+        x->nout++;
+        x->filling[to] = message;
+        pthread_cond_broadcast(&x->room); /* for those that send to the same rank */
+        return KC_OK;
+}
+
 /* Make room in the message that is being filled. While this waits, another thread may do the same,
- * and then both use the message that it gets. *urgent: the caller must wake the pump once it has
- * released the lock. */
-static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes, bool *urgent,
+ * and then both use the message that it gets. Lock held. */
+static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbytes,
                                 struct kc_error *err)
 {
         enum kc_status status;
-        *urgent = false;
         while ((status = check(x, err)) == KC_OK && !has_room_for(x->filling[to], nbytes)) {
                 flush(x, to);
-                *urgent = kc_ranks_is_urgent(x);
-                x->filling[to] = take_free(x);
-                if (x->filling[to] == NULL) {
-                        wait_for_room(x);
-                } else {
-                        atomic_store(&x->filling[to]->nholders, 1);
-                        pthread_cond_broadcast(&x->room);
-                }
+                KC_TRY(begin_filling(x, to, err));
         }
+out:
         return status;
 }
 
-/* This thread has copied its records into the message. */
-static void release(struct kc_ranks_exchange *x, struct message *message, int to)
-{
-        if (atomic_fetch_sub(&message->nholders, 1) > 1)
-                return;
-        pthread_mutex_lock(&x->lock);
-        enqueue(x, message, to, kc_ranks_records_tag(x));
-        const bool urgent = kc_ranks_is_urgent(x);
-        pthread_mutex_unlock(&x->lock);
-        if (urgent)
-                kc_ranks_wake_pump(x);
-}
-
-/* Many threads send small records, so they copy them without the lock. */
 static enum kc_status send_records(void *ctx, int member, uint32_t list, const uint8_t *data,
                                    size_t nbytes, struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
         const int to = x->members[member];
         const struct record_header header = { list, (uint32_t)nbytes };
-        struct message *message = NULL;
-        uint8_t *place = NULL;
-        bool urgent;
         pthread_mutex_lock(&x->lock);
-        const enum kc_status status = make_room(x, to, sizeof header + nbytes, &urgent, err);
+        const enum kc_status status = make_room(x, to, sizeof header + nbytes, err);
         if (status == KC_OK) {
-                message = x->filling[to];
-                place = message->data + message->nbytes;
+                struct message *message = x->filling[to];
+                uint8_t *place = message->data + message->nbytes;
+                memcpy(place, &header, sizeof header);
+                memcpy(place + sizeof header, data, nbytes);
                 message->nbytes += sizeof header + nbytes;
-                atomic_fetch_add(&message->nholders, 1);
         }
-        pthread_mutex_unlock(&x->lock);
-        if (urgent)
-                kc_ranks_wake_pump(x);
-        if (status != KC_OK)
-                return status;
-        memcpy(place, &header, sizeof header);
-        memcpy(place + sizeof header, data, nbytes);
-        release(x, message, to);
-        return KC_OK;
-}
-
-static enum kc_status end(void *ctx, struct kc_error *err)
-{
-        struct kc_ranks_exchange *x = ctx;
-        pthread_mutex_lock(&x->lock);
-        for (int to = 0; to < x->transport->nranks; to++)
-                flush(x, to);
-        x->ending = true;
-        enum kc_status status = send_to_all(x, kc_ranks_records_tag(x), NULL, 0, err);
-        while (status == KC_OK && x->nended < x->nmembers - 1) {
-                pthread_cond_wait(&x->changed, &x->lock);
-                status = check(x, err);
-        }
-        x->ending = false;
-        kc_ranks_stop_taking(x);
         pthread_mutex_unlock(&x->lock);
         return status;
 }
 
-static void expect_gathered(struct kc_ranks_exchange *x, int nothers, size_t nbytes, void *all)
-{
-        x->nmissing = nothers;
-        x->gathered = all;
-        x->gathered_nbytes = nbytes;
-}
-
-static enum kc_status gather(void *ctx, const void *mine, size_t nbytes, void *all,
-                             struct kc_error *err)
+static bool has_room(void *ctx)
 {
         struct kc_ranks_exchange *x = ctx;
-        memcpy((uint8_t *)all + (size_t)x->seats[x->transport->rank] * nbytes, mine, nbytes);
         pthread_mutex_lock(&x->lock);
-        x->gather++;
-        expect_gathered(x, x->nmembers - 1, nbytes, all);
-        enum kc_status status =
-                send_to_all(x, TAG_GATHER + (int)(x->gather % 2), mine, nbytes, err);
-        while (status == KC_OK && x->nmissing > 0) {
-                pthread_cond_wait(&x->changed, &x->lock);
-                status = check(x, err);
+        const bool room = x->nout < x->most_out;
+        pthread_mutex_unlock(&x->lock);
+        return room;
+}
+
+static enum kc_status end(void *ctx, bool *over, struct kc_error *err)
+{
+        struct kc_ranks_exchange *x = ctx;
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&x->lock);
+        if (!x->closed) {
+                for (int to = 0; to < x->transport->nranks; to++)
+                        flush(x, to);
+                x->closed = true;
+                status = kc_ranks_send_to_others(x, kc_ranks_records_tag(x), NULL, 0, err);
+                wake_pump(x);
         }
-        x->nmissing = 0;
+        while (status == KC_OK && (status = check(x, err)) == KC_OK && over == NULL &&
+               x->nended < x->nmembers - 1)
+                pthread_cond_wait(&x->changed, &x->lock);
+        const bool ended = status != KC_OK || x->nended == x->nmembers - 1;
+        if (ended) {
+                x->closed = false;
+                stop_taking(x);
+        }
+        if (over != NULL)
+                *over = ended;
         pthread_mutex_unlock(&x->lock);
         return status;
 }
@@ -265,8 +233,8 @@ static void fail(void *ctx)
         kc_fail(&failure, KC_ECANCELED, "canceled");
         kc_ranks_note_failure(x, &failure, false);
         pthread_mutex_lock(&x->lock);
-        kc_ranks_stop_taking(x);
-        kc_ranks_wake_pump(x); /* it tells the others */
+        stop_taking(x);
+        wake_pump(x); /* it tells the others */
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -277,8 +245,8 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
                                      .nranks = x->nmembers,
                                      .begin = begin,
                                      .send = send_records,
+                                     .has_room = has_room,
                                      .end = end,
-                                     .gather = gather,
                                      .check = check_ranks,
                                      .fail = fail };
 }
@@ -329,32 +297,18 @@ static void free_all(struct kc_ranks_exchange *x)
         free(x->members);
         free(x->seats);
         free(x->settled);
-        free(x->nwaiting);
         free(x->nreceiving);
         free_messages(x->free);
         free_messages(x->empty);
         free_messages(x->queue.first);
         free_messages(x->posted);
         free_messages(x->receiving.first);
-        free(x->incoming);
-        kc_watch_free(x->watch);
-        pthread_cond_destroy(&x->arrival);
+        free(x->watched);
         pthread_cond_destroy(&x->work);
         pthread_cond_destroy(&x->room);
         pthread_cond_destroy(&x->changed);
         pthread_mutex_destroy(&x->lock);
         free(x);
-}
-
-static bool allocate_messages(struct message **list, int n)
-{
-        for (int i = 0; i < n; i++) {
-                struct message *message = malloc(sizeof *message);
-                if (message == NULL)
-                        return false;
-                kc_messages_keep(list, message);
-        }
-        return true;
 }
 
 static bool allocate(struct kc_ranks_exchange *x)
@@ -364,35 +318,14 @@ static bool allocate(struct kc_ranks_exchange *x)
         x->members = calloc(nranks, sizeof *x->members);
         x->seats = calloc(nranks, sizeof *x->seats);
         x->settled = calloc(nranks, sizeof *x->settled);
-        x->nwaiting = calloc(nranks, sizeof *x->nwaiting);
         x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
+        x->watched = calloc(nranks, sizeof *x->watched);
         if (x->filling == NULL || x->members == NULL || x->seats == NULL || x->settled == NULL ||
-            x->nwaiting == NULL || x->nreceiving == NULL)
+            x->nreceiving == NULL || x->watched == NULL)
                 return false;
         for (; x->nmembers < x->transport->nranks; x->nmembers++)
                 x->members[x->nmembers] = x->seats[x->nmembers] = x->nmembers;
-        return allocate_messages(&x->free, x->nmessages) &&
-               allocate_messages(&x->empty, ARRIVING_MESSAGES);
-}
-
-/* Called once the pump has ended, if there was one. */
-static void finish_taking(struct kc_ranks_exchange *x)
-{
-        pthread_mutex_lock(&x->lock);
-        x->finished = true;
-        pthread_cond_signal(&x->arrival);
-        pthread_mutex_unlock(&x->lock);
-        pthread_join(x->taking, NULL);
-}
-
-static bool start_threads(struct kc_ranks_exchange *x)
-{
-        if (kc_thread_create(&x->taking, kc_ranks_run_taking, x) != 0)
-                return false;
-        if (kc_thread_create(&x->pump, kc_ranks_run_pump, x) == 0)
-                return true;
-        finish_taking(x);
-        return false;
+        return true;
 }
 
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
@@ -403,15 +336,14 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         if (x == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         x->transport = transport;
-        x->nmessages = x->nfree = nmessages(transport->nranks);
+        x->most_out = most_out(transport->nranks);
         x->patience_seconds = KC_TRANSPORT_PATIENCE_S;
         pthread_mutex_init(&x->lock, NULL);
         pthread_cond_init(&x->changed, NULL);
         pthread_cond_init(&x->room, NULL);
         pthread_cond_init(&x->work, NULL);
-        pthread_cond_init(&x->arrival, NULL);
-        if (!allocate(x) || kc_watch_new(&x->watch, transport, TAG_ALIVE, err) != KC_OK ||
-            !start_threads(x)) {
+        x->turned = x->beaten = kc_clock_seconds();
+        if (!allocate(x) || kc_thread_create(&x->pump, kc_ranks_run_pump, x) != 0) {
                 free_all(x);
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         }
@@ -424,8 +356,9 @@ static void drop_filling(struct kc_ranks_exchange *x)
 {
         for (int to = 0; to < x->transport->nranks; to++)
                 if (x->filling[to] != NULL) {
-                        kc_ranks_keep_free(x, x->filling[to]);
+                        kc_messages_keep(&x->free, x->filling[to]);
                         x->filling[to] = NULL;
+                        x->nout--;
                 }
 }
 
@@ -434,13 +367,16 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
 {
         memcpy((uint8_t *)all + (size_t)x->transport->rank * nbytes, mine, nbytes);
         pthread_mutex_lock(&x->lock);
-        kc_ranks_stop_taking(x);
+        stop_taking(x);
         drop_filling(x);
+        x->closed = false;
         memset(x->settled, 0, (size_t)x->transport->nranks * sizeof *x->settled);
-        expect_gathered(x, kc_ranks_nothers(x), nbytes, all);
+        x->nsettled = 0;
         x->mine = mine;
+        x->all = all;
+        x->each_nbytes = nbytes;
         x->settling = true;
-        kc_ranks_wake_pump(x);
+        wake_pump(x);
         while (x->settling && !x->broken)
                 pthread_cond_wait(&x->changed, &x->lock);
         const enum kc_status status = x->broken ? check(x, err) : KC_OK;
@@ -454,10 +390,9 @@ bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
                 return false;
         pthread_mutex_lock(&x->lock);
         x->leaving = true;
-        kc_ranks_wake_pump(x);
+        wake_pump(x);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);
-        finish_taking(x);
         const bool broken = x->broken;
         free_all(x);
         return broken;

@@ -1,12 +1,12 @@
 /*
  * An exchange (ranks/exchange.h) over a transport. A thread of its own, the pump, makes all calls
- * of the transport: it sends the messages that are full and takes those that arrive. Another thread
- * hands their records to the taker, because this takes about as long as the rest. Both always take
- * what arrives, so no rank waits for another's memory, and two ranks that send each other more than
- * either can hold do not block each other.
+ * of the transport: it sends the messages that are full, takes those that arrive, and hands their
+ * records to the taker. It takes what arrives even if this rank has to wait before it can send, so
+ * no rank waits for another's memory, and two ranks that send each other more than either can hold
+ * do not block each other.
  *
  *      send ──▶ message being filled, one per rank ──▶ queue ──▶ pump ──▶ transport
- *      taker ◀── its thread ◀── queue ◀── pump ◀── transport
+ *      taker ◀── pump ◀── transport
  */
 #ifndef KC_RANKS_MESSAGES_H
 #define KC_RANKS_MESSAGES_H
@@ -20,7 +20,7 @@ struct kc_ranks_exchange;
 size_t kc_ranks_exchange_nbytes(int nranks);
 
 /* transport must outlive the exchange. Every rank must make an exchange: a rank that is silent for
- * KC_TRANSPORT_PATIENCE_S is lost (ranks/watch.h), and the calls of all others fail. KC_ENOMEM. */
+ * KC_TRANSPORT_PATIENCE_S is lost, and the calls of all others fail. KC_ENOMEM. */
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                                      const struct kc_transport *transport, struct kc_error *err);
 
@@ -28,9 +28,9 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchange);
 
 /*
- * From now on, only leaders take part in phases and gathers; the others only settle, and rarely
- * look for messages while they wait. The interface, which must be got again, numbers only leaders.
- * Every rank calls this with the same values, outside of phases and gathers.
+ * From now on, only leaders take part in phases; the others only settle, and rarely look for
+ * messages while they wait. The interface, which must be got again, numbers only leaders. Every
+ * rank calls this with the same values, outside of phases.
  *   leaders  [nranks] the leader of each rank, which may be that rank itself
  */
 void kc_ranks_exchange_set_leaders(struct kc_ranks_exchange *exchange, const int *leaders);
@@ -43,10 +43,11 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
                               uint64_t *ntaken);
 
 /*
- * Like gather (ranks/exchange.h), but it works after a failure too, on whichever rank: what is
- * still on its way is dropped, and afterwards the exchange is as new. So ranks can tell each other
- * what has failed. Every rank must call it sooner or later, and no other call may be in progress on
- * this one.
+ * Exchange a few values with all ranks. Unlike kc_exchange_gather, this works after a failure too,
+ * on whichever rank: what is still on its way is dropped, and afterwards the exchange is as new. So
+ * ranks can tell each other what has failed. Every rank must call it sooner or later, and no other
+ * call may be in progress on this one.
+ *   all  out [nranks * nbytes], in the order of the ranks
  * KC_EIO if messages cannot be sent or taken.
  */
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, const void *mine,

@@ -2,45 +2,102 @@
 
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Naps between looks for messages. A large message comes in pieces, only a few each time both ranks
- * look, so naps are shorter while any message is on its way. */
+ * look, so naps are shorter while any message is on its way. Each nap is twice as long as the one
+ * before, until something urgent happens. */
 enum {
-        IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
-        LONG_NAP_NS = 2000 * 1000,      /* when no message is on its way */
-        MOVING_NAP_NS = 1000 * 1000,    /* when a message is on its way */
-        /* While something is urgent, and for a while after that: the first nap and the longest.
-         * Each nap is twice as long as the one before, until something happens. */
         SHORT_NAP_NS = 50 * 1000,
-        URGENT_NAP_NS = 400 * 1000,
+        URGENT_NAP_NS = 400 * 1000,     /* the longest while something is urgent */
+        MOVING_NAP_NS = 1000 * 1000,    /* when a message is on its way */
+        LONG_NAP_NS = 2000 * 1000,      /* when records may come */
+        IDLE_NAP_NS = 10 * 1000 * 1000, /* when only a failure may come */
 };
+
+enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
+
+/* The most that a turn adds to the time that a rank has been silent: if more time has passed, this
+ * process was itself stopped, perhaps together with the others. */
+#define TURN_SECONDS 1.0
+
+/* ---- whether the other ranks are still there ---- */
+
+/* Ranks lose patience one after another, so that usually only one reports a loss, and ends the
+ * others. */
+static enum kc_status check_heard(struct kc_ranks_exchange *x, int from, double passed,
+                                  double patience_seconds, struct kc_error *err)
+{
+        struct watched *watched = &x->watched[from];
+        watched->silent_seconds += passed < TURN_SECONDS ? passed : TURN_SECONDS;
+        if (from == x->transport->rank || watched->left ||
+            watched->silent_seconds < patience_seconds + x->transport->rank)
+                return KC_OK;
+        return kc_fail(err, KC_EIO,
+                       "nothing was heard from rank %d for %.0f seconds; it has stopped, or "
+                       "cannot be reached",
+                       from, watched->silent_seconds);
+}
+
+/*
+ * A rank that has stopped, or that can no longer be reached, sends nothing, but no call of the
+ * transport fails because of that. So every rank sends every other one an empty message, a beat,
+ * every few seconds, also to ranks that have left, because they still wait for the others. A rank
+ * that has sent nothing for a long time is lost.
+ *   beats  out: whether to send one now
+ */
+static enum kc_status watch(struct kc_ranks_exchange *x, double patience_seconds, bool *beats,
+                            struct kc_error *err)
+{
+        const double now = kc_clock_seconds(), passed = now - x->turned;
+        enum kc_status status = KC_OK;
+        *beats = now - x->beaten >= patience_seconds / BEATS;
+        x->turned = now;
+        if (*beats)
+                x->beaten = now;
+        for (int i = 0; i < x->transport->nranks && status == KC_OK; i++) {
+                if (x->watched_for != patience_seconds) /* with another limit, silence begins now */
+                        x->watched[i].silent_seconds = 0;
+                status = check_heard(x, i, passed, patience_seconds, err);
+        }
+        x->watched_for = patience_seconds;
+        return status;
+}
 
 /* ---- messages out ---- */
 
-static enum kc_status post(struct kc_ranks_exchange *x, struct message *message,
-                           struct kc_error *err)
-{
-        const struct kc_transport *t = x->transport;
-        kc_messages_keep(&x->posted, message);
-        return t->post(t->ctx, message->rank, message->tag, message->data, message->nbytes,
-                       &message->request, err);
-}
-
 static enum kc_status post_queued(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
+        const struct kc_transport *t = x->transport;
         enum kc_status status = KC_OK;
         pthread_mutex_lock(&x->lock);
-        struct message *message = x->queue.first;
+        struct message *list = x->queue.first;
         x->queue.first = NULL;
         pthread_mutex_unlock(&x->lock);
-        while (message != NULL && status == KC_OK) {
-                struct message *next = message->next;
+        while (list != NULL) {
+                struct message *message = kc_messages_pop(&list);
+                message->request = NULL;
                 *busy = true;
-                status = post(x, message, err);
-                message = next;
+                if (status == KC_OK)
+                        status = t->post(t->ctx, message->rank, message->tag, message->data,
+                                         message->nbytes, &message->request, err);
+                kc_messages_keep(&x->posted, message);
         }
         return status;
+}
+
+static void let_go(struct kc_ranks_exchange *x, struct message *message)
+{
+        if (message->cap < MESSAGE_NBYTES) {
+                free(message);
+                return;
+        }
+        pthread_mutex_lock(&x->lock);
+        kc_messages_keep(&x->free, message);
+        x->nout--;
+        pthread_cond_signal(&x->room);
+        pthread_mutex_unlock(&x->lock);
 }
 
 static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
@@ -57,36 +114,87 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
                 }
                 *m = message->next;
                 *busy = true;
-                pthread_mutex_lock(&x->lock);
-                kc_ranks_keep_free(x, message);
-                pthread_cond_signal(&x->room);
-                pthread_mutex_unlock(&x->lock);
+                let_go(x, message);
         }
         return status;
 }
 
+/* ---- the taker ---- */
+
+/* Whether the taker may be called. It is not exchanged for another one until end_taking. */
+static bool begin_taking(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        const bool takes = x->takes && x->failure.status == KC_OK;
+        x->taking = takes;
+        pthread_mutex_unlock(&x->lock);
+        return takes;
+}
+
+static void end_taking(struct kc_ranks_exchange *x)
+{
+        pthread_mutex_lock(&x->lock);
+        x->taking = false;
+        pthread_cond_broadcast(&x->changed);
+        pthread_mutex_unlock(&x->lock);
+}
+
+/* Pass the records of a message to the taker. */
+static enum kc_status hand_over(const struct kc_exchange_taker *taker,
+                                const struct message *message, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t at = 0; at < message->nbytes && status == KC_OK;) {
+                struct record_header header;
+                memcpy(&header, message->data + at, sizeof header);
+                at += sizeof header;
+                status = taker->take(taker->ctx, header.list, message->data + at, header.nbytes,
+                                     err);
+                at += header.nbytes;
+        }
+        return status;
+}
+
+static void take_records(struct kc_ranks_exchange *x, const struct message *message)
+{
+        struct kc_error failure = { 0 };
+        if (!begin_taking(x))
+                return;
+        if (hand_over(&x->taker, message, &failure) != KC_OK)
+                kc_ranks_note_failure(x, &failure, false);
+        pthread_mutex_lock(&x->lock);
+        x->ntaken += message->nbytes;
+        x->nended += message->nbytes == 0;
+        pthread_mutex_unlock(&x->lock);
+        end_taking(x);
+}
+
+/* Whether another message with records should be received from this rank. There must be room for it
+ * and for a message of another kind after it, and the taker must be ready. */
+static bool has_room(struct kc_ranks_exchange *x, int from)
+{
+        if (x->narriving >= KC_EXCHANGE_ARRIVING - 1 || x->nreceiving[from] >= KC_EXCHANGE_AHEAD ||
+            !begin_taking(x))
+                return false;
+        const bool room = x->taker.ready == NULL || x->taker.ready(x->taker.ctx);
+        end_taking(x);
+        return room;
+}
+
 /* ---- messages in ---- */
 
-/* When settling, what was sent for a gather that has failed is dropped. */
-static void take_gathered(struct kc_ranks_exchange *x, const struct message *message)
+static void take_settled(struct kc_ranks_exchange *x, const struct message *message)
 {
-        const int from = message->rank;
-        const bool settled = message->tag == TAG_SETTLED;
         pthread_mutex_lock(&x->lock);
-        if (x->nmissing > 0 && settled == x->settling) {
-                const int place = settled ? from : x->seats[from];
-                memcpy(x->gathered + (size_t)place * x->gathered_nbytes, message->data,
-                       x->gathered_nbytes);
-                x->nmissing--;
-                x->settled[from] = settled;
-                pthread_cond_broadcast(&x->changed);
-        }
+        memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data, x->each_nbytes);
+        x->settled[message->rank] = true;
+        x->nsettled++;
         pthread_mutex_unlock(&x->lock);
 }
 
 static void take_leave(struct kc_ranks_exchange *x, int from)
 {
-        kc_watch_left(x->watch, from);
+        x->watched[from].left = true;
         pthread_mutex_lock(&x->lock);
         x->nleft++;
         pthread_mutex_unlock(&x->lock);
@@ -97,26 +205,20 @@ static void take_failure(struct kc_ranks_exchange *x)
         struct kc_error failure = { 0 };
         kc_fail(&failure, KC_ECANCELED, "another rank has failed");
         kc_ranks_note_failure(x, &failure, false);
-        x->nwarned = x->transport->nranks; /* by that rank */
+        x->warned = true; /* all others, by that rank */
 }
 
-static void handle(struct kc_ranks_exchange *x, struct message *message)
+static void handle(struct kc_ranks_exchange *x, const struct message *message)
 {
-        const int from = message->rank, tag = message->tag;
-        kc_watch_heard(x->watch, from);
-        if (tag >= TAG_RECORDS) {
-                kc_ranks_deliver(x, message);
-                return;
-        }
-        if (tag >= TAG_GATHER || tag == TAG_SETTLED)
-                take_gathered(x, message);
-        else if (tag == TAG_LEFT)
-                take_leave(x, from);
-        else if (tag == TAG_FAILED)
+        x->watched[message->rank].silent_seconds = 0;
+        if (message->tag >= TAG_RECORDS)
+                take_records(x, message);
+        else if (message->tag == TAG_SETTLED)
+                take_settled(x, message);
+        else if (message->tag == TAG_LEFT)
+                take_leave(x, message->rank);
+        else if (message->tag == TAG_FAILED)
                 take_failure(x);
-        pthread_mutex_lock(&x->lock);
-        kc_messages_keep(&x->empty, message);
-        pthread_mutex_unlock(&x->lock);
 }
 
 static bool has_message_from(const struct message_queue *queue, int rank)
@@ -147,20 +249,12 @@ static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, s
                 }
                 *busy = true;
                 x->nreceiving[message->rank]--;
+                x->narriving--;
                 x->nhandled++;
                 handle(x, message);
+                kc_messages_keep(&x->empty, message);
         }
         return status;
-}
-
-static bool has_incoming(struct kc_ranks_exchange *x)
-{
-        if (x->incoming == NULL) {
-                pthread_mutex_lock(&x->lock);
-                x->incoming = kc_messages_pop(&x->empty);
-                pthread_mutex_unlock(&x->lock);
-        }
-        return x->incoming != NULL;
 }
 
 /* Begin to receive a message of this kind, if one has arrived and there is room for it. */
@@ -168,20 +262,24 @@ static enum kc_status take_one(struct kc_ranks_exchange *x, int from, int tag, b
                                struct kc_error *err)
 {
         const struct kc_transport *t = x->transport;
-        struct message *message;
-        enum kc_status status;
+        enum kc_status status = KC_OK;
         *got = false;
-        if (!has_incoming(x))
+        if (x->narriving == KC_EXCHANGE_ARRIVING)
                 return KC_OK;
-        message = x->incoming;
+        struct message *message = kc_messages_pop(&x->empty);
+        if (message == NULL)
+                KC_TRY(kc_ranks_new_message(&message, MESSAGE_NBYTES, err));
         status = t->take(t->ctx, from, tag, message->data, MESSAGE_NBYTES, &message->rank,
                          &message->tag, &message->request, err);
-        if (status == KC_OK && message->rank >= 0) {
-                *got = true;
-                x->incoming = NULL;
+        *got = status == KC_OK && message->rank >= 0;
+        if (*got) {
                 x->nreceiving[message->rank]++;
+                x->narriving++;
                 kc_messages_push(&x->receiving, message);
+        } else {
+                kc_messages_keep(&x->empty, message);
         }
+out:
         return status;
 }
 
@@ -207,7 +305,7 @@ static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *bus
                 for (int i = 0; i < x->nmembers && status == KC_OK; i++) {
                         const int from = x->members[i];
                         bool got = false;
-                        if (from != x->transport->rank && kc_ranks_has_room(x, from))
+                        if (from != x->transport->rank && has_room(x, from))
                                 status = take_one(x, from, tag, &got, err);
                         any |= got;
                 }
@@ -232,8 +330,8 @@ static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct 
 
 /* What the pump looks for. */
 struct wanted {
-        bool records, gathered, rest, failed, leave;
-        int records_tag, gather_tag;
+        bool records, rest, failed, leave;
+        int records_tag;
         double patience_seconds;
 };
 
@@ -241,13 +339,11 @@ static struct wanted get_wanted(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
         const struct wanted wanted = { .records = kc_ranks_expects_records(x),
-                                       .gathered = x->nmissing > 0,
                                        .rest = x->settling,
                                        .failed = x->failure.status != KC_OK,
                                        .leave = x->leaving,
                                        .patience_seconds = x->patience_seconds,
-                                       .records_tag = kc_ranks_records_tag(x),
-                                       .gather_tag = TAG_GATHER + (int)(x->gather % 2) };
+                                       .records_tag = kc_ranks_records_tag(x) };
         pthread_mutex_unlock(&x->lock);
         return wanted;
 }
@@ -264,66 +360,66 @@ static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wan
         KC_TRY(take_tag(x, TAG_FAILED, busy, err));
         if (wanted->records)
                 KC_TRY(take_phase(x, wanted->records_tag, busy, err));
-        if (wanted->gathered)
-                KC_TRY(take_tag(x, wanted->gather_tag, busy, err));
 out:
         return status;
 }
 
 /* ---- turns ---- */
 
-/* Tell the other ranks what they have to know: that a rank has failed, and only after that this
- * rank's values; or that this rank leaves. */
-static void tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted)
+/* Lock held. Tell the other ranks something once. */
+static enum kc_status tell(struct kc_ranks_exchange *x, int tag, bool *told, struct kc_error *err)
 {
+        const bool settles = tag == TAG_SETTLED;
+        if (*told)
+                return KC_OK;
+        *told = true;
+        return kc_ranks_send_to_others(x, tag, settles ? x->mine : NULL,
+                                       settles ? x->each_nbytes : 0, err);
+}
+
+/* Tell them what they have to know: that a rank has failed, and only after that this rank's values;
+ * that this rank leaves; and now and then, that it is there. */
+static enum kc_status tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        bool beats;
+        KC_TRY(watch(x, wanted->patience_seconds, &beats, err));
         pthread_mutex_lock(&x->lock);
         if (wanted->failed)
-                kc_ranks_send_to_others(x, TAG_FAILED, NULL, 0, &x->nwarned);
-        if (wanted->rest && (!wanted->failed || x->nwarned == x->transport->nranks))
-                kc_ranks_send_to_others(x, TAG_SETTLED, x->mine, x->gathered_nbytes, &x->nsettled);
-        if (wanted->leave)
-                kc_ranks_send_to_others(x, TAG_LEFT, NULL, 0, &x->ntold);
+                status = tell(x, TAG_FAILED, &x->warned, err);
+        if (status == KC_OK && wanted->rest)
+                status = tell(x, TAG_SETTLED, &x->told_values, err);
+        if (status == KC_OK && wanted->leave)
+                status = tell(x, TAG_LEFT, &x->told_leave, err);
+        else if (status == KC_OK && beats)
+                status = kc_ranks_send_to_others(x, TAG_ALIVE, NULL, 0, err);
         pthread_mutex_unlock(&x->lock);
-}
-
-/* Lock held. Messages may have been enqueued since the pump looked. */
-static void nap(struct kc_ranks_exchange *x, long nanoseconds)
-{
-        if (x->queue.first == NULL)
-                kc_clock_wait(&x->work, &x->lock, nanoseconds);
-}
-
-/* Whether this turn has found so much that more probably waits at the ranks that have sent it. */
-static bool receives_much(const struct kc_ranks_exchange *x)
-{
-        int n = 0;
-        for (int from = 0; from < x->transport->nranks; from++)
-                n += x->nreceiving[from];
-        return n + x->nhandled >= MOST_RECEIVING / 2;
-}
-
-/* Lock held. */
-static long rare_nap_ns(const struct kc_ranks_exchange *x)
-{
-        if (x->posted != NULL || x->receiving.first != NULL)
-                return MOVING_NAP_NS;
-        return kc_ranks_expects_records(x) ? LONG_NAP_NS : IDLE_NAP_NS;
+out:
+        return status;
 }
 
 /* If nothing is urgent and few messages arrive, nap even after a busy turn: messages pile up until
  * the next look, and counting threads keep the cores. */
 static void nap_after(struct kc_ranks_exchange *x, bool busy)
 {
+        long longest = IDLE_NAP_NS;
         pthread_mutex_lock(&x->lock);
-        const bool urgent = kc_ranks_is_urgent(x) || receives_much(x);
-        const long longest = kc_ranks_is_patient(x) ? IDLE_NAP_NS : URGENT_NAP_NS;
+        const bool much = x->narriving + x->nhandled >= KC_EXCHANGE_AHEAD - 1;
+        const bool urgent = much || kc_ranks_is_urgent(x);
+        if (urgent && !kc_ranks_is_patient(x))
+                longest = URGENT_NAP_NS;
+        else if (x->posted != NULL || x->receiving.first != NULL)
+                longest = MOVING_NAP_NS;
+        else if (kc_ranks_expects_records(x))
+                longest = LONG_NAP_NS;
         if (urgent && busy) {
                 x->nap_ns = SHORT_NAP_NS;
-        } else if (urgent || x->nap_ns < longest) {
-                nap(x, x->nap_ns);
-                x->nap_ns = x->nap_ns < longest / 2 ? 2 * x->nap_ns : longest;
         } else {
-                nap(x, rare_nap_ns(x));
+                x->nap_ns = x->nap_ns < longest ? x->nap_ns : longest;
+                if (x->queue.first == NULL) /* none was enqueued since the pump looked */
+                        kc_clock_wait(&x->work, &x->lock, x->nap_ns);
+                x->nap_ns *= 2;
         }
         pthread_mutex_unlock(&x->lock);
 }
@@ -332,13 +428,12 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
 static void end_settling(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        const bool sent =
-                x->nsettled == x->transport->nranks && x->queue.first == NULL && x->posted == NULL;
-        if (x->settling && sent && x->nmissing == 0) {
+        const bool sent = x->told_values && x->queue.first == NULL && x->posted == NULL;
+        if (x->settling && sent && x->nsettled == kc_ranks_nothers(x)) {
                 x->settling = false;
                 x->failure = (struct kc_error){ 0 };
-                x->phase = x->gather = 0;
-                x->nsettled = x->nwarned = 0;
+                x->phase = 0;
+                x->told_values = x->warned = false;
                 pthread_cond_broadcast(&x->changed);
         }
         pthread_mutex_unlock(&x->lock);
@@ -348,9 +443,8 @@ static void end_settling(struct kc_ranks_exchange *x)
 static void end_leaving(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        x->stop = x->ntold == x->transport->nranks && x->queue.first == NULL && x->posted == NULL &&
-                  x->receiving.first == NULL && x->nleft == kc_ranks_nothers(x) &&
-                  kc_watch_is_quiet(x->watch);
+        x->stop = x->told_leave && x->queue.first == NULL && x->posted == NULL &&
+                  x->receiving.first == NULL && x->nleft == kc_ranks_nothers(x);
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -359,12 +453,11 @@ static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
         const struct wanted wanted = get_wanted(x);
         enum kc_status status;
         bool busy = false;
-        tell_others(x, &wanted);
+        KC_TRY(tell_others(x, &wanted, err));
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
         KC_TRY(take_arrived(x, &wanted, &busy, err));
         KC_TRY(handle_received(x, &busy, err)); /* much of what was taken is complete by now */
-        KC_TRY(kc_watch_turn(x->watch, !wanted.leave, wanted.patience_seconds, err));
         if (wanted.rest)
                 end_settling(x);
         if (wanted.leave)

@@ -312,8 +312,6 @@ static struct count begin_call(const struct invocation *call, int first)
                                    (size_t)(call->noperands - first));
         count.writing.call = call;
         count.ranks = call->ranks;
-        if (settings->common.nthreads == 0)
-                count.writing.nthreads = ranks_share_of_cores(call->ranks, count.writing.nthreads);
         return count;
 }
 

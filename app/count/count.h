@@ -22,7 +22,7 @@ struct count_settings {
                 *only;
         int table;  /* as enum kc_gpu_table, but from 1; 0: not given */
         int reader; /* --reader numbers its words as enum kc_reading_place */
-        bool stranded, canonical, hpc, force, reader_only, gather;
+        bool stranded, canonical, hpc, force, reader_only;
         bool skip_empty;                /* inputs of 0 bytes are accepted */
         bool histogram;                 /* of count: include it in the JSON summary */
         const char *const *other_files; /* [nother_files] that the command will write, too: they

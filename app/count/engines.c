@@ -75,7 +75,7 @@ static struct kc_counter_devices devices_of(const struct count *count)
         return devices;
 }
 
-/* With several ranks, devices count only if the user asks for them. */
+/* With several ranks, devices count only if the user asks for them, and only leaders count. */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
@@ -91,11 +91,12 @@ enum kc_status count_choose_device(struct count *count, struct kc_error *err)
                                       "on the CPU\n");
                 device->cuda = false;
         }
-        if (count->ranks != NULL && device->cuda) {
-                ranks_elect_leaders(count->ranks, s->common.nthreads, &count->counter.nthreads,
-                                    &count->counter.memory_nbytes);
+        if (count->ranks != NULL) {
+                ranks_elect_leaders(count->ranks, device->cuda, s->common.nthreads,
+                                    &count->counter.nthreads, &count->counter.memory_nbytes);
                 set_ranks(count);
-                if (s->reader == KC_READING_DEVICE && count->counter.ranks.nranks > 0)
+                if (device->cuda && s->reader == KC_READING_DEVICE &&
+                    count->counter.ranks.nranks > 0)
                         return kc_fail(err, KC_EUSAGE,
                                        "--reader device: with processes on several machines, the "
                                        "host reads");

@@ -12,7 +12,7 @@
 #include "ranks/broadcast.h"
 
 #include <inttypes.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,13 +24,11 @@ struct joint_counting {
         struct kc_job *job;
 };
 
-/* A sink that passes a run on, and says what was in it. */
+/* A sink that passes a run on. */
 struct passing {
         struct kc_run_sink to, sink;
         struct kc_broadcast *broadcast; /* to cancel, too; or NULL */
-        pthread_mutex_t lock;           /* guards all below */
-        uint64_t npairs, sum;           /* of what was passed on */
-        struct kc_run_dropped dropped;
+        atomic_uint_fast64_t npairs;    /* of what was passed on */
 };
 
 /* A task of this rank, and its file. */
@@ -39,39 +37,22 @@ struct share {
         struct passing passing;
         struct kc_store_writer *writer;
         struct kc_store *store;
+        struct kc_run_dropped dropped;
 };
 
 /* ---- the sink ---- */
 
-static void add(struct passing *p, uint64_t npairs, uint64_t sum,
-                const struct kc_run_dropped *dropped)
-{
-        pthread_mutex_lock(&p->lock);
-        p->npairs += npairs;
-        p->sum += sum;
-        kc_run_add_dropped(&p->dropped, dropped);
-        pthread_mutex_unlock(&p->lock);
-}
-
 static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct passing *p = ctx;
-        uint64_t sum = 0;
-        for (size_t i = 0; i < pairs->n; i++)
-                sum += pairs->counts[i];
-        add(p, pairs->n, sum, &pairs->dropped);
+        atomic_fetch_add(&p->npairs, pairs->n);
         return p->to.put(p->to.ctx, pairs, err);
 }
 
 static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *b, struct kc_error *err)
 {
         struct passing *p = ctx;
-        uint64_t sum = 0;
-        for (uint64_t count = 0; count < KC_RUN_NROWS; count++)
-                sum += count * b->rows[count];
-        for (size_t i = 0; i < b->nbig; i++)
-                sum += b->big_counts[i];
-        add(p, b->n, sum, &b->dropped);
+        atomic_fetch_add(&p->npairs, b->n);
         return p->to.put_blocks(p->to.ctx, b, err);
 }
 
@@ -91,9 +72,7 @@ static void cancel(void *ctx)
 
 static void pass_to(struct passing *p, const struct kc_run_sink *to, struct kc_broadcast *broadcast)
 {
-        p->to = *to;
-        p->broadcast = broadcast;
-        p->npairs = p->sum = 0;
+        *p = (struct passing){ .to = *to, .broadcast = broadcast };
         p->sink = (struct kc_run_sink){ .ctx = p,
                                         .filter = to->filter,
                                         .put = put,
@@ -125,13 +104,22 @@ static enum kc_status begin_file(const struct joint_counting *j, struct share *s
         return KC_OK;
 }
 
-static enum kc_status end_file(struct share *share, struct kc_error *err)
+static enum kc_status end_file(struct share *share, uint64_t *npairs, struct kc_error *err)
 {
-        const struct passing *p = &share->passing;
-        const struct kc_store_origin origin = { .nkmers = p->sum + p->dropped.nkmers };
+        const struct kc_store_origin origin = { .nkmers = KC_STORE_ANY_NKMERS };
         struct kc_store_writer *writer = share->writer;
+        struct kc_store_written written;
         share->writer = NULL; /* it is freed, even on failure */
-        return kc_store_commit_nameless(writer, &origin, &share->store, err);
+        const enum kc_status status =
+                kc_store_commit_nameless(writer, &origin, &share->store, &written, err);
+        if (status != KC_OK)
+                return status;
+        *npairs = written.info.ndistinct;
+        share->dropped =
+                (struct kc_run_dropped){ .ndistinct = written.info.ndropped_distinct,
+                                         .nkmers = written.info.ndropped_kmers,
+                                         .nunique = written.nunique - written.info.nunique };
+        return KC_OK;
 }
 
 static bool takes_counts(const struct share *share)
@@ -147,41 +135,34 @@ struct arrived {
         int nranks, *fds; /* [nranks] -1: none */
 };
 
-enum { OFFSET_NBYTES = sizeof(uint64_t) }; /* before each piece of a file: its place */
-
 static enum kc_status take_piece(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                                  struct kc_error *err)
 {
         const struct arrived *a = ctx;
-        uint64_t offset;
-        memcpy(&offset, data, OFFSET_NBYTES);
-        return kc_temp_file_write(a->folder, a->fds[list], data + OFFSET_NBYTES,
-                                  nbytes - OFFSET_NBYTES, offset, err);
+        const off_t end = lseek(a->fds[list], 0, SEEK_END);
+        return kc_temp_file_write(a->folder, a->fds[list], data, nbytes, (uint64_t)end, err);
 }
 
 static enum kc_status send_file(const struct joint_counting *j, const struct kc_store *store,
                                 struct kc_error *err)
 {
-        enum { PIECE_NBYTES = KC_EXCHANGE_MAX_NBYTES - OFFSET_NBYTES };
         const struct kc_exchange *exchange = j->exchange;
         struct kc_store_info info;
         enum kc_status status = KC_OK;
-        uint8_t *buffer = malloc(KC_EXCHANGE_MAX_NBYTES);
-        if (buffer == NULL)
+        uint8_t *piece = malloc(KC_EXCHANGE_MAX_NBYTES);
+        if (piece == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kc_store_get_info(store, &info);
-        for (uint64_t at = 0; at < info.file_nbytes; at += PIECE_NBYTES) {
-                const uint64_t left = info.file_nbytes - at;
-                const size_t n = left < PIECE_NBYTES ? (size_t)left : (size_t)PIECE_NBYTES;
+        for (uint64_t at = 0; at < info.file_nbytes; at += KC_EXCHANGE_MAX_NBYTES) {
+                const uint64_t left = info.file_nbytes - at, most = KC_EXCHANGE_MAX_NBYTES;
+                const size_t n = (size_t)(left < most ? left : most);
                 if (kc_job_is_canceled(j->job))
                         KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
-                memcpy(buffer, &at, OFFSET_NBYTES);
-                KC_TRY(kc_store_pread(store, buffer + OFFSET_NBYTES, n, at, err));
-                KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)exchange->rank, buffer,
-                                      OFFSET_NBYTES + n, err));
+                KC_TRY(kc_store_pread(store, piece, n, at, err));
+                KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)exchange->rank, piece, n, err));
         }
 out:
-        free(buffer);
+        free(piece);
         return status;
 }
 
@@ -213,7 +194,7 @@ static enum kc_status merge(const struct joint_counting *j, struct share *share,
                             struct kc_store *const *stores, struct kc_error *err)
 {
         const struct kc_run_sink *sink = share->task->sink;
-        const struct kc_run_pairs dropped = { .dropped = share->passing.dropped };
+        const struct kc_run_pairs dropped = { .dropped = share->dropped };
         const struct kc_set set = { .stores = stores, .nstores = (size_t)j->exchange->nranks };
         const uint64_t most = j->params.memory_nbytes / kc_set_thread_nbytes(&set) + 1;
         const int nthreads = most < (uint64_t)j->params.nthreads ? (int)most : j->params.nthreads;
@@ -265,7 +246,7 @@ static enum kc_status gather(const struct joint_counting *j, struct share *share
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)
                 KC_TRY(send_file(j, share->store, err));
-        KC_TRY(exchange->end(exchange->ctx, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
         if (exchange->rank == 0)
                 KC_TRY(merge_arrived(j, share, &a, err));
 out:
@@ -280,16 +261,19 @@ out:
 static enum kc_status join(const struct joint_counting *j, struct share *share,
                            struct kc_error *err)
 {
-        struct kc_run_dropped *d = &share->passing.dropped;
-        uint64_t values[] = { share->passing.npairs, d->ndistinct, d->nkmers, d->nunique };
         const double start = kc_clock_seconds();
+        struct kc_run_dropped *d = &share->dropped;
+        uint64_t npairs, nmerged = 0;
         enum kc_status status;
-        KC_TRY(end_file(share, err));
-        KC_TRY(kc_exchange_sum(j->exchange, values, sizeof values / sizeof *values, err));
+        KC_TRY(end_file(share, &npairs, err));
+        uint64_t values[] = { npairs, d->ndistinct, d->nkmers, d->nunique };
+        KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_SUM, values,
+                                   sizeof values / sizeof *values, err));
         *d = (struct kc_run_dropped){ values[1], values[2], values[3] };
         KC_TRY(gather(j, share, err));
-        uint64_t nmerged = j->exchange->rank == 0 ? share->passing.npairs : 0;
-        KC_TRY(kc_exchange_sum(j->exchange, &nmerged, 1, err));
+        if (j->exchange->rank == 0)
+                nmerged = atomic_load(&share->passing.npairs);
+        KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_SUM, &nmerged, 1, err));
         if (nmerged != values[0])
                 return kc_fail(err, KC_EUSAGE, "several ranks have counted the same k-mer");
         share->task->totals.stage_seconds[KC_STAGE_ORDER] += kc_clock_seconds() - start;
@@ -307,7 +291,8 @@ static enum kc_status add_up(const struct joint_counting *j, struct kc_count_tot
 {
         uint64_t values[] = { totals->nkmers, totals->ndistinct, totals->nsaturated };
         enum kc_status status;
-        KC_TRY(kc_exchange_sum(j->exchange, values, sizeof values / sizeof *values, err));
+        KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_SUM, values,
+                                   sizeof values / sizeof *values, err));
         if (values[0] != nread)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the devices of all processes counted %" PRIu64 " of %" PRIu64
@@ -353,7 +338,8 @@ static enum kc_status begin_broadcast(struct joint_counting *j, const struct kc_
         const uint64_t fixed = kc_broadcast_nbytes(j->exchange->nranks, params->nthreads);
         enum kc_status status;
         params->memory_nbytes = all > 2 * fixed ? all - fixed : all / 2;
-        KC_TRY(kc_exchange_least(j->exchange, &params->expected_nbases, 1, err));
+        KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_LEAST, &params->expected_nbases, 1,
+                                   err));
         KC_TRY(kc_broadcast_new(&j->broadcast, &setup, err));
 out:
         return status;
@@ -392,10 +378,8 @@ enum kc_status joint_count(const struct kc_count_params *params, const struct kc
         struct share shares[OPTION_NUMBERS_MAX] = { 0 };
         enum kc_status status = KC_OK;
         memset(reports, 0, (size_t)ntasks * sizeof *reports);
-        for (int i = 0; i < ntasks; i++) {
+        for (int i = 0; i < ntasks; i++)
                 shares[i].task = &tasks[i];
-                pthread_mutex_init(&shares[i].passing.lock, NULL);
-        }
         if (gpu != NULL)
                 KC_TRY(begin_broadcast(&j, source, err));
         KC_TRY(count_shares(&j, gpu, source, shares, ntasks, reports, err));
@@ -405,7 +389,6 @@ out:
         for (int i = 0; i < ntasks; i++) {
                 kc_store_abort(shares[i].writer);
                 kc_store_close(shares[i].store);
-                pthread_mutex_destroy(&shares[i].passing.lock);
         }
         kc_broadcast_free(j.broadcast);
         return status;

@@ -160,16 +160,14 @@ void ranks_leave(struct ranks *ranks)
 enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
                              struct kc_error *err)
 {
-        enum kc_status status;
+        void *all;
         *same = true;
         if (ranks == NULL)
                 return KC_OK;
-        uint64_t *all = calloc((size_t)ranks_count(ranks), sizeof *all);
-        if (all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(ranks->exchange.gather(ranks->exchange.ctx, &value, sizeof value, all, err));
-        *same = value == all[0];
-out:
+        const enum kc_status status =
+                kc_exchange_gather(&ranks->exchange, &value, sizeof value, &all, err);
+        if (status == KC_OK)
+                *same = value == *(const uint64_t *)all;
         free(all);
         return status;
 }
@@ -209,17 +207,6 @@ uint64_t ranks_nbytes(const struct ranks *ranks)
         return n == 1 ? 0 : kc_ranks_exchange_nbytes(n);
 }
 
-int ranks_share_of_cores(const struct ranks *ranks, int nthreads)
-{
-        cpu_set_t cores;
-        if (ranks == NULL)
-                return nthreads;
-        const bool bound = sched_getaffinity(0, sizeof cores, &cores) == 0 &&
-                           CPU_COUNT(&cores) < sysconf(_SC_NPROCESSORS_ONLN);
-        const int share = bound ? nthreads : nthreads / ranks->nlocal;
-        return share > 0 ? share : 1;
-}
-
 int ranks_local(const struct ranks *ranks)
 {
         return ranks == NULL ? 1 : ranks->nlocal;
@@ -246,9 +233,12 @@ static int threads_of_leader(const struct kc_leader_share *share, uint64_t nwant
         return here < share->nthreads ? here : share->nthreads;
 }
 
-void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, uint64_t *nbytes)
+void ranks_elect_leaders(struct ranks *ranks, bool on_devices, uint64_t nwanted, int *nthreads,
+                         uint64_t *nbytes)
 {
         const int n = ranks->nranks, own = ranks->rank;
+        for (int i = 0; i < n && !on_devices; i++)
+                ranks->places[i].devices = 0;
         kc_leaders_elect(ranks->places, n, ranks->leaders);
         kc_ranks_exchange_set_leaders(ranks->messages, ranks->leaders);
         ranks->exchange = kc_ranks_exchange_interface(ranks->messages);

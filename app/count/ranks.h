@@ -69,13 +69,15 @@ int ranks_local(const struct ranks *ranks);
 
 /*
  * From now on, only leaders count (ranks/leaders.h); the others wait in ranks_agree. Every rank
- * calls this, if the k-mers are counted on devices. The calling thread, and threads that it starts,
- * may then use the cores of all ranks that it counts for.
+ * calls this. The calling thread, and threads that it starts, may then use the cores of all ranks
+ * that it counts for.
+ *   on_devices  whether the k-mers are counted on devices; on the CPU, a machine has one leader
  *   nwanted    the threads that the user wants for each rank; 0: not said
  *   nthreads   out: those of a leader
  *   nbytes     in: the memory of a rank; out: that of all ranks that this one counts for
  */
-void ranks_elect_leaders(struct ranks *ranks, uint64_t nwanted, int *nthreads, uint64_t *nbytes);
+void ranks_elect_leaders(struct ranks *ranks, bool on_devices, uint64_t nwanted, int *nthreads,
+                         uint64_t *nbytes);
 
 /* Whether another rank counts for this one. */
 bool ranks_waits(const struct ranks *ranks);
@@ -86,9 +88,6 @@ int ranks_nwaiting(const struct ranks *ranks);
 /* While ranks count: a failure of any rank, or a signal there, cancels the jobs of all. */
 void ranks_tie(struct ranks *ranks, struct kc_job *job);
 void ranks_untie(struct ranks *ranks);
-
-/* A rank's share of nthreads cores, unless the launcher has bound it to some of them. */
-int ranks_share_of_cores(const struct ranks *ranks, int nthreads);
 
 /* Bytes that a rank takes for what it exchanges with the others. */
 uint64_t ranks_nbytes(const struct ranks *ranks);

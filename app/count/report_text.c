@@ -230,9 +230,10 @@ static void put_ranks(struct text_out *out, const struct count *c, int i)
                                 format_number(r->ncounted[i], kmers));
         }
         if (i == 0 && nwaiting > 0)
-                text_out_printf(out,
-                                "%d other process%s waited: one drives all devices of a machine\n",
-                                nwaiting, nwaiting == 1 ? "" : "es");
+                text_out_printf(out, "%d other process%s waited: one %s of a machine\n", nwaiting,
+                                nwaiting == 1 ? "" : "es",
+                                c->writing.device.cuda ? "drives all devices"
+                                                       : "uses all processors");
 }
 
 /* ---- the files ---- */

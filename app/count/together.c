@@ -29,36 +29,22 @@ enum kc_status count_check_same_inputs(const struct count *count, struct kc_erro
         return status;
 }
 
-/* Add what the other ranks have found in some inputs.
- *   marks  in/out [n], n <= MOST_MARKS */
-enum { MOST_MARKS = 64 << 10 };
-static enum kc_status gather_marks(struct ranks *ranks, uint8_t *marks, size_t n,
-                                   struct kc_error *err)
-{
-        const size_t nranks = (size_t)ranks_count(ranks);
-        uint8_t *all = malloc(n * nranks);
-        if (all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        enum kc_status status = ranks->exchange.gather(ranks->exchange.ctx, marks, n, all, err);
-        for (size_t i = 0; i < n * nranks && status == KC_OK; i++)
-                marks[i % n] |= all[i];
-        free(all);
-        return status;
-}
-
+/* Add what the other ranks have found in the inputs, for some of them at a time. */
 static enum kc_status take_marks(struct count *count, struct kc_error *err)
 {
+        enum { MOST = KC_EXCHANGE_MAX_NBYTES / sizeof(uint64_t) };
         const char *const *names;
         const size_t n = kc_reader_names(count->counter.reader, &names);
+        const size_t nwords = (n + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+        uint64_t *marks = calloc(nwords, sizeof *marks);
         enum kc_status status = KC_OK;
-        count->marks = malloc(n);
-        if (count->marks == NULL)
+        count->marks = (uint8_t *)marks;
+        if (marks == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         kc_reader_marks(count->counter.reader, count->marks);
-        for (size_t i = 0; i < n && count->ranks != NULL; i += MOST_MARKS)
-                KC_TRY(gather_marks(count->ranks, count->marks + i,
-                                    n - i < MOST_MARKS ? n - i : (size_t)MOST_MARKS, err));
-out:
+        for (size_t i = 0; i < nwords && count->ranks != NULL && status == KC_OK; i += MOST)
+                status = kc_exchange_combine(&count->ranks->exchange, KC_EXCHANGE_ANY_BIT,
+                                             marks + i, nwords - i < MOST ? nwords - i : MOST, err);
         return status;
 }
 
@@ -67,15 +53,15 @@ out:
 static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *own,
                                      struct rank_report **all, struct kc_error *err)
 {
-        const size_t n = (size_t)ranks_count(ranks);
+        void *gathered;
         own->rank = ranks->rank;
         memcpy(own->host, ranks->places[ranks->rank].host, sizeof own->host);
         kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
         own->peak_nbytes = kc_machine_peak_nbytes();
-        *all = malloc(n * sizeof **all);
-        if (*all == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        return ranks->exchange.gather(ranks->exchange.ctx, own, sizeof *own, *all, err);
+        const enum kc_status status =
+                kc_exchange_gather(&ranks->exchange, own, sizeof *own, &gathered, err);
+        *all = gathered;
+        return status;
 }
 
 enum { ROWS = 1024 }; /* in a record */
@@ -114,7 +100,7 @@ static enum kc_status add_histograms(struct ranks *ranks, struct kc_histogram *h
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)
                 KC_TRY(send_rows(exchange, histogram, err));
-        KC_TRY(exchange->end(exchange->ctx, err));
+        KC_TRY(exchange->end(exchange->ctx, NULL, err));
 out:
         return status;
 }

@@ -88,7 +88,8 @@ static enum kc_status commit_nameless(struct kc_counter_output *o,
 {
         struct kc_store_writer *writer = o->writer;
         o->writer = NULL; /* it is freed, even on failure */
-        const enum kc_status status = kc_store_commit_nameless(writer, origin, &o->store, err);
+        const enum kc_status status =
+                kc_store_commit_nameless(writer, origin, &o->store, NULL, err);
         if (status != KC_OK)
                 return status;
         kc_store_get_info(o->store, &o->written.info);

@@ -71,7 +71,7 @@ enum kc_status kc_library_output_commit(struct kc_library_output *o,
         KC_TRY(kc_library_may_commit(job, o->guard, err));
         o->writer = NULL; /* committing frees it, even on failure */
         if (o->is_nameless) {
-                KC_TRY(kc_store_commit_nameless(writer, origin, &o->store, err));
+                KC_TRY(kc_store_commit_nameless(writer, origin, &o->store, NULL, err));
                 kc_store_get_info(o->store, &o->info);
                 return KC_OK;
         }

@@ -50,7 +50,7 @@ enum kc_status temporary_pairs_commit(struct temporary_pairs *pairs, uint64_t su
         const struct kc_store_origin origin = { .nkmers = sum };
         struct kc_store_writer *writer = pairs->writer;
         pairs->writer = NULL; /* committing frees it, even on failure */
-        return kc_store_commit_nameless(writer, &origin, store, err);
+        return kc_store_commit_nameless(writer, &origin, store, NULL, err);
 }
 
 void temporary_pairs_abort(struct temporary_pairs *pairs)

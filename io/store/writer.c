@@ -116,6 +116,8 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
         w->nunique = dropped.nunique + (nrows > 0 && rows[0].count == 1 ? rows[0].ndistinct : 0);
         kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
+        if (record->nkmers == KC_STORE_ANY_NKMERS)
+                record->nkmers = record->sum + record->ndropped_kmers + record->nsaturated;
         /* An engine that encodes blocks also says what is in them, so the two may differ. */
         KC_TRY(kc_check_ndistinct(w->output.path, record->ndistinct, ndistinct, err));
         KC_TRY(kc_check_sum(w->output.path, record->sum, record->ndropped_kmers, record->nsaturated,
@@ -471,6 +473,15 @@ static void give_rows(struct kc_store_writer *w, struct kc_store_written *writte
         w->rows = NULL; /* the caller's */
 }
 
+static void give(struct kc_store_writer *w, const struct kc_store_written *file,
+                 struct kc_store_written *written)
+{
+        if (written == NULL)
+                return;
+        *written = *file;
+        give_rows(w, written);
+}
+
 enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_origin *origin,
                                struct kc_store_written *written, struct kc_error *err)
 {
@@ -478,10 +489,7 @@ enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_
         struct kc_store_written file = { 0 };
         KC_TRY(complete(w, origin, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
-        if (written != NULL) {
-                *written = file;
-                give_rows(w, written);
-        }
+        give(w, &file, written);
 out:
         free_writer(w);
         return status;
@@ -489,7 +497,8 @@ out:
 
 enum kc_status kc_store_commit_nameless(struct kc_store_writer *w,
                                         const struct kc_store_origin *origin,
-                                        struct kc_store **store, struct kc_error *err)
+                                        struct kc_store **store, struct kc_store_written *written,
+                                        struct kc_error *err)
 {
         enum kc_status status;
         struct kc_store_written file = { 0 };
@@ -497,6 +506,7 @@ enum kc_status kc_store_commit_nameless(struct kc_store_writer *w,
         KC_TRY(complete(w, origin, &file, err));
         KC_TRY(kc_output_take(&w->output, &fd, err));
         KC_TRY(kc_store_open_file(store, w->output.path, fd, err));
+        give(w, &file, written);
 out:
         free_writer(w);
         return status;

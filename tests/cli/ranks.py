@@ -13,11 +13,13 @@ import signal
 import subprocess
 import time
 
-from lib.mpi import (ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch, launch_each,
-                     make_inputs, processes, reads,
-                 wait_for_end, wait_for_ranks, with_faults)
+from lib.mpi import (APART, COMMAND, ENVIRONMENT, FAULT, LAUNCH, fails, kill_a_rank, launch,
+                     launch_each, make_inputs, processes, reads, wait_for_end, wait_for_ranks,
+                     with_faults)
 from lib.session import KCOUNT, Session, expect
 from lib.tools import Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
+
+COMMAND[:0] = APART
 
 
 def compare(s, what, names, *options, nranks=(2, 3, 4)):
@@ -61,9 +63,9 @@ def test_several_outputs():
     for options in (["-k", 31], ["-k", 21, "--min", 2, "-t", 2], ["-k", "15,31,101"],
                     ["-k", 65, "-m", "256M", "--engine-memory", "1M"]):
         s.kcount("count", "x.fq", "x.fa", *options, "-o", "one.kc", "--force", "--quiet")
-        for nranks, *gather in (1,), (2,), (3,), (4, "--gather"):
-            out, _ = launch(s, nranks, "count", "x.fq", "x.fa", *options, *gather, "-o", "x.kc",
-                            "--force", "--quiet", "--json")
+        for nranks in 1, 2, 3, 4:
+            out, _ = launch(s, nranks, "count", "x.fq", "x.fa", *options, "-o", "x.kc", "--force",
+                            "--quiet", "--json")
             reports = json.loads(out)
             reports = reports if isinstance(reports, list) else [reports]
             expect(len(reports), str(options[1]).count(",") + 1, f"{nranks}, {options}: outputs")
@@ -191,7 +193,7 @@ def test_summary():
     """Only the first process prints it, with a line about each."""
     s = Session()
     make_inputs(s)
-    done = subprocess.run([*LAUNCH, "-n", "2", KCOUNT, "count", "x.fq", "-k", "31", "-o",
+    done = subprocess.run([*LAUNCH, "-n", "2", *COMMAND, "count", "x.fq", "-k", "31", "-o",
                            "many.kc"],
                           cwd=s.path, env=ENVIRONMENT, stderr=subprocess.PIPE,
                           stdin=subprocess.DEVNULL, timeout=120)
@@ -200,6 +202,35 @@ def test_summary():
                  " s on 2 processes, up to "):
         expect(said.count(part), 1, f"{part!r} in {said!r}")
     expect(said.endswith(" of memory each\n"), True, f"the last line of {said!r}")
+
+
+def test_one_machine():
+    """One process counts, with the threads and the memory of all; the others only wait, even if
+    they see other devices."""
+    s = Session()
+    hiding = ["sh", "-c", 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
+    make_inputs(s)
+    count = ("count", "x.fq", "bgzf.fq.gz", "-k", "31", "-o", "x.kc", "--force")
+    s.kcount(*count, "--quiet")
+    wanted = (s.path / "x.kc").read_bytes()
+    for options, nthreads in ([], len(os.sched_getaffinity(0))), (["-t", "1"], 1):
+        done = subprocess.run([*LAUNCH, "-n", "3", *hiding, KCOUNT, *count, *options, "--json",
+                               "-m", "1G"], cwd=s.path, env=ENVIRONMENT, timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=True)
+        report = json.loads(done.stdout)
+        expect("ranks" in report, False, "one rank")
+        expect(report["threads"] >= nthreads, True, "threads")
+        expect(report["memory_bound_bytes"] > 2 << 30, True, "memory")
+        expect((s.path / "x.kc").read_bytes() == wanted, True, "the same file")
+    done = subprocess.run([*LAUNCH, "-n", "3", KCOUNT, *count], cwd=s.path, env=ENVIRONMENT,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    said = done.stderr.decode()
+    expect(said.count("2 other processes waited: one uses all processors of a machine"), 1, said)
+    many = subprocess.run([*LAUNCH, "-n", "3", KCOUNT, "hist", "x.fq", "-k", "15", "--quiet"],
+                          cwd=s.path, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    expect(many, s.kcount("hist", "x.fq", "-k", 15, "--quiet"), "hist")
 
 
 def test_failures():
@@ -325,9 +356,10 @@ def test_lists():
 def fails_elsewhere(s, message):
     """The third rank works in another folder, finds another x.fq there or none, and says so; no
     other one does."""
-    count = f"{KCOUNT} count x.fq -k 31 -o new.kc --quiet"
-    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", f"exec {count}", ":", "-n", "1", "sh",
-                           "-c", f"cd elsewhere && exec {count}"], cwd=s.path, env=ENVIRONMENT,
+    count = (f"KC_RANKS_HOST=machine$OMPI_COMM_WORLD_RANK exec {KCOUNT} count x.fq -k 31 -o new.kc "
+             "--quiet")
+    done = subprocess.run([*LAUNCH, "-n", "2", "sh", "-c", count, ":", "-n", "1", "sh",
+                           "-c", f"cd elsewhere && {count}"], cwd=s.path, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
     said = [line for line in done.stderr.decode().splitlines() if line.startswith("kcount: ")]
     expect(done.returncode != 0, True, "it fails")
@@ -387,7 +419,7 @@ def stop_a_rank(s, delay):
     """Stop the last of three processes, some time after they have started. Returns the exit status
     and kcount's messages; None if the process was stopped so early that MPI still waits for it."""
     name = f"{s.path}/new.kc"
-    job = subprocess.Popen([*LAUNCH, "-n", "3", KCOUNT, "count", "-", "x.fq", "-k", "31", "-o",
+    job = subprocess.Popen([*LAUNCH, "-n", "3", *COMMAND, "count", "-", "x.fq", "-k", "31", "-o",
                             name, "--quiet",
                             "--rank-patience", "3"], cwd=s.path, env=ENVIRONMENT,
                            stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -428,7 +460,8 @@ def test_silent_rank():
 main([test_bytes, test_several_outputs, test_failed_writes,
       test_more_ranks_than_records, test_skew, test_cuts, test_cuts_of_bgzf,
       test_several_k_and_histogram,
-      test_report, test_summary, test_failures, test_ends, test_lists, test_exit_codes, test_help,
+      test_report, test_summary, test_one_machine, test_failures, test_ends, test_lists,
+      test_exit_codes, test_help,
       test_another_program, test_input_that_one_rank_cannot_see,
       test_inputs_of_different_sizes, test_different_command_lines,
       test_standard_input, test_killed_rank, test_silent_rank])

@@ -181,7 +181,7 @@ def test_leader():
             many = compare(s, f"{device} {table}", ["x.fq"], "-k", 31, nranks=(n,), device=device,
                            on_device=table, alone=True, prefixes=one_machine)
             expect(many["device"], wanted, f"devices of {device}")
-    compare(s, "auto", ["x.fq"], "-k", 31, device="auto", prefixes=one_machine)
+    compare(s, "auto", ["x.fq"], "-k", 31, device="auto", alone=True, prefixes=one_machine)
     compare(s, "the device reads", ["x.fq", "bgzf.fq.gz"], "-k", 31, alone=True,
             prefixes=one_machine, on_device=("--reader", "device"))
     # --gpu-memory may need all devices; without it, so few reads are not worth a second one

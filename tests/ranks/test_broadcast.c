@@ -132,7 +132,7 @@ static void cancel(void *ctx)
 static enum kc_status sum_up(const struct kc_exchange *exchange, struct kc_error *err)
 {
         uint64_t one = 1;
-        const enum kc_status status = kc_exchange_sum(exchange, &one, 1, err);
+        const enum kc_status status = kc_exchange_combine(exchange, KC_EXCHANGE_SUM, &one, 1, err);
         assert_true(status != KC_OK || one == (uint64_t)exchange->nranks);
         return status;
 }

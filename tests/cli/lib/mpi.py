@@ -19,6 +19,9 @@ FAULT = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 VERSION = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, text=True).stdout
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none"]
+# Each rank is on a machine of its own if this stands before KCOUNT; otherwise one rank counts.
+APART = ["sh", "-c", 'KC_RANKS_HOST=machine$OMPI_COMM_WORLD_RANK exec "$@"', "sh"]
+COMMAND = [KCOUNT]
 if not re.search("Open ?(MPI|RTE)", VERSION) or subprocess.run([*LAUNCH, "-n", "2", "true"],
                                                                env=ENVIRONMENT).returncode:
     sys.exit(SKIPPED)  # LAUNCH has options of Open MPI; or it starts nothing here
@@ -36,7 +39,7 @@ def launch_each(s, prefixes, *arguments, code=0, **how):
     how.setdefault("cwd", s.path)
     line = list(LAUNCH)
     for rank, prefix in enumerate(prefixes):
-        line += [":"] * (rank > 0) + ["-n", "1", *map(str, prefix), KCOUNT, *map(str, arguments)]
+        line += [":"] * (rank > 0) + ["-n", "1", *map(str, prefix), *COMMAND, *map(str, arguments)]
     done = subprocess.run(line, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=120, **how)
     said = done.stderr.decode(errors="replace")
@@ -128,7 +131,7 @@ def kill_a_rank(s, *options):
                                             (-1, signal.SIGTERM, waits), *cases):
         before = s.names()
         name = f"{s.path}/new.kc"
-        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, KCOUNT, "count", *inputs, "-k", "31",
+        job = subprocess.Popen([*LAUNCH, "-n", "3", *prefix, *COMMAND, "count", *inputs, "-k", "31",
                                 "-o", name,
                                 "--quiet", *options], cwd=s.path, env=ENVIRONMENT,
                                stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)

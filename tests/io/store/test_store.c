@@ -121,7 +121,7 @@ static void test_nameless(void **state)
         struct kc_store *store = NULL;
         assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
         assert_ok(feed_set(&s, kc_store_sink(w), 2, 900, 1, &err), err);
-        assert_ok(kc_store_commit_nameless(w, &origin, &store, &err), err);
+        assert_ok(kc_store_commit_nameless(w, &origin, &store, NULL, &err), err);
         assert_int_equal(access("s.kc", F_OK), -1);
         assert_ok(kc_store_check(store, 2, NULL, &err), err);
         check_walk(store, &s, NULL, NULL);
@@ -132,7 +132,7 @@ static void test_nameless(void **state)
         const struct kc_store_origin wrong = make_origin(sum_of_counts(&s) + 1);
         assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
         assert_ok(feed_set(&s, kc_store_sink(w), 2, 900, 1, &err), err);
-        assert_int_equal(kc_store_commit_nameless(w, &wrong, &store, &err), KC_ECORRUPT);
+        assert_int_equal(kc_store_commit_nameless(w, &wrong, &store, NULL, &err), KC_ECORRUPT);
         assert_int_equal(access("s.kc", F_OK), -1);
         free_set(&s);
 }
