@@ -1,6 +1,6 @@
 """
-Attribute the instructions that callgrind counted to the stages of counting and of asking; see
-instructions.sh.
+Attribute the instructions that callgrind counted to the stages of counting, of asking, of joint
+histograms and of models; see instructions.sh.
 
     instructions.py BUILD PROFILES [--record]
 
@@ -19,15 +19,19 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
 GROWTH = 1.03           # a stage fails if it grows by more than this factor...
-LEAST_GROWTH = 0.1      # ...and by more instructions per base than this: some stages hardly run
+LEAST_GROWTH = 0.1      # ...and by more instructions per unit than this: some stages hardly run
 OTHER = "other"         # all else in the program, and functions whose name is in several stages
 NAMES = ["finding", "reading", "super-k-mers", "counting", "ordering", "writing", "adding",
-         "answering", "taking", OTHER]
+         "answering", "taking", "joining", "fitting", "printing", OTHER]
 ORDER = re.findall(r"^\S.*\bW\((\w+)\)\(", (ROOT / "cpu/order.inc.h").read_text(), re.M)
 # The first pattern that matches "SOURCE:FUNCTION" decides. "finding" is the search for deflate
-# blocks from which a thread can start to inflate. An asker (kmer/ask.h) adds, answers and takes.
+# blocks from which a thread can start to inflate. An asker (kmer/ask.h) adds, answers and takes,
+# and the command prints the answers, or filter what they decide. Joining is for joint histograms.
 STAGES = [("finding", r"io/inflate/deflate_find\.c"),
-          ("reading", r"io/(input|inflate|parse)/"),
+          ("reading", r"io/(input|inflate|parse|records)/"),
+          ("fitting", r"app/model/"),
+          ("joining", r"app/hist/|io/store/(cells|gc|join|joint|ranges)\.c"),
+          ("printing", r"app/(cli|filter|cmd_query\.c)|kmer/text\.c"),
           ("taking", r"kmer/ask\.c|cpu/ask/(lists\.c:.*_(replay|rewind|clear)|"
                      r"pool\.c:kc_ask_(stream_get|release))"),
           ("answering", r"cpu/ask/(join|index|directory|buckets|plan)\.c|"
@@ -38,11 +42,15 @@ STAGES = [("finding", r"io/inflate/deflate_find\.c"),
           ("ordering", rf"cpu/(engine_order\.c|width\.c:({'|'.join(ORDER)})_\d)"),
           ("counting", r"cpu/"),
           ("writing", r"io/store/|kmer/block_codec\.c")]
-# The number of bases in the input of each profile.
-BASES = {"reads-31": 1_500_000, "reads-55": 1_500_000, "genome-31": 299_950, "inflating": 1_500_000,
-         "asking-31": 1_500_000}
+# What there is in the input of each profile, and what it is. There is one model.
+UNITS = {"reads-31": (1_500_000, "base"), "reads-55": (1_500_000, "base"),
+         "genome-31": (299_950, "base"), "inflating": (1_500_000, "base"),
+         "asking-31": (1_500_000, "base"), "query-31": (1_500_000, "base"),
+         "kmers-31": (40_000, "k-mer"), "filter-31": (1_500_000, "base"),
+         "joint-31": (161_199, "k-mer"), "model-31": (1_000_000, "millionth of a model")}
 HEAD = """\
-# Instructions per base in each stage of counting and asking on the CPU, with one thread and AVX2.
+# Instructions per base in each stage of counting and asking on the CPU, with one thread and AVX2;
+# of kmers-31 and joint-31, per k-mer, and of model-31, in millions for one model.
 # bench/instructions.sh BUILD --record writes this file; CONTRIBUTING.md says when.
 """
 
@@ -111,15 +119,15 @@ def own_costs(profile, build):
 
 
 def measure(build, profiles):
-    """Instructions per base: for each profile and stage, {function: instructions}."""
+    """Instructions per unit: for each profile and stage, {function: instructions}."""
     stages = stages_of_functions(build)
     found = {}
-    for name, nbases in BASES.items():
+    for name, (n, _) in UNITS.items():
         found[name] = {stage: {} for stage in NAMES}
         for function, cost in own_costs(profiles / name, build).items():
             # Other functions are a static library's, such as CUDA's; main may be a benchmark's.
             if function in stages and function != "main":
-                found[name][stages[function]][function] = cost / nbases
+                found[name][stages[function]][function] = cost / n
     return found
 
 
@@ -146,12 +154,12 @@ def compare(found, last):
             now, before = sum(functions.values()), last[name][stage]
             if now > before * GROWTH and now > before + LEAST_GROWTH:
                 dearest = sorted(functions, key=functions.get, reverse=True)[:5]
-                yield f"{name}: {stage} takes {now:.2f} instructions per base, more than " \
-                      f"{before:.2f}; most of them in " + \
+                yield f"{name}: {stage} takes {now:.2f} instructions per {UNITS[name][1]}, more " \
+                      f"than {before:.2f}; most of them in " + \
                       ", ".join(f"{function} {functions[function]:.2f}" for function in dearest)
             elif now < before / GROWTH and now < before - LEAST_GROWTH:
-                print(f"{name}: {stage} takes {now:.2f} instructions per base, less than "
-                      f"{before:.2f}: record it with bench/instructions.sh BUILD --record")
+                print(f"{name}: {stage} takes {now:.2f} instructions per {UNITS[name][1]}, less "
+                      f"than {before:.2f}: record it with bench/instructions.sh BUILD --record")
 
 
 def main():
