@@ -23,16 +23,24 @@ if(NOT KCOUNT_WITH_CUDA)
 endif()
 
 enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.3) # no atomicCAS of 128 bits; CUB of 12.1 cannot sort them
+  set(KCOUNT_WITH_CUDA OFF)
+  set(kind FATAL_ERROR)
+  if(KCOUNT_CUDA STREQUAL "AUTO")
+    set(kind WARNING)
+  endif()
+  message(${kind} "kcount: CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; without CUDA 12.3 or later, \
+the CPU engine alone can be built (-DKCOUNT_CUDA=OFF)")
+  return()
+endif()
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 # All architectures that a release supports, and PTX for future ones.
-set(RELEASE_ARCHS 80)
+set(RELEASE_ARCHS 80-real 86-real 89-real 90)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
   set(RELEASE_ARCHS 80-real 86-real 89-real 90-real 100 120)
-elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 11.8)
-  set(RELEASE_ARCHS 80-real 86-real 89-real 90)
 endif()
 
 # The architectures of the available devices, such as "90-real".

@@ -520,7 +520,8 @@ def test_an_exception_of_progress_is_raised():
 
 
 def seconds_to_interrupt(call):
-    """How long a call goes on after Ctrl-C."""
+    """How long a call goes on after Ctrl-C, which jobs in a shell's background ignore."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     struck = []
 
     def strike():
