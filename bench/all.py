@@ -9,16 +9,16 @@ Measure what docs/benchmarks.md shows, in the order of bench/plan.py.
 
 Reads and other files are made in --folder when they are needed, and removed when nothing that is
 left to do needs them. The human genome needs 85 GB there, and 180 GB on 2-gpus, best in a RAM disk
-(as root: mount -t tmpfs -o size=100G none /mnt/bench). Programs take turns. Each run is a line in
-RESULTS/NAME.jsonl at once, so a call continues where the last one ended: it skips what is there or
-in bench/results of this commit and machine (of other programs: of this version and machine), and
+(as root: mount -t tmpfs -o size=100G none /mnt/bench). Programs take turns. Each run becomes a line
+in RESULTS/NAME.jsonl at once, so a call continues where the last one ended: it skips what is there
+or in bench/results for this commit and machine (for other programs, this version and machine), and
 what would take longer than is left of --minutes. A run is repeated until there are 5, or 3 of 20 s
-or more. Between calls the results may change, but not the commit: once they are committed, --commit
-names the one that was built. It does so, too, where there is no git.
+or more. Between calls the results may change, but not the commit: once they are committed, use
+--commit to name the one that was built, as you must where there is no git.
 
 --take adds lines from another machine to bench/results, and moves the lines of earlier commits that
 they replace to bench/results/archive. bench/report.py then makes the page; with --missing, it lists
-what is not measured yet. --scale is for trials, of which the page shows nothing.
+what is not measured yet. --scale is for trials, which the page does not show.
 """
 import argparse
 import collections
@@ -43,8 +43,8 @@ KEPT = ("bases", "seconds", "spilled_bytes", "device_peak_memory_bytes")
 
 
 def version(name):
-    """Of another program: what the file EXECUTABLE.version beside it or the program itself says, or
-    else the size of its file; nothing if it is not here."""
+    """The version of another program: what the file EXECUTABLE.version beside it or the program
+    itself says, or else the size of its file; nothing if the program is not here."""
     program = plan.PROGRAMS[name]
     path = shutil.which(program.executable)
     if not path:
@@ -135,7 +135,7 @@ class Bench:
         return plan.tasks_of(self.kind, self.arguments.sections)
 
     def tasks(self):
-        """What has runs left: [(task, its programs)]."""
+        """The tasks that have runs left: [(task, its programs)]."""
         tasks = [(task, [name for name in task.programs if self.left(name, task)])
                  for task in self.planned()]
         return [(task, names) for task, names in tasks if names]
@@ -209,7 +209,7 @@ class Bench:
         return {"kept": int(found.group(1))} if found else {}
 
     def check(self, row):
-        """All programs must find equally many k-mers."""
+        """All programs must find the same number of k-mers."""
         same = ("reads", "k", "min", "simulate")
         for rows in self.rows.values():
             for other in rows:
@@ -225,7 +225,7 @@ class Bench:
         return self.run_script(name, task) if task.script else self.run_program(name, task)
 
     def run_program(self, name, task):
-        """Its run becomes a line, unless time or the room in the folder ends before."""
+        """One run becomes a line, unless the time or the room in the folder runs out first."""
         words = plan.command(name, self.kind, task, self.scale, self.cores)
         self.clear()
         if self.scale == 1:
@@ -257,7 +257,7 @@ class Bench:
         return True
 
     def run_script(self, name, task):
-        """A script that keeps lines of its own; that it has run is a line, too."""
+        """Run a script that keeps lines of its own; another line says that it has run."""
         words, _, _ = task.script
         words = words.format(build=self.arguments.build, results=self.arguments.results.resolve(),
                              folder=self.folder)
@@ -322,7 +322,7 @@ class Bench:
 
 
 def settle(path):
-    """Move the lines that newer lines of their table replace to the archive. Returns how many."""
+    """Move lines to the archive if newer lines of their table replace them. Returns how many."""
     rows = load_lines(path)
     gone = outdated(rows)
     if gone:
@@ -358,7 +358,7 @@ def parse_arguments():
     parser.add_argument("--machine", choices=plan.KINDS, help="what this machine is")
     parser.add_argument("--minutes", type=float, default=1e6, help="time for this call")
     parser.add_argument("--limit", type=float, default=480,
-                        help="seconds, after which a run is killed (default 480)")
+                        help="seconds after which a run is killed (default 480)")
     parser.add_argument("--dry-run", action="store_true", help="print what would run")
     parser.add_argument("--folder", type=pathlib.Path, help="for reads and outputs")
     parser.add_argument("--tmp", type=pathlib.Path, help="for temporary files (default: --folder)")

@@ -26,7 +26,7 @@ NAMES = ["finding", "reading", "super-k-mers", "counting", "ordering", "writing"
 ORDER = re.findall(r"^\S.*\bW\((\w+)\)\(", (ROOT / "cpu/order.inc.h").read_text(), re.M)
 # The first pattern that matches "SOURCE:FUNCTION" decides. "finding" is the search for deflate
 # blocks from which a thread can start to inflate. An asker (kmer/ask.h) adds, answers and takes,
-# and the command prints the answers, or filter what they decide. Joining is for joint histograms.
+# and query prints the answers, filter what they decide. Joining is for joint histograms.
 STAGES = [("finding", r"io/inflate/deflate_find\.c"),
           ("reading", r"io/(input|inflate|parse|records)/"),
           ("fitting", r"app/model/"),
@@ -42,7 +42,7 @@ STAGES = [("finding", r"io/inflate/deflate_find\.c"),
           ("ordering", rf"cpu/(engine_order\.c|width\.c:({'|'.join(ORDER)})_\d)"),
           ("counting", r"cpu/"),
           ("writing", r"io/store/|kmer/block_codec\.c")]
-# What there is in the input of each profile, and what it is. There is one model.
+# How many units the input of each profile has, and what they are. There is one model.
 UNITS = {"reads-31": (1_500_000, "base"), "reads-55": (1_500_000, "base"),
          "genome-31": (299_950, "base"), "inflating": (1_500_000, "base"),
          "asking-31": (1_500_000, "base"), "query-31": (1_500_000, "base"),

@@ -23,7 +23,7 @@ fi
 [[ $("$build/kcount" --version --json) = *'"cminpack": true'* ]] || skip "this build has no models"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export LC_ALL=C # what is printed depends on it, and how words are sorted
+export LC_ALL=C # the printed text and the order of sorted words depend on it
 
 # profile NAME PROGRAM [ARGUMENT]...
 profile() {

@@ -25,8 +25,8 @@ fetch() {
 }
 
 # Li and Guidi, ICPP 2024. Canonical k-mers; counts from L to 65535, the highest that it can be
-# built for; M=17 is the README's for k = 31, T=4 and the rest are the Makefile's. Its main()
-# leaves MPI_Finalize out, for which mpirun ends with an error: this adds it.
+# built for; M=17 is the README's for k = 31, T=4 and the rest are the Makefile's. Its main() does
+# not call MPI_Finalize, so mpirun ends with an error: sed adds the call.
 build_hysortk() {
     fetch hysortk https://github.com/CornellHPC/HySortK f46b28a0f87223ee5b17f6bd351b98017742d2ed
     sed -i 's/^    return 0;/    MPI_Finalize();\n&/' standalone/main.cpp
@@ -47,7 +47,7 @@ build_fastk() {
     install -s FastK Fastrm Histex Tabex "$bin"
 }
 
-# Version 1.12 by its own words; without CUDA, which it uses only with -g
+# It calls itself version 1.12; without CUDA, which it uses only with -g
 build_gerbil() {
     fetch gerbil https://github.com/uni-halle/gerbil f6ddc733dded0ca6d920bf0cff1164ccc6fa8f1d
     cmake -S . -B build -DCMAKE_DISABLE_FIND_PACKAGE_CUDA=ON

@@ -21,7 +21,8 @@ CPUS, ALL = (LAPTOP, SERVER), (LAPTOP, SERVER, GPU)
 
 # ---- reads and the files that are made from them ----
 
-# Genomes have more errors than most Illumina reads have (0.2 %), and evenly spread; so more k-mers.
+# Reads of genomes have more errors than most Illumina reads (0.2 %), evenly spread, and so more
+# k-mers.
 EVEN = "--length 150 --error 0.005"
 ILLUMINA, HIFI, NANOPORE = "--profile illumina", "--profile hifi", "--profile nanopore"
 METAGENOME, RNA = "--sequences 500 --abundance 1.5", "--sequences 20000 --abundance 2"
@@ -48,7 +49,7 @@ READS = {
 FORMS = {"plain": ("fq", "-o out.fq"), "bgzf": ("fq.gz", "--bgzf -o out.fq.gz"),
          "gzip": ("fq.gz", "| gzip > out.fq.gz")}
 FREQUENT = ("human", "human-8x")  # those of which k-mers that occur once are left out
-# ending of a file: (how it is made of the reads, what is needed for it)
+# ending of a file: (how it is made from the reads, what is needed for it)
 MADE = {
     "kc": ("kcount count ../{reads} -k {k} --min {min} -t {threads} --tmp tmp --quiet -o out.kc",
            ()),

@@ -261,7 +261,7 @@ def memory(runs):
 
 
 def number_of_runs(found):
-    """The number of runs of all programs, and of those that had another number."""
+    """The usual number of runs of a program, and the programs that had another number."""
     numbers = [len(runs) for runs in found]
     usual = max(sorted(set(numbers)), key=numbers.count)
     others = [f"{program(runs)}: {runs_text(runs)}" for runs in found if len(runs) != usual]

@@ -136,12 +136,12 @@ distinct k-mers in order, encode and write them.
 BENCHMARKS = """\
 # Benchmarks
 
-How long counting k-mers takes, what memory and space on disk it needs, and how other programs
+How long counting k-mers takes, how much memory and disk space it needs, and how other programs
 compare. `bench/all.py` measures, on reads that `simulate` makes, and `bench/report.py` makes this
-page from [its rows](../bench/results/), each with its command, machine, commit and run number. A
-table has rows of one commit of kcount, and of one version of each other program. Times are seconds
-of wall clock, and memory is the largest resident set of a process. Figures are medians; of two
-runs, their mean. [Measurements](dev/measurements.md) has the rest.
+page from [its rows](../bench/results/), each with its command, machine, commit and run number. All
+rows of a table are from one commit of kcount, and from one version of each other program. Times are
+wall-clock seconds, and memory is the largest resident set of a process. Figures are medians; for
+two runs, their mean. [Measurements](dev/measurements.md) has the rest.
 """
 
 MEASUREMENTS = """\
@@ -150,8 +150,8 @@ MEASUREMENTS = """\
 The figures behind [Benchmarks](../benchmarks.md), with the commit of each, and those that tell a
 developer where the time goes. `bench/report.py` makes this page from the recorded runs in
 [bench/results/](../../bench/results/); bench/results/archive/ has earlier runs of what the users'
-page shows. Times are seconds of wall clock. The number of runs is given for each figure: with one
-run the figure is that run, with two it is their mean, with more their median. The rules are
+page shows. Times are wall-clock seconds. The number of runs is given for each figure: with one run
+the figure is that run, with two it is their mean, with more their median. The rules are
 [those of the benchmarks](../benchmarks.md#how-it-was-measured). The GPU's hash tables and LSM by
 themselves, beside the papers that they follow, are in [papers-results.md](papers-results.md).
 
@@ -165,46 +165,46 @@ the first gigabyte of a tar of /usr, compressed in the same way. Under "What ove
 PARTS = {
     "jobs": ("How long does my job take?",
              "A human genome, a bacterium, long reads, reads as diverse as those of a metagenome, "
-             "and reads whose genes differ in depth as those of RNA do; k = 31. Of a human genome, "
-             "k-mers that occur once are left out (`--min 2`).",
-             "The columns of percents say where kcount spends its time. Reading is the work of "
+             "and reads whose genes differ in depth as they do in RNA; k = 31. For the human "
+             "genome, k-mers that occur once are left out (`--min 2`).",
+             "The column of percentages says where kcount spends its time. Reading is the work of "
              "parsing and, with .gz, of inflating: it ends sooner with more cores or faster disks. "
              "Counting waits for the memory of the host or of the GPU. Writing grows with the "
-             "number of distinct k-mers, so diverse reads are dearest for each base."),
+             "number of distinct k-mers, so diverse reads cost the most per base."),
     "front": ("How do other programs compare?",
-              "All count the same reads with the same threads. *allowed*: the memory that a "
-              "program may take; KMC takes more if it may.",
+              "All count the same reads with the same number of threads. *allowed*: the memory "
+              "that a program may take; KMC takes more if it is allowed more.",
               "With few cores, the cores. With many, the parts of a program that use only some of "
               "them, which is why the ratios differ from machine to machine."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
-               "what does not fit. Most k-mers of reads of a genome that is read once are "
-               "distinct, which is the dearest case. With a GPU, `-m` limits what kcount itself "
-               "allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's memory "
-               "alike.",
-               "What does not fit is written and read once more, so the speed of the disk for "
-               "temporary files."),
+               "what does not fit. If a genome is read once, most k-mers of the reads are "
+               "distinct, which is the most costly case. With a GPU, `-m` limits what kcount "
+               "itself allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's "
+               "memory in the same way.",
+               "The speed of the disk for temporary files: what does not fit is written there and "
+               "read again."),
     "growth": ("How does the cost grow with the reads?",
-               "Genomes of four sizes, each read 30 times. A flat line of seconds a Gbase means "
-               "that the time grows as the reads do.",
-               "Small inputs pay for the start, on a GPU that of the CUDA driver. Memory grows "
-               "with the number of distinct k-mers up to the limit (`-m`), and not beyond."),
+               "Genomes of four sizes, each read 30 times. If the seconds per Gbase stay the same, "
+               "the time grows in proportion to the reads.",
+               "For small inputs, the start, on a GPU that of the CUDA driver. Memory grows with "
+               "the number of distinct k-mers up to the limit (`-m`), and not beyond."),
     "cores": ("How much do more cores help?", "",
               "The memory, which all cores share: a k-mer that is new misses the caches, and the "
               "kernel clears each page when it is first touched."),
     "devices": ("How much does a second GPU help?", "",
-                "The devices share the host's cores, which read, and its file, which is written "
-                "once. Small inputs do not keep two devices busy."),
+                "The devices share the host's cores, which read the input, and the output file, "
+                "which is written only once. Small inputs do not keep two devices busy."),
     "asking": ("How fast can I look k-mers up?",
                "Each k-mer of the reads is looked up in a table of the same reads, k = 31. The "
                "times include reading the table.",
-               "Without a GPU, the memory's latency: a look-up is a miss of the caches. With a "
-               "GPU, parsing the reads and, for a line a read, writing the lines."),
+               "Without a GPU, the memory's latency: each look-up misses the caches. With a GPU, "
+               "parsing the reads and, with one line per read, writing the lines."),
     "report": ("What does a report cost?",
                "`report` counts the reads, models the genome, and draws a page. `count` stands "
                "beside it for comparison, and GenomeScope 2 models the same histogram.",
-               "Counting. With an assembly, finding where it differs from the reads, which walks "
-               "along each of its sequences."),
+               "Counting. With an assembly, finding where it differs from the reads, which takes a "
+               "walk along each of its sequences."),
 }
 
 SIMULATED = """\
@@ -219,8 +219,8 @@ where they can, use the same number of threads, and are allowed the same memory,
 table says otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those
 that their authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK
 with its table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of
-counts up to 65535, with 4 threads a process. `bench/peers.sh` builds these from source. They take
-turns, 5 times, or 3 times where a run takes 20 seconds or more, and must find equally many. Files
-are in a RAM disk where one was there. "Two cores" are two cores of a server, as many as a small
-laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
+counts up to 65535, with 4 threads per process. `bench/peers.sh` builds these from source. Programs
+take turns, 5 times, or 3 times if a run takes 20 seconds or more, and must find the same number of
+k-mers. Files are on a RAM disk if there was one. "Two cores" are two cores of a server, as many as
+a small laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
 """

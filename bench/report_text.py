@@ -32,7 +32,7 @@ def bases_text(bases):
 
 
 def machine_text(record):
-    """A GPU counts only if it is part of what the machine was measured as."""
+    """The GPU is named only if the kind of machine that was measured has one."""
     about = record["machine"]
     used = "gpu" in about and ("kind" not in record or plan.KINDS[record["kind"]].gpus)
     gpu = f"; {about['gpu']}" if used else ""

@@ -99,7 +99,7 @@ static inline int kcount_nwords(int k)
 /* Convert letters to numbers: n k-mers of k letters each, with nothing between them, in upper or
  * lower case. U is read as T.
  *   kmers  out [n * nwords]
- * Returns how many were converted: if fewer than n, the next one has a letter that is no base. */
+ * Returns how many were converted: if fewer than n, the next has a letter that is not a base. */
 KCOUNT_API size_t kcount_encode(int k, const char *letters, size_t n, uint64_t *kmers);
 
 /* Convert numbers to upper-case letters, without a terminating NUL.

@@ -192,8 +192,8 @@ static void end_reading(struct kc_broadcast *b, int worker)
         pthread_mutex_unlock(&b->lock);
 }
 
-/* Look whether all ranks are at their end. Lock held, but not meanwhile: the exchange may be asking
- * whether this rank is ready. */
+/* Look whether all ranks are at their end. Lock held, but released meanwhile: the exchange may be
+ * asking whether this rank is ready. */
 static enum kc_status try_to_end(struct kc_broadcast *b, struct kc_error *err)
 {
         const struct kc_exchange *exchange = b->setup.exchange;

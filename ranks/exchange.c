@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gathering {
+struct exchange_gather {
         uint8_t *all;
         size_t nbytes; /* of a rank */
 };
@@ -11,8 +11,10 @@ struct gathering {
 static enum kc_status take_values(void *ctx, uint32_t from, const uint8_t *data, size_t nbytes,
                                   struct kc_error *err)
 {
-        const struct gathering *g = ctx;
-        (void)err;
+        const struct exchange_gather *g = ctx;
+        if (nbytes != g->nbytes)
+                return kc_fail(err, KC_EIO, "rank %u sent %zu bytes, not %zu", (unsigned)from,
+                               nbytes, g->nbytes);
         memcpy(g->all + from * g->nbytes, data, nbytes);
         return KC_OK;
 }
@@ -20,7 +22,7 @@ static enum kc_status take_values(void *ctx, uint32_t from, const uint8_t *data,
 enum kc_status kc_exchange_gather(const struct kc_exchange *exchange, const void *mine,
                                   size_t nbytes, void **all, struct kc_error *err)
 {
-        struct gathering g = { malloc((size_t)exchange->nranks * nbytes), nbytes };
+        struct exchange_gather g = { malloc((size_t)exchange->nranks * nbytes), nbytes };
         const struct kc_exchange_taker taker = { .ctx = &g, .take = take_values, .urgent = true };
         const uint32_t rank = (uint32_t)exchange->rank;
         enum kc_status status;

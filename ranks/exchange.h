@@ -38,7 +38,7 @@ struct kc_exchange_taker {
 enum {
         KC_EXCHANGE_MAX_NBYTES = 512 << 10, /* of what is sent at once */
         KC_EXCHANGE_AHEAD = 4,              /* most messages of a rank on their way to `take` */
-        KC_EXCHANGE_ARRIVING = 12, /* most messages of all ranks; if one is lost, there is room */
+        KC_EXCHANGE_ARRIVING = 12,          /* most messages of all ranks that arrive at once */
 };
 
 struct kc_exchange {

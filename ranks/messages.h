@@ -29,7 +29,7 @@ struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *exchang
 
 /*
  * From now on, only leaders take part in phases; the others only settle, and rarely look for
- * messages while they wait. The interface, which must be got again, numbers only leaders. Every
+ * messages while they wait. The interface, which must be fetched again, numbers only leaders. Every
  * rank calls this with the same values, outside of phases.
  *   leaders  [nranks] the leader of each rank, which may be that rank itself
  */
@@ -44,7 +44,7 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
 
 /*
  * Exchange a few values with all ranks. Unlike kc_exchange_gather, this works after a failure too,
- * on whichever rank: what is still on its way is dropped, and afterwards the exchange is as new. So
+ * on whichever rank: what is still on its way is dropped, and then the exchange is like new. So
  * ranks can tell each other what has failed. Every rank must call it sooner or later, and no other
  * call may be in progress on this one.
  *   all  out [nranks * nbytes], in the order of the ranks

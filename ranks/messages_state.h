@@ -11,8 +11,8 @@
 
 enum { MESSAGE_NBYTES = KC_EXCHANGE_MAX_NBYTES + 64 };
 
-/* Of two phases that follow each other, messages of the second can arrive before those of the
- * first, but not those of the third: the second does not end without this rank. */
+/* Messages of the next phase can arrive before those of this one, but those of the phase after it
+ * cannot: the next phase does not end without this rank. */
 enum tag {
         TAG_FAILED,
         TAG_SETTLED,
@@ -55,7 +55,7 @@ struct kc_ranks_exchange {
         pthread_cond_t changed;     /* for callers */
         pthread_cond_t room;        /* for callers that send: there may be room for a message */
         pthread_cond_t work;        /* for the pump */
-        int nout, most_out;         /* messages with records that have not left yet; most of them */
+        int nout, most_out;         /* messages with records that have not left yet; the limit */
         struct message *free;       /* for records */
         struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
@@ -67,21 +67,21 @@ struct kc_ranks_exchange {
         bool taking; /* the pump is calling the taker */
         unsigned phase;
         int nended;  /* other ranks that send nothing more in it */
-        bool closed; /* this rank sends nothing more in it, and waits for these */
+        bool closed; /* this rank sends nothing more in it, and waits for the others */
         /* settling */
         bool settling;
         const uint8_t *mine; /* this rank's values */
         uint8_t *all;        /* of all ranks */
         size_t each_nbytes;  /* of a rank */
         int nsettled;        /* other ranks whose values have arrived */
-        bool *settled;       /* [nranks] these */
+        bool *settled;       /* [nranks] whether they have */
         /* the end */
         bool leaving, stop; /* this rank leaves; the pump must stop */
         int nleft;          /* other ranks that have left */
         double patience_seconds;
         uint64_t nsent, ntaken;
         /* the pump's own */
-        bool warned, told_values, told_leave; /* all other ranks, of a failure and so on */
+        bool warned, told_values, told_leave; /* whether all others were told of a failure, etc. */
         struct message *posted;               /* on their way to others */
         struct message_queue receiving;       /* on their way to this rank, in order of arrival */
         struct message *empty;                /* for the next ones */

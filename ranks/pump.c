@@ -121,7 +121,7 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
 
 /* ---- the taker ---- */
 
-/* Whether the taker may be called. It is not exchanged for another one until end_taking. */
+/* Whether the taker may be called. It is not replaced by another one until end_taking. */
 static bool begin_taking(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
@@ -377,8 +377,8 @@ static enum kc_status tell(struct kc_ranks_exchange *x, int tag, bool *told, str
                                        settles ? x->each_nbytes : 0, err);
 }
 
-/* Tell them what they have to know: that a rank has failed, and only after that this rank's values;
- * that this rank leaves; and now and then, that it is there. */
+/* Tell the others what they have to know: that a rank has failed, and only then this rank's values;
+ * that this rank leaves; and, now and then, that it is still there. */
 static enum kc_status tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted,
                                   struct kc_error *err)
 {

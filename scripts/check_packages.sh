@@ -3,7 +3,7 @@
 # install them in another one, run their tests (debian/tests) there, and purge them.
 # Needs root, debootstrap, autopkgtest and the network; ctest does not run this.
 #
-# If nvcc is on the PATH, also the package of the CUDA plug-in (packaging/debian-cuda), with that
+# If nvcc is on the PATH, do the same with the CUDA plug-in (packaging/debian-cuda), built with that
 # toolkit in place of Debian's, for the architectures in KCOUNT_CUDA_ARCHS, or else for all.
 #
 #       scripts/check_packages.sh [MIRROR]      MIRROR: a Debian mirror; default: debootstrap's
@@ -66,7 +66,7 @@ logged inside build sh -c "cd /root/kcount-$version &&
         apt-get build-dep -y --no-install-recommends ./"
 build_source kcount
 if [ -n "$toolkit" ]; then
-        echo "building that of the CUDA plug-in with $toolkit"
+        echo "building the package of the CUDA plug-in with $toolkit"
         mkdir -p "$work/build$toolkit"
         mount -o bind,ro "$toolkit" "$work/build$toolkit"
         unpack kcount-cuda

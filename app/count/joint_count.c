@@ -129,7 +129,7 @@ static bool takes_counts(const struct share *share)
 
 /* ---- files on their way to rank 0 ---- */
 
-/* Those of the other ranks, in temporary files. */
+/* The files of the other ranks, in temporary files. */
 struct arrived {
         const char *folder;
         int nranks, *fds; /* [nranks] -1: none */
@@ -189,7 +189,7 @@ static enum kc_status begin_arrived(struct arrived *a, struct kc_error *err)
 
 /* ---- rank 0 merges ---- */
 
-/* What is dropped comes before the first pairs, and what is expected, before that. */
+/* The sink gets what is dropped before the first pairs, and what is expected before that. */
 static enum kc_status merge(const struct joint_counting *j, struct share *share,
                             struct kc_store *const *stores, struct kc_error *err)
 {
@@ -256,7 +256,7 @@ out:
         return status;
 }
 
-/* What is dropped, and how many pairs the ranks have, is known to all. The merge must have as many:
+/* All ranks learn what is dropped and how many pairs there are. The merge must have as many pairs:
  * otherwise it has added up counts. */
 static enum kc_status join(const struct joint_counting *j, struct share *share,
                            struct kc_error *err)
@@ -285,7 +285,7 @@ out:
 
 /* ---- counting ---- */
 
-/* The counts of all devices must add up to the k-mers of all reads, which each rank knows. */
+/* The counts of all devices must add up to the number of k-mers read, which each rank knows. */
 static enum kc_status add_up(const struct joint_counting *j, struct kc_count_totals *totals,
                              uint64_t nread, struct kc_error *err)
 {
@@ -326,7 +326,7 @@ out:
         return status;
 }
 
-/* Reads of all ranks, for a device. They take a part of the memory. */
+/* Get the reads of all ranks, for a device. This takes a part of the memory. */
 static enum kc_status begin_broadcast(struct joint_counting *j, const struct kc_batch_source *own,
                                       struct kc_error *err)
 {

@@ -7,7 +7,7 @@
  *                      │  ▼                                           │
  *                   other ranks                           files of the other ranks
  *
- * Of the CPU's engines, each gets its own reads, and they exchange super-k-mers.
+ * CPU engines each get only their own rank's reads, and exchange super-k-mers.
  */
 #ifndef APP_COUNT_JOINT_COUNT_H
 #define APP_COUNT_JOINT_COUNT_H

@@ -230,8 +230,8 @@ static void put_ranks(struct text_out *out, const struct count *c, int i)
                                 format_number(r->ncounted[i], kmers));
         }
         if (i == 0 && nwaiting > 0)
-                text_out_printf(out, "%d other process%s waited: one %s of a machine\n", nwaiting,
-                                nwaiting == 1 ? "" : "es",
+                text_out_printf(out, "%d other process%s waited: one process %s of a machine\n",
+                                nwaiting, nwaiting == 1 ? "" : "es",
                                 c->writing.device.cuda ? "drives all devices"
                                                        : "uses all processors");
 }

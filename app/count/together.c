@@ -29,7 +29,7 @@ enum kc_status count_check_same_inputs(const struct count *count, struct kc_erro
         return status;
 }
 
-/* Add what the other ranks have found in the inputs, for some of them at a time. */
+/* Add what the other ranks have found in the inputs, for some of the inputs at a time. */
 static enum kc_status take_marks(struct count *count, struct kc_error *err)
 {
         enum { MOST = KC_EXCHANGE_MAX_NBYTES / sizeof(uint64_t) };

@@ -117,7 +117,7 @@ void genome_draw(const struct genome *genome, const struct settings *set, uint64
 }
 
 /* Complement eight bases at once: A and T differ in the bits 0x15, C and G in 0x15 ^ 0x11, and of
- * these letters just C and G have the second lowest bit. */
+ * these letters, only C and G have the second-lowest bit set. */
 static uint64_t complement(uint64_t bases)
 {
         const uint64_t ones = UINT64_C(0x0101010101010101);

@@ -11,7 +11,7 @@
 
 struct genome {
         char *bases;     /* [settings.genome_nbases], rounded up to whole blocks */
-        double *reached; /* [nsequences] share of the reads of a sequence and those before it; NULL
+        double *reached; /* [nsequences] share of reads from a sequence and those before it; NULL
                             if there is only one sequence */
 };
 
@@ -19,7 +19,7 @@ struct genome {
 enum kc_status genome_open(struct genome *genome, const struct settings *set, struct kc_error *err);
 void genome_close(struct genome *genome, const struct settings *set);
 
-/* Draw the sequence of a read by abundance: where it begins and ends. */
+/* Draw, by abundance, the sequence that a read comes from: where it begins and ends. */
 void genome_draw(const struct genome *genome, const struct settings *set, uint64_t *state,
                  uint64_t *begin, uint64_t *end);
 

@@ -39,7 +39,7 @@ static const char USAGE[] =
         "  --format F         fastq (default) or fasta\n"
         "  --wrap W           break sequences and qualities into lines of W (default 0: one line)\n"
         "  --bgzf             compress the text as BGZF, at libdeflate's level 1\n"
-        "  --truth            add to names where reads are from, and CIGAR with --profile\n"
+        "  --truth            add to names where reads come from and, with --profile, CIGAR\n"
         "  -o FILE            (default -: standard output)\n";
 
 static void reject(const char *what, const char *value)
@@ -129,7 +129,7 @@ static void set_option(struct settings *set, int option, const char *value)
         }
 }
 
-/* Defaults that depend on other options, and what does not go together. */
+/* Set defaults that depend on other options, and reject options that do not go together. */
 static void complete(struct settings *set)
 {
         const struct profile *profile = set->profile;

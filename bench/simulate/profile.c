@@ -1,19 +1,19 @@
 /*
  * See profile.h.
  *
- * Qualities A normal process of which each value remembers the one before, rounded down to the
+ * Qualities A normal process in which each value depends on the one before, rounded down to the
  *           letters that the instrument writes. Its mean is chosen, by bisection, so that the
  *           letters of a read mean the error rate that was drawn for it, or for a cycle of it.
- * Errors    A letter means a probability of error, and just so often an error is made there. So the
- *           qualities are those that the errors would be given: Phred scores that hold.
+ * Errors    A letter means a probability of error, and errors are made there exactly that often. So
+ *           the qualities are correct Phred scores.
  * Runs      Most insertions and deletions of some instruments are in homopolymers. Such an error is
  *           made at the next one, and its quality goes with it: two letters change places.
  *
  * Strings of qualities are made once, several for each of NCLASSES error rates, with the sum of
  * -log(1 - error probability) up to each letter. The distance to the next error in this sum has an
- * exponential distribution, so a read costs time for its errors and not for its letters.
+ * exponential distribution, so the time for a read depends on its errors and not on its letters.
  *
- * docs/dev/notes/simulate.md says where the numbers of the profiles are from.
+ * docs/dev/notes/simulate.md says where the numbers of the profiles come from.
  */
 #include "bench/simulate/profile.h"
 
@@ -37,7 +37,7 @@ struct profile {
         double shortest, longest; /* as shares of the mean length */
         double spread;            /* standard deviation of the logarithm of the length */
         const char *letters;      /* of qualities, from the lowest */
-        double worst, best;       /* quality of a read, between which a triangle is drawn */
+        double worst, best;       /* range of a read's quality, with a triangular distribution */
         double deviation, memory; /* of the process: its standard deviation and correlation */
         double rise; /* error rate in the last cycle, as a multiple of that in the first */
         double substitutions, insertions; /* shares of the errors; the others are deletions */
@@ -266,7 +266,7 @@ uint64_t profile_draw_length(const struct settings *set, uint64_t *state)
         return length < 1 ? 1 : (uint64_t)length;
 }
 
-/* The first letter from here on whose sum is above the limit; n if there is none. */
+/* The first letter, from `from` on, whose sum is above the limit; n if there is none. */
 static uint64_t find_error(const double *reached, uint64_t from, uint64_t n, double limit)
 {
         uint64_t step = 1, low = from, high; /* the sum up to low is not above the limit */
@@ -287,7 +287,8 @@ static uint64_t find_error(const double *reached, uint64_t from, uint64_t n, dou
         return low;
 }
 
-/* A read in the making: its next base is at, and that of the strand is the first one there. */
+/* A read in the making: `at` is the index of its next base; `strand` begins with the next base
+ * to copy. */
 struct copying {
         struct read *read;
         uint64_t at;
@@ -323,7 +324,7 @@ static void copy_bases(struct copying *copying, uint64_t n)
         copying->strand += n;
 }
 
-/* Bases before the next homopolymer that ends before n bases have passed; n if there is none. */
+/* Bases before the next homopolymer that ends within n bases; n if there is none. */
 static uint64_t before_homopolymer(const char *bases, uint64_t n)
 {
         for (uint64_t i = 0; i + HOMOPOLYMER <= n; i++)
@@ -341,7 +342,7 @@ static char draw_operation(const struct profile *profile, uint64_t *state)
         return share <= profile->substitutions + profile->insertions ? 'I' : 'D';
 }
 
-/* Whether the next error is in a homopolymer. If so, copy the bases before that. */
+/* Whether a homopolymer is near enough for the next error. If so, copy the bases before it. */
 static bool reach_homopolymer(struct copying *copying)
 {
         uint64_t room = room_of(copying), near = room < NEAR ? room : NEAR;
@@ -351,8 +352,8 @@ static bool reach_homopolymer(struct copying *copying)
         return before < near;
 }
 
-/* Make the error that the quality of the base cause means: at the next base or in the next
- * homopolymer, and the two qualities change places. Needs room for a base. */
+/* Make the error that the quality of the base `cause` calls for, at the next base or in the next
+ * homopolymer; the two qualities change places. Needs room for a base. */
 static void put_error(struct copying *copying, const struct profile *profile, uint64_t *state,
                       uint64_t cause)
 {
@@ -394,7 +395,7 @@ void profile_read(const struct qualities *qualities, const struct settings *set,
                 i = find_error(reached, i, read->nbases, reached[i] - log(draw_unit(state)));
                 uint64_t before = i > copying.at ? i - copying.at : 0, room = room_of(&copying);
                 copy_bases(&copying, before < room ? before : room);
-                /* A letter that changed places with that of an error made before causes none. */
+                /* A letter that changed places with that of an earlier error causes none. */
                 if (before < room && read->quality[i] == qualities->letters[string + i])
                         put_error(&copying, set->profile, state, i);
         }

@@ -10,14 +10,14 @@
 /* The profile of that name; NULL if there is none. */
 const struct profile *profile_find(const char *name);
 
-/* The mean length of its reads unless --length says otherwise, and the longest for a mean. */
+/* The mean length of its reads unless --length says otherwise, and the longest for a given mean. */
 uint64_t profile_length(const struct profile *profile);
 uint64_t profile_longest(const struct profile *profile, uint64_t mean);
 
-/* Bases of a strand that a read of at most n bases is copied from: some are left out of it. */
+/* Bases of a strand to copy a read of at most n bases from: deletions leave some of them out. */
 uint64_t profile_span(uint64_t n);
 
-/* Strings of qualities and where they cause errors, made once, which all reads share. */
+/* Strings of qualities, and where they cause errors: made once, and shared by all reads. */
 struct qualities;
 
 /* KC_ENOMEM. */
@@ -29,7 +29,7 @@ void qualities_close(struct qualities *qualities); /* NULL is fine */
 uint64_t profile_draw_length(const struct settings *set, uint64_t *state);
 
 struct read {
-        uint64_t nbases; /* wanted, then what the strand had bases for */
+        uint64_t nbases; /* in: wanted; out: those that the strand had bases for */
         char *bases;     /* [nbases] */
         char *quality;   /* [nbases] */
         char *cigar,

@@ -3,7 +3,7 @@
  *
  * Without a profile, all reads have one length, each letter is wrong with the same probability, and
  * their qualities are a window of one long random walk over LEVELS, made once; wrong letters get a
- * low one. Repetitive enough that gzip compresses four- to fivefold, as with real FASTQ.
+ * low one. The text is so repetitive that gzip compresses it four- to fivefold, like real FASTQ.
  */
 #include "bench/simulate/reads.h"
 

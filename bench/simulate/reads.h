@@ -1,5 +1,5 @@
 /*
- * The text of reads. A read is drawn from its own number, so it is the same whoever makes it.
+ * The text of reads. A read is drawn from its own number, so it is the same for any thread.
  */
 #ifndef BENCH_SIMULATE_READS_H
 #define BENCH_SIMULATE_READS_H
@@ -22,7 +22,7 @@ struct reads {
 enum kc_status reads_open(struct reads *reads, const struct settings *set, struct kc_error *err);
 void reads_close(struct reads *reads);
 
-/* The most bytes of the text of a read of so many bases, and those of scratch for any read. */
+/* The most bytes that the text of a read of so many bases takes, and scratch for any read. */
 size_t reads_record_nbytes(const struct settings *set, uint64_t nbases);
 size_t reads_scratch_nbytes(const struct settings *set);
 

@@ -13,7 +13,7 @@ struct settings {
         uint64_t genome_nbases, nsequences, length, seed, nreads, wrap;
         uint64_t longest; /* bases that a read can have; length without a profile */
         double coverage, error_rate, n_rate, repeats, abundance;
-        const struct profile *profile; /* NULL: equal reads, as simulate made them at first */
+        const struct profile *profile; /* NULL: reads of one length, as simulate first made */
         int nthreads;
         bool fasta, bgzf, truth;
         const char *output;

@@ -173,7 +173,7 @@ static enum kc_status open_output(struct simulation *sim, struct kc_error *err)
 {
         sim->fd = STDOUT_FILENO;
         if (strcmp(sim->set->output, "-") == 0) {
-                /* The reader has enough to do while the next thread wakes. Not for files: fails. */
+                /* The reader has enough to do while the next thread wakes. For files, it fails. */
                 (void)fcntl(sim->fd, F_SETPIPE_SZ, PIPE_NBYTES);
                 return KC_OK;
         }

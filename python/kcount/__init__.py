@@ -54,7 +54,7 @@ SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def _check(name, value, least, most):
-    """A number that the extension module would take for another one if it were out of range."""
+    """Refuse a number out of range, which the extension module would take for another one."""
     if not least <= value <= most:
         raise UsageError(f"{name} is {value}; it must be {least} to {most}")
     return value

@@ -23,7 +23,7 @@ if(NOT KCOUNT_WITH_CUDA)
 endif()
 
 enable_language(CUDA)
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.3) # no atomicCAS of 128 bits; CUB of 12.1 cannot sort them
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.3) # no atomicCAS of 128 bits; CUB of 12.1 cannot sort such keys
   set(KCOUNT_WITH_CUDA OFF)
   set(kind FATAL_ERROR)
   if(KCOUNT_CUDA STREQUAL "AUTO")

@@ -69,7 +69,7 @@ def rows_of(work, kind="2-cores"):
 
 
 def make_build(work, **programs):
-    """A build folder: the simulator, and the texts of scripts, or what they link to."""
+    """A build folder with the simulator and other programs: the text of a script, or a target."""
     (work / "build" / "bench").mkdir(parents=True, exist_ok=True)
     programs = {"bench/simulate": SIMULATE, **programs}
     for name, text in programs.items():
@@ -176,7 +176,7 @@ def test_turns():
 
 
 def test_devices():
-    """On machines with devices, which are not there."""
+    """On machines with devices, which are only pretended."""
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         make_build(work, kcount=COUNTED, nvidia_smi="echo 'New, 1'; echo 'New, 1'")

@@ -208,7 +208,7 @@ def test_leaders_of_several():
         f"{' '.join(MEMORY)}" for prefix in hosts).split()], cwd=s.path, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
     for part in ("rank 0 on a ", "rank 2 on b ", " s on 2 processes, up to ",
-                 "2 other processes waited: one drives all devices of a machine"):
+                 "2 other processes waited: one process drives all devices of a machine"):
         expect(done.stderr.decode().count(part), 1, f"{part!r} in {done.stderr.decode()!r}")
 
 

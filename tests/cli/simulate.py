@@ -40,8 +40,8 @@ SIZES = ("--genome 1K --coverage 0", "--genome 1K --coverage 1",
 
 GENOME = 300_000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
-# Of each profile, between which numbers lie: the error rate, the shares of substitutions,
-# insertions and deletions, the share of the latter two in homopolymers, and lengths of reads.
+# For each profile, bounds of: the error rate, the shares of substitutions, insertions and
+# deletions, the share of the latter two that is in homopolymers, and the lengths of reads.
 PROFILES = {
     "illumina": ((0.0017, 0.0021), ((0.99, 1), (0, 0.004), (0.0005, 0.006)), (0, 0.3), (150, 150)),
     "hifi": ((0.0012, 0.0017), ((0.035, 0.065), (0.42, 0.48), (0.47, 0.53)), (0.82, 0.93),
@@ -127,7 +127,7 @@ def origin(genome, place, strand, operations):
 
 
 def find_genome(profile):
-    """A read of the whole genome is one of its strands; the first of other reads tells which."""
+    """A read of the whole genome is one of its strands; a read with a known strand tells which."""
     read = text_of(f"--genome {GENOME} --length {GENOME} --coverage 1 --error 0")
     one = read.decode().splitlines()[1]
     place, strand, operations, bases, _ = next(records(f"--genome {GENOME} --profile {profile}"))

@@ -133,7 +133,7 @@ def test_texts_that_are_no_kmers():
 
 
 class HostArray:
-    """An array on the host of a package that has nothing but DLPack."""
+    """An array on the host, of a package that has only DLPack."""
 
     def __init__(self, numbers):
         self._numbers = numbers
@@ -158,7 +158,7 @@ def test_arrays_of_other_packages(k):
 
 
 def test_numbers_out_of_range():
-    """None is taken for another number."""
+    """No number is taken for another one."""
     counts = kcount.count_sequences(["GATTACA"], 5)
     for name, numbers in [("min", (0, -1, 2**32 + 1)), ("max", (0, -1, 2**32, 2**33 + 5)),
                           ("memory", (-1, 2**64, "99999999999G")), ("nthreads", (-1, 1025))]:
@@ -557,7 +557,7 @@ def long_questions():
 
 @pytest.mark.skipif(PROGRAM is None, reason="no program that adds to a file")
 def test_ctrl_c_while_counts_are_merged(tmp_path):
-    """To merge the counts of a file that is not compact takes one core some tenths of a second."""
+    """Merging the counts of a file that is not compact takes one core tenths of a second."""
     letters = numpy.frombuffer(b"ACGT", numpy.uint8)
     sequence = numpy.random.default_rng(1).choice(letters, 1 << 24).tobytes()
     reads = write_fasta(tmp_path / "reads.fa", [sequence.decode()])
@@ -641,7 +641,7 @@ def test_examples(tmp_path, monkeypatch):
 
 
 def test_page(tmp_path, monkeypatch):
-    """What python/README.md shows works, and the rest of it is in the example that it is from."""
+    """The first code in python/README.md works; the rest is in the example that it comes from."""
     page = (SOURCE / "python/README.md").read_text().splitlines()
     lines = [line[4:] for line in page if line.startswith("    ")]
     begin, end = map(lines.index, ("import kcount", "with kcount.count(reads, K) as counts:"))

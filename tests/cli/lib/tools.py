@@ -18,8 +18,8 @@ class Failure(Exception):
 
 
 def few(cases, most):
-    """The cases. Where starting and counting are slow, as with ThreadSanitizer (KC_TEST_SMALL), at
-    most so many of them, from the whole list: all must start the same threads."""
+    """The cases or, where starting and counting are slow, as with ThreadSanitizer (KC_TEST_SMALL),
+    at most so many of them, spread over the list: all must start the same threads."""
     cases = list(cases)
     return cases[::-(-len(cases) // most)] if "KC_TEST_SMALL" in os.environ else cases
 
