@@ -121,7 +121,8 @@ PROGRAMS = {
            ("assembled", "`report --assembly`, counting included", ASSEMBLED, (60, 250 * each),
             ("assembly.fa",), " -t {threads} -m {memory}G"),
            ("compare", "`compare` with the assembly's k-mers", COMPARE, (1000, 6000),
-            ("kc", "assembly.kc"), " -t {threads}"))},
+            ("kc", "assembly.kc"), " -t {threads}"))
+       if more != " two" or name in ("filter", "total")},
     "kept": of_kcount("the reads that pass: `filter -o`", "filter ../{name}.kc ../{reads} "
                       "-o out.fq --quiet --device cpu", (85, 85), ("kc",)),
     "kmc_tools": Program("the reads that pass: kmc_tools", "kmc_tools", "kmc_tools -t{threads} -hp "

@@ -65,7 +65,7 @@ def count(arguments, work, reads, ranks):
           f"{result['user'] + result['system']:.2f} s, {result['all_peaks_bytes'] / 2**30:.2f} GiB"
           f", start {result['start']:.2f} s", flush=True)
     return {"file": reads.name, "ranks": ranks, "threads": arguments.threads, "k": arguments.k,
-            "min": arguments.min, "gather": True, "device": arguments.device,
+            "min": arguments.min, "device": arguments.device, "note": arguments.note,
             "command": words.replace(str(reads.resolve()), reads.name),
             **result, "summary": {name: summary[name] for name in KEPT if name in summary}}
 
@@ -110,6 +110,7 @@ def main():
     parser.add_argument("--k", type=int, default=31)
     parser.add_argument("--min", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--note", default="", help="of the machine's state, for the heading")
     parser.add_argument("--mpirun", default="mpirun --bind-to none --oversubscribe",
                         help="how to start several processes, without -n")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",

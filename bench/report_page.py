@@ -89,18 +89,19 @@ def allowed(runs):
 
 
 def device(runs):
-    bytes_of = runs[0].get("device_peak_memory_bytes")
-    return f"{median(runs, 'device_peak_memory_bytes') / 2**30:.1f}" if bytes_of else ""
+    known = all(row.get("device_peak_memory_bytes") for row in runs)
+    return f"{median(runs, 'device_peak_memory_bytes') / 2**30:.1f}" if known else ""
 
 
 def gigabytes(field):
-    return lambda runs: f"{median(runs, field) / 1e9:.1f}" if field in runs[0] else ""
+    return lambda runs: f"{median(runs, field) / 1e9:.1f}" \
+        if all(field in row for row in runs) else ""
 
 
 def stages(runs):
     """What part of the time was reading, counting and writing, in percent."""
     seconds = runs[0].get("seconds", {})
-    if not {"partition", "count", "order"} <= seconds.keys():
+    if not done(runs) or not {"partition", "count", "order"} <= seconds.keys():
         return ""
     parts = [sum(row["seconds"][name] for row in runs) for name in ("partition", "count", "order")]
     return " / ".join(f"{100 * part / sum(parts):.0f}" for part in parts)
@@ -282,7 +283,7 @@ def first_table(found):
             cells = [f"**{cell}**" for cell in cells]
         lines.append(f"| {' | '.join([*cells, allowed(runs)])} |")
     about = f"Simulated reads, every k-mer kept; {number_of_runs(found)}. " \
-            f"{machine_line(found[0])}"
+            f"{machine_line(next((runs for runs in found if is_ours(runs[0])), found[0]))}"
     return [*lines, "", *textwrap.wrap(about, WIDTH), ""]
 
 

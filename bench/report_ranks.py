@@ -8,11 +8,12 @@ MODEL_BASES, MODEL_CORES, MODEL_NODES = 1e12, 32, (1, 2, 4, 8, 16, 32, 64)
 RANKS = """\
 ## Several processes
 
-By `bench/ranks.py`: medians of whole runs to a .kc file, wall time, on one machine. The processes
-of a row share the same threads and the same bound on memory equally, and write the same file.
-*ratio* is the time over that of one process. *a process* is the largest resident set of any
-process, and *all* the sum of the largest of each. With `--gather` in the heading, as always now,
-rank 0 writes the file alone. [cluster.md](../cluster.md) says how the processes work together.
+By `bench/ranks.py`: medians of whole runs to a .kc file, wall time with MPI's start, on one
+machine. The processes of a row have the same threads and the same bound on memory together, and
+write the same file. *ratio* is the time over that of one process, and *start* what `mpirun` takes
+to start the processes of a program that does nothing. Since b92d46ce, one process of a machine uses
+all of these and the others wait; before, each counted a part. *a process* is the largest resident
+set of any process, and *all* the sum of the largest of each.
 """
 
 MODEL = """\
@@ -36,7 +37,8 @@ def rows(runs):
         wall = median(mine, "wall")
         ratio = f"{wall / median(alone, 'wall'):.2f}" if alone else ""
         peaks = [median(mine, field) / 2**30 for field in ("peak_bytes", "all_peaks_bytes")]
-        yield f"| {ranks} | {mine[-1]['threads'] // ranks} | {wall:.2f} | {ratio} " \
+        start = f"{median(mine, 'start'):.2f}" if all("start" in run for run in mine) else ""
+        yield f"| {ranks} | {mine[-1]['threads'] // ranks} | {wall:.2f} | {ratio} | {start} " \
               f"| {median(mine, 'user', 'system'):.1f} | {peaks[0]:.2f} | {peaks[1]:.2f} " \
               f"| {len(mine)} | {mine[-1]['commit']} |"
 
@@ -93,9 +95,9 @@ def model_runs(gathered):
 
 
 def model_lines(records):
-    """The model, from runs in which rank 0 receives all parts."""
+    """The model, from runs in which each process counted a part."""
     found = model_runs([run for run in records
-                        if run.get("gather", True) and run.get("device", "cpu") == "cpu"
+                        if run.get("device", "cpu") == "cpu"
                         and (run["ranks"] == 1 or "ranks" in run["summary"])])
     if found is None:
         return []
@@ -117,16 +119,16 @@ def section(records):
     if not records:
         return []
     lines = [RANKS]
-    of_cpu = [{"gather": True, "device": "cpu", **record, "cpu": record["machine"]["cpu"]}
+    of_cpu = [{"device": "cpu", "note": "", **record, "cpu": record["machine"]["cpu"]}
               for record in records]
-    for (_, threads, file, k, least, gather, device), runs in of_each(
-            of_cpu, "cpu", "threads", "file", "k", "min", "gather", "device").items():
+    for (_, threads, file, k, least, device, note), runs in of_each(
+            of_cpu, "cpu", "threads", "file", "k", "min", "device", "note").items():
         bases = runs[-1]["summary"]["bases"]
         lines += [f"### {file}, {bases * 1e-9:.2f} Gbases: {threads} threads, k = {k}, "
-                  f"--min {least}{', --gather' if gather else ''}"
-                  f"{', --device ' + device if device != 'cpu' else ''}", "",
-                  "| processes | threads of each | wall s | ratio | CPU s "
+                  f"--min {least}{', --device ' + device if device != 'cpu' else ''}"
+                  f"{', ' + note if note else ''}", "",
+                  "| processes | threads of each | wall s | ratio | start s | CPU s "
                   "| a process GiB | all GiB | runs | commit |",
-                  "|" + "---:|" * 8 + "---|", *rows(runs), "",
+                  "|" + "---:|" * 9 + "---|", *rows(runs), "",
                   machine_line(runs, with_commit=False), ""]
     return lines + model_lines(records)

@@ -71,9 +71,9 @@ def same_in_a_table(row):
 
 
 def outdated(rows):
-    """Rows that later rows of their table replace."""
+    """Rows that later rows of their table replace; of one day, those further on in the file."""
     last = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row["date"]):
         last.update(same_in_a_table(row))
     return [row for row in rows if any(last[key] != value
                                        for key, value in same_in_a_table(row).items())]

@@ -42,9 +42,9 @@ struct kc_store_options {
         bool wants_rows;      /* the caller wants kc_store_written to have the histogram */
 };
 
-/* What is known about the input after counting; goes into the footer. */
 #define KC_STORE_ANY_NKMERS UINT64_MAX /* unknown: however many are kept and dropped */
 
+/* What is known about the input after counting; goes into the footer. */
 struct kc_store_origin {
         const char *const *names; /* inputs, in the order given */
         size_t nnames;

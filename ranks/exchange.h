@@ -56,6 +56,8 @@ struct kc_exchange {
          */
         enum kc_status (*send)(void *ctx, int to, uint32_t list, const uint8_t *data, size_t nbytes,
                                struct kc_error *err);
+        /* Whether a message can be sent now; another thread may take the room. It only matters if
+         * taker.overfills. */
         bool (*has_room)(void *ctx);
         /* No thread of this rank sends any more in this phase. Fails as send does.
          *   over  NULL: wait for all ranks. Otherwise out: whether the phase is over; if not, call

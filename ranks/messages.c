@@ -260,6 +260,7 @@ void kc_ranks_exchange_set_leaders(struct kc_ranks_exchange *x, const int *leade
                 if (leaders[i] == i)
                         x->members[x->nmembers++] = i;
         }
+        x->most_out = most_out(x->nmembers);
         pthread_mutex_unlock(&x->lock);
 }
 

@@ -13,7 +13,8 @@ cd "$(dirname "$0")/.."
 install_packages debootstrap autopkgtest
 work=$(mktemp -d)
 nvcc=$(command -v nvcc || true)
-toolkit=${nvcc:+$(realpath "$(dirname "$nvcc")/..")}
+toolkit=${nvcc:+$(dirname "$(dirname "$(realpath "$nvcc")")")}
+[ "$toolkit" != /usr ] || toolkit= # a package: it would hide the chroot's own /usr
 clean_up() {
         umount -q "$work"/*/proc "$work/build$toolkit" || true
         rm -rf --one-file-system "$work"

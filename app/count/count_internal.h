@@ -33,7 +33,7 @@ struct rank_report {
         uint64_t nsent, ntaken;                /* bytes of messages to and from other ranks */
         uint64_t ncounted[OPTION_NUMBERS_MAX]; /* distinct k-mers */
         uint64_t nspilled[OPTION_NUMBERS_MAX]; /* bytes */
-        uint64_t nwritten[OPTION_NUMBERS_MAX]; /* bytes of the output; by rank 0, all the rest */
+        uint64_t nwritten[OPTION_NUMBERS_MAX]; /* bytes of the output: all by rank 0 */
         uint64_t peak_nbytes;
 };
 
@@ -115,8 +115,8 @@ enum kc_status count_export(const struct count *count, struct kc_error *err);
 /* ---- app/count/engines.c: CPU and CUDA engines ---- */
 
 /*
- * Choose the CPU or devices. Accesses no device. If there are several ranks, and devices count,
- * this elects the ranks that drive them. KC_EUSAGE if the settings do not allow the choice.
+ * Choose the CPU or devices. Accesses no device. If there are several ranks, this elects those that
+ * count. KC_EUSAGE if the settings do not allow the choice.
  */
 enum kc_status count_choose_device(struct count *count, struct kc_error *err);
 
@@ -146,7 +146,7 @@ enum kc_status count_gather(struct count *count, struct kc_error *err);
 /* How many ranks have reported; 0: there is one process, or they have not counted yet. */
 int count_nreports(const struct count *count);
 
-/* Only on rank 0, after all is committed: report that it has written what the others have not. */
+/* Only on rank 0, after all is committed: report that it has written the output. */
 void count_add_first_rank(struct count *count);
 
 /* ---- app/count/report.c, report_text.c, report_json.c: reporting to the user ---- */

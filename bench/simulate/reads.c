@@ -112,6 +112,8 @@ static char *put_text(char *out, const char *text, size_t n)
 
 static char *put_wrapped(char *out, const char *bases, uint64_t n, uint64_t wrap)
 {
+        if (n == 0)
+                *out++ = '\n'; /* its line must be there */
         if (wrap == 0)
                 wrap = n;
         for (uint64_t i = 0; i < n; i += wrap) {
