@@ -11,10 +11,10 @@ Reads and other files are made in --folder when they are needed, and removed whe
 left to do needs them. The human genome needs 85 GB there, and 180 GB on 2-gpus, best in a RAM disk
 (as root: mount -t tmpfs -o size=100G none /mnt/bench). Programs take turns. Each run becomes a line
 in RESULTS/NAME.jsonl at once, so a call continues where the last one ended: it skips what is there
-or in bench/results for this commit and machine (for other programs, this version and machine), and
-what would take longer than is left of --minutes. A run is repeated until there are 5, or 3 of 20 s
-or more. Between calls the results may change, but not the commit: once they are committed, use
---commit to name the one that was built, as you must where there is no git.
+or in bench/results for this commit and machine, and what would take longer than is left of
+--minutes. A run is repeated until there are 5, or 3 of 20 s or more. Other programs are measured
+again beside each commit. Between calls the results may change, but not the commit: once they are
+committed, use --commit to name the one that was built, as you must where there is no git.
 
 --take adds lines from another machine to bench/results, and moves the lines of earlier commits that
 they replace to bench/results/archive. bench/report.py then makes the page; with --missing, it lists

@@ -47,7 +47,7 @@ READS = {
     "few": Reads("a small genome", EVEN, (3.4e6, 30), (3.4e6, 30), "plain"),
 }
 FORMS = {"plain": ("fq", "-o out.fq"), "bgzf": ("fq.gz", "--bgzf -o out.fq.gz"),
-         "gzip": ("fq.gz", "| gzip > out.fq.gz")}
+         "gzip": ("fq.gz", "| gzip -1 > out.fq.gz")}
 FREQUENT = ("human", "human-8x")  # those of which k-mers that occur once are left out
 # ending of a file: (how it is made from the reads, what is needed for it)
 MADE = {

@@ -11,7 +11,7 @@ from report_bars import LINE, bar, heading
 from report_plots import svg
 from report_prose import BENCHMARKS, PARTS, RULES, SIMULATED
 from report_text import (base_of, bases_text, gib, is_ours, machine_line, machine_text, median,
-                         of_each, refuse_mixtures, runs_text, state)
+                         of_each, refuse_mixtures, runs_text)
 
 PICTURE = "front-page.svg"
 WIDTH = 120                         # of lines in README.md
@@ -344,7 +344,7 @@ def filled(readme, found):
 # ---- docs/dev/measurements.md and what is missing ----
 
 BEHIND = [Column("section", lambda runs: runs[0]["section"]), READS, K, PROGRAM, THREADS, ALLOWED,
-          Column("commit", lambda runs: state(runs[-1]) if is_ours(runs[0]) else ""),
+          Column("commit", lambda runs: runs[-1]["commit"] if is_ours(runs[0]) else ""),
           WALL, Column("least", lambda runs: f"{min(row['wall'] for row in runs):.2f}"),
           Column("most", lambda runs: f"{max(row['wall'] for row in runs):.2f}"), RUNS, CPU, MEMORY,
           OUTPUT]

@@ -139,7 +139,7 @@ BENCHMARKS = """\
 How long counting k-mers takes, how much memory and disk space it needs, and how other programs
 compare. `bench/all.py` measures, on reads that `simulate` makes, and `bench/report.py` makes this
 page from [its rows](../bench/results/), each with its command, machine, commit and run number. All
-rows of a table are from one commit of kcount, and from one version of each other program. Times are
+rows of a table were measured beside one commit of kcount, each program in one version. Times are
 wall-clock seconds, and memory is the largest resident set of a process. Figures are medians; for
 two runs, their mean. [Measurements](dev/measurements.md) has the rest.
 """

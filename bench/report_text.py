@@ -57,16 +57,17 @@ def is_ours(row):
 
 
 def state(row):
-    """Rows can stand in one table if this is the same: kcount's commit, or a peer's version."""
-    return row["commit"] if is_ours(row) else row["version"]
+    """What a row is true for: the commit of kcount that was measured, and a peer's version. Peers
+    are measured again beside each commit, because machines that look alike differ in speed, at
+    times by a factor of two."""
+    return row["commit"], row["version"]
 
 
 def same_in_a_table(row):
-    """{what has one state in a table: the state}: kcount or another program, and how the reads were
-    made."""
+    """{what has one state in a table: the state}: all rows, each peer, and how reads were made."""
     table = row["section"], row["kind"], row["scale"]
-    program = "kcount" if is_ours(row) else row["program"]
-    return {(*table, program, machine_text(row)): state(row),
+    peer = {} if is_ours(row) else {(*table, row["program"], machine_text(row)): row["version"]}
+    return {**peer, (*table, "kcount", machine_text(row)): row["commit"],
             (*table, "reads", row["reads"]): row["simulate"]}
 
 
