@@ -164,18 +164,27 @@ static bool links_work(const char *path)
         return works;
 }
 
+static void drop_temporary_name(struct kc_new_file *file)
+{
+        (void)unlink(file->temporary);
+        free(file->temporary);
+        file->temporary = NULL;
+}
+
 /* If a nameless file fails for whatever reason, use a temporary name; if that fails too, report its
  * error. */
 static void open_new(struct kc_new_file *file)
 {
         hold_signals(&file, 1);
         file->fd = open_nameless(file->path);
-        if (file->fd >= 0 && !links_work(file->path)) {
+        if (file->fd >= 0 && !file->options.nameless && !links_work(file->path)) {
                 close(file->fd);
                 file->fd = -1;
         }
         if (file->fd < 0)
                 file->fd = take_temporary_name(file->path, -1, &file->temporary);
+        if (file->options.nameless && file->temporary != NULL)
+                drop_temporary_name(file);
         int code = errno;
         release_signals(&file, 1);
         errno = code;
@@ -505,9 +514,7 @@ void kc_new_file_discard(struct kc_new_file *file)
 {
         if (file->temporary != NULL) {
                 hold_signals(&file, 1);
-                (void)unlink(file->temporary);
-                free(file->temporary);
-                file->temporary = NULL;
+                drop_temporary_name(file);
                 release_signals(&file, 1);
         }
         if (file->fd >= 0)

@@ -45,6 +45,7 @@ typedef bool kc_name_guard(int step, const char *temporary); /* step: of enum kc
 struct kc_new_file_options {
         bool replace;         /* an existing file may be replaced */
         bool flush;           /* the file must last even if it replaces nothing */
+        bool nameless;        /* it will get no name, and loses its temporary one at once */
         const int *lock;      /* the caller's lock (kc_file_lock) on the file to replace, which must
                                  still have the name at the end; NULL: that file is locked here */
         kc_name_guard *guard; /* NULL: none */

@@ -267,6 +267,7 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         KC_TRY(new_writer(&w, path, options, err));
         const struct kc_new_file_options creating = { .replace = options->replace,
                                                       .flush = options->careful,
+                                                      .nameless = options->nameless,
                                                       .lock = options->lock,
                                                       .guard = options->guard };
         KC_TRY(kc_output_create(&w->output, path, &creating, err));
