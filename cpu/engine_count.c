@@ -187,7 +187,8 @@ out:
         return status;
 }
 
-/* What all ranks have counted. A sink of pairs is told what this rank has dropped. */
+/* Add up the totals of all ranks. If the sink takes pairs, the dropped k-mers remain those of this
+ * rank: each sink is told only about its own. */
 static enum kc_status sum_totals(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = kc_engine_current(e);

@@ -1,5 +1,6 @@
 /*
- * The text of reads. A read is drawn from its own number, so it is the same for any thread.
+ * Draws reads and writes them as text. Each read depends only on the seed and on its own number, so
+ * the output is the same for any number of threads.
  */
 #ifndef BENCH_SIMULATE_READS_H
 #define BENCH_SIMULATE_READS_H
