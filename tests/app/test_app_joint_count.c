@@ -104,11 +104,14 @@ struct fake_source {
 static enum kc_status fake_next(void *ctx, int worker, struct kc_batch *batch, struct kc_error *err)
 {
         struct fake_source *s = ctx;
-        if (is_in_trouble(TROUBLE_FEEDING, s->gpu->engine) && worker == 0 && s->ncalls++ > 0) {
-                usleep(100 * 1000); /* the other workers wait for this one by then */
-                return kc_fail(err, KC_EDEVICE, "the device fell off");
-        }
-        return s->from->next(s->from->ctx, worker, batch, err);
+        const bool fails = is_in_trouble(TROUBLE_FEEDING, s->gpu->engine) && worker == 0;
+        enum kc_status status = KC_OK;
+        if (!fails || s->ncalls++ == 0)
+                status = s->from->next(s->from->ctx, worker, batch, err);
+        if (status != KC_OK || !fails || (s->ncalls == 1 && batch->nsegments > 0))
+                return status;
+        usleep(100 * 1000); /* the other workers wait for this one by then */
+        return kc_fail(err, KC_EDEVICE, "the device fell off");
 }
 
 static void fake_cancel(void *ctx)
@@ -163,9 +166,7 @@ enum kc_status __wrap_kc_gpu_count_all(const struct kc_count_params *params,
 /* ---- ranks ---- */
 
 struct member {
-        struct thread_rank thread;
-        struct kc_transport transport;
-        struct kc_ranks_exchange *exchange;
+        struct crowd_rank rank;
         struct reads *reads;
         struct kc_count_params params;
         struct kc_count_task tasks[MAX_TASKS];
@@ -174,38 +175,28 @@ struct member {
         struct run runs[MAX_TASKS];
         bool on_device;
         struct kc_job job;
-        struct kc_error err;
-        enum kc_status status, settled, all[MAX_RANKS];
-        pthread_t id;
-};
-
-struct crowd {
-        struct post_office office;
-        struct member members[MAX_RANKS];
 };
 
 static enum kc_status read_part(void *ctx, int worker, struct kc_batch *batch, struct kc_error *err)
 {
         struct member *m = ctx;
-        if (is_in_trouble(TROUBLE_READING, m->transport.rank) && atomic_load(&m->reads->next) > 500)
+        if (is_in_trouble(TROUBLE_READING, m->rank.transport.rank) &&
+            atomic_load(&m->reads->next) > 500)
                 return kc_fail(err, KC_EINPUT, "a read is damaged");
         return next_batch(m->reads, worker, batch, err);
 }
 
-static void *run_member(void *arg)
+#include "tests/ranks/crowd.h"
+
+static enum kc_status work_of_member(struct member *m, const struct kc_exchange *exchange,
+                                     struct kc_error *err)
 {
-        struct member *m = arg;
-        const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
         const struct kc_batch_source source = { m, read_part };
         const struct kc_gpu_params gpu = { .read_ahead = true };
         struct kc_gpu_report reports[MAX_TASKS];
-        m->params.exchange = &exchange;
-        m->status = joint_count(&m->params, m->on_device ? &gpu : NULL, &source, m->tasks,
-                                m->ntasks, &m->job, reports, &m->err);
-        m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
-                                              &m->err);
-        kc_ranks_exchange_free(m->exchange);
-        return NULL;
+        m->params.exchange = exchange;
+        return joint_count(&m->params, m->on_device ? &gpu : NULL, &source, m->tasks, m->ntasks,
+                           &m->job, reports, err);
 }
 
 /* The members share one source, so faster members read more. The last of several reads nothing. */
@@ -237,23 +228,6 @@ static void begin_crowd(struct crowd *crowd, int nranks, struct reads *reads, st
                         m->sinks[j] = run_sink(&m->runs[j]);
                         m->tasks[j] = (struct kc_count_task){ .k = k[j], .sink = &m->sinks[j] };
                 }
-                m->transport = thread_transport(&m->thread, &crowd->office, i);
-                assert_int_equal(kc_ranks_exchange_new(&m->exchange, &m->transport, &m->err),
-                                 KC_OK);
-        }
-}
-
-static void run_crowd(struct crowd *crowd)
-{
-        for (int i = 0; i < crowd->office.nranks; i++)
-                assert_int_equal(
-                        pthread_create(&crowd->members[i].id, NULL, run_member, &crowd->members[i]),
-                        0);
-        for (int i = 0; i < crowd->office.nranks; i++)
-                pthread_join(crowd->members[i].id, NULL);
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                assert_int_equal(crowd->members[i].settled, KC_OK);
-                assert_null(crowd->office.boxes[i]);
         }
 }
 
@@ -302,10 +276,7 @@ static void expect_counted(struct crowd *crowd, struct reads *reads, int j)
 
 static void expect_all(struct crowd *crowd, struct reads *reads)
 {
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                assert_string_equal(crowd->members[i].err.message, "");
-                assert_int_equal(crowd->members[i].status, KC_OK);
-        }
+        expect_success(crowd);
         for (int j = 0; j < crowd->members[0].ntasks; j++)
                 expect_counted(crowd, reads, j);
         end_crowd(crowd);
@@ -337,16 +308,10 @@ static void ranks_count_what_one_counts(void **state)
 static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message,
                            bool on_any)
 {
-        int nown = 0;
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                const struct member *m = &crowd->members[i];
-                assert_int_not_equal(m->status, KC_OK);
-                if (m->status == KC_ECANCELED)
-                        continue;
-                assert_int_equal(m->status, status);
-                assert_non_null(strstr(m->err.message, message));
-                nown++;
-        }
+        const int nown = count_failed(crowd, status, NULL);
+        for (int i = 0; i < crowd->office.nranks; i++)
+                if (crowd->members[i].rank.status != KC_ECANCELED)
+                        assert_non_null(strstr(crowd->members[i].rank.err.message, message));
         assert_true(on_any ? nown > 0 : nown == (status != KC_ECANCELED));
         end_crowd(crowd);
 }

@@ -7,9 +7,7 @@
 
 /* A rank, and what it is to count. */
 struct member {
-        struct thread_rank thread;
-        struct kc_transport transport;
-        struct kc_ranks_exchange *exchange;
+        struct crowd_rank rank;
         struct kc_count_params params;
         struct kc_batch_source source;
         struct kc_count_task tasks[2];
@@ -17,57 +15,22 @@ struct member {
         struct kc_run_sink sinks[2];
         struct run runs[2];
         double patience_seconds; /* 0: the usual */
-        struct kc_error err;
-        enum kc_status status, settled, all[MAX_RANKS];
         uint64_t nsent, ntaken;
-        pthread_t id;
 };
 
-static void *run_member(void *arg)
+#include "tests/ranks/crowd.h"
+
+static enum kc_status work_of_member(struct member *m, const struct kc_exchange *exchange,
+                                     struct kc_error *err)
 {
-        struct member *m = arg;
         struct kc_job job = { 0 };
-        const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
-        m->params.exchange = &exchange;
+        m->params.exchange = exchange;
         if (m->patience_seconds > 0)
-                kc_ranks_exchange_set_patience(m->exchange, m->patience_seconds);
-        m->status = kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job, &m->err);
-        kc_ranks_exchange_totals(m->exchange, &m->nsent, &m->ntaken);
-        m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
-                                              &m->err);
-        kc_ranks_exchange_free(m->exchange);
-        return NULL;
-}
-
-struct crowd {
-        struct post_office office;
-        struct member members[MAX_RANKS];
-};
-
-static void run_crowd(struct crowd *crowd)
-{
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                struct member *m = &crowd->members[i];
-                m->transport = thread_transport(&m->thread, &crowd->office, i);
-                assert_int_equal(kc_ranks_exchange_new(&m->exchange, &m->transport, &m->err),
-                                 KC_OK);
-        }
-        for (int i = 0; i < crowd->office.nranks; i++)
-                assert_int_equal(
-                        pthread_create(&crowd->members[i].id, NULL, run_member, &crowd->members[i]),
-                        0);
-        for (int i = 0; i < crowd->office.nranks; i++)
-                pthread_join(crowd->members[i].id, NULL);
-}
-
-static void expect_settled(const struct crowd *crowd)
-{
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                assert_int_equal(crowd->members[i].settled, KC_OK);
-                assert_null(crowd->office.boxes[i]);
-                for (int j = 0; j < crowd->office.nranks; j++)
-                        assert_int_equal(crowd->members[i].all[j], crowd->members[j].status);
-        }
+                kc_ranks_exchange_set_patience(m->rank.exchange, m->patience_seconds);
+        const enum kc_status status =
+                kc_cpu_count_all(&m->params, &m->source, m->tasks, m->ntasks, &job, err);
+        kc_ranks_exchange_totals(m->rank.exchange, &m->nsent, &m->ntaken);
+        return status;
 }
 
 /* The members share one source, so faster members read more. The last rank reads nothing. */
@@ -146,11 +109,9 @@ static void expect_counted(struct crowd *crowd, struct reads *reads, const int *
                            bool stranded)
 {
         uint64_t nsent = 0, ntaken = 0;
-        expect_settled(crowd);
+        expect_success(crowd);
         for (int i = 0; i < crowd->office.nranks; i++) {
                 const struct member *m = &crowd->members[i];
-                assert_string_equal(m->err.message, "");
-                assert_int_equal(m->status, KC_OK);
                 nsent += m->nsent;
                 ntaken += m->ntaken;
         }
@@ -211,22 +172,6 @@ static void several_k_and_little_memory(void **state)
 }
 
 /* Whatever fails on one rank, all ranks return, and exactly one has a message of its own. */
-static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message)
-{
-        int nown = 0;
-        expect_settled(crowd);
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                const struct member *m = &crowd->members[i];
-                assert_int_not_equal(m->status, KC_OK);
-                if (m->status == KC_ECANCELED)
-                        continue;
-                assert_int_equal(m->status, status);
-                assert_string_equal(m->err.message, message);
-                nown++;
-        }
-        assert_int_equal(nown, 1);
-}
-
 static void a_failure_ends_all_ranks(void **state)
 {
         (void)state;
@@ -237,13 +182,13 @@ static void a_failure_ends_all_ranks(void **state)
         begin_crowd(crowd, 4, &reads, &nothing, &k, 1, 8 << 20, false);
         reads.fail_at = 700;
         run_crowd(crowd);
-        expect_failure(crowd, KC_EINPUT, "no read 700");
+        assert_int_equal(count_failed(crowd, KC_EINPUT, "no read 700"), 1);
         end_crowd(crowd);
 
         begin_crowd(crowd, 3, &reads, &nothing, &k, 1, 8 << 20, false);
         crowd->members[1].params.nthreads = 0;
         run_crowd(crowd);
-        expect_failure(crowd, KC_EUSAGE, "k must be between 1 and 255");
+        assert_int_equal(count_failed(crowd, KC_EUSAGE, "k must be between 1 and 255"), 1);
         end_crowd(crowd);
 
         /* perhaps on more than one rank before the others know */
@@ -253,7 +198,7 @@ static void a_failure_ends_all_ranks(void **state)
         run_crowd(crowd);
         expect_settled(crowd);
         for (int i = 0; i < 3; i++)
-                assert_int_not_equal(crowd->members[i].status, KC_OK);
+                assert_int_not_equal(crowd->members[i].rank.status, KC_OK);
         end_crowd(crowd);
         free(crowd);
         free_reads(&reads);
@@ -290,10 +235,10 @@ static void a_lost_rank_ends_all_ranks(void **state)
         run_crowd(crowd);
         for (int i = 0; i < 3; i++) {
                 const struct member *m = &crowd->members[i];
-                assert_int_equal(m->settled, KC_EIO);
-                assert_non_null(strstr(m->err.message, "nothing was heard from rank "));
+                assert_int_equal(m->rank.settled, KC_EIO);
+                assert_non_null(strstr(m->rank.err.message, "nothing was heard from rank "));
                 if (i < 2) /* both blame the one that is lost */
-                        assert_non_null(strstr(m->err.message, "rank 2"));
+                        assert_non_null(strstr(m->rank.err.message, "rank 2"));
         }
         end_crowd(crowd);
         free(crowd);

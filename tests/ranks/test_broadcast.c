@@ -61,9 +61,7 @@ static enum kc_status read_own(void *ctx, int worker, struct kc_batch *batch, st
 }
 
 struct member {
-        struct thread_rank thread;
-        struct kc_transport transport;
-        struct kc_ranks_exchange *exchange;
+        struct crowd_rank rank;
         struct input input;
         struct kc_broadcast *broadcast;
         struct kc_job job;
@@ -74,9 +72,6 @@ struct member {
         atomic_int nbatches;
         atomic_uchar *seen; /* [nsegments] how often each segment came */
         uint32_t nsegments; /* of all ranks */
-        struct kc_error err;
-        enum kc_status status, settled, all[MAX_RANKS];
-        pthread_t id;
 };
 
 static void look_at(struct member *m, const struct kc_batch *batch)
@@ -125,7 +120,8 @@ static enum kc_status work(void *ctx, int worker, struct kc_error *err)
 static void cancel(void *ctx)
 {
         struct member *m = ctx;
-        kc_broadcast_cancel(m->broadcast);
+        const struct kc_exchange exchange = kc_ranks_exchange_interface(m->rank.exchange);
+        (exchange.fail)(exchange.ctx); /* fail is a macro of cmocka */
 }
 
 /* Use the exchange again when the source is at its end. */
@@ -137,28 +133,21 @@ static enum kc_status sum_up(const struct kc_exchange *exchange, struct kc_error
         return status;
 }
 
-static void *run_member(void *arg)
-{
-        struct member *m = arg;
-        const struct kc_exchange exchange = kc_ranks_exchange_interface(m->exchange);
-        const struct kc_batch_source own = { &m->input, read_own };
-        const struct kc_broadcast_setup setup = { &exchange, &own, m->nworkers, &m->job };
-        m->status = kc_broadcast_new(&m->broadcast, &setup, &m->err);
-        if (m->status == KC_OK)
-                m->status = kc_parallel(m->nrunning, work, cancel, m, &m->err);
-        if (m->status == KC_OK)
-                m->status = sum_up(&exchange, &m->err);
-        kc_broadcast_free(m->broadcast);
-        m->settled = kc_ranks_exchange_settle(m->exchange, &m->status, sizeof m->status, m->all,
-                                              &m->err);
-        kc_ranks_exchange_free(m->exchange);
-        return NULL;
-}
+#include "tests/ranks/crowd.h"
 
-struct crowd {
-        struct post_office office;
-        struct member members[MAX_RANKS];
-};
+static enum kc_status work_of_member(struct member *m, const struct kc_exchange *exchange,
+                                     struct kc_error *err)
+{
+        const struct kc_batch_source own = { &m->input, read_own };
+        const struct kc_broadcast_setup setup = { exchange, &own, m->nworkers, &m->job };
+        enum kc_status status = kc_broadcast_new(&m->broadcast, &setup, err);
+        if (status == KC_OK)
+                status = kc_parallel(m->nrunning, work, cancel, m, err);
+        if (status == KC_OK)
+                status = sum_up(exchange, err);
+        kc_broadcast_free(m->broadcast);
+        return status;
+}
 
 /* nsegments: of all ranks, which read about equal parts; but the last of several ranks reads
  * nothing. */
@@ -178,23 +167,6 @@ static void begin_crowd(struct crowd *crowd, int nranks, uint32_t nsegments, uin
                 m->words_cap = words_cap;
                 m->nsegments = nsegments;
                 m->seen = calloc(nsegments, sizeof *m->seen);
-                m->transport = thread_transport(&m->thread, &crowd->office, i);
-                assert_int_equal(kc_ranks_exchange_new(&m->exchange, &m->transport, &m->err),
-                                 KC_OK);
-        }
-}
-
-static void run_crowd(struct crowd *crowd)
-{
-        for (int i = 0; i < crowd->office.nranks; i++)
-                assert_int_equal(
-                        pthread_create(&crowd->members[i].id, NULL, run_member, &crowd->members[i]),
-                        0);
-        for (int i = 0; i < crowd->office.nranks; i++)
-                pthread_join(crowd->members[i].id, NULL);
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                assert_int_equal(crowd->members[i].settled, KC_OK);
-                assert_null(crowd->office.boxes[i]);
         }
 }
 
@@ -207,10 +179,9 @@ static void end_crowd(struct crowd *crowd)
 
 static void expect_all(struct crowd *crowd)
 {
+        expect_success(crowd);
         for (int i = 0; i < crowd->office.nranks; i++) {
                 const struct member *m = &crowd->members[i];
-                assert_string_equal(m->err.message, "");
-                assert_int_equal(m->status, KC_OK);
                 for (uint32_t j = 0; j < m->nsegments; j++)
                         assert_int_equal(m->seen[j], 1);
         }
@@ -277,16 +248,7 @@ static void workers_that_never_come(void **state)
 /* All ranks fail; exactly one has a message of its own, unless the job was canceled. */
 static void expect_failure(struct crowd *crowd, enum kc_status status, const char *message)
 {
-        int nown = 0;
-        for (int i = 0; i < crowd->office.nranks; i++) {
-                const struct member *m = &crowd->members[i];
-                assert_int_not_equal(m->status, KC_OK);
-                if (m->status == KC_ECANCELED)
-                        continue;
-                assert_int_equal(m->status, status);
-                assert_string_equal(m->err.message, message);
-                nown++;
-        }
+        const int nown = count_failed(crowd, status, message);
         assert_int_equal(nown, status != KC_ECANCELED);
         end_crowd(crowd);
 }

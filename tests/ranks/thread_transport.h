@@ -36,6 +36,16 @@ struct thread_rank {
         int rank;
 };
 
+/* What a rank of a crowd has (tests/ranks/crowd.h). */
+struct crowd_rank {
+        struct thread_rank thread;
+        struct kc_transport transport;
+        struct kc_ranks_exchange *exchange;
+        struct kc_error err;
+        enum kc_status status, settled, all[MAX_RANKS];
+        pthread_t id;
+};
+
 static inline enum kc_status thread_post(void *ctx, int to, int tag, const void *data,
                                          size_t nbytes, void **request, struct kc_error *err)
 {
