@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/job.h"
+#include "ranks/messages_state.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -28,22 +29,8 @@ static_assert(sizeof(struct parcel_header) + MAX_WORDS * sizeof(uint64_t) +
                       KC_EXCHANGE_MAX_NBYTES,
               "a batch may be too long for a record");
 
-/* A batch as a record. */
-struct parcel {
-        struct parcel *next;
-        size_t nbytes;
-        _Alignas(8) uint8_t data[];
-};
-
-/* What has arrived, first in, first out. */
-struct inbox {
-        struct parcel *first, **end;
-        size_t nbytes;
-};
-
 enum stage {
         STAGE_NEW,
-        STAGE_BEGINNING, /* a worker waits for the other ranks */
         STAGE_OPEN,
         STAGE_CLOSED, /* this rank sends no more */
         STAGE_ENDING, /* a worker looks whether all ranks are at their end */
@@ -54,13 +41,13 @@ enum worker_state { WORKER_NEW, WORKER_READING, WORKER_ENDED };
 
 struct kc_broadcast {
         struct kc_broadcast_setup setup;
-        bool began;             /* the phase has begun */
         pthread_mutex_t lock;   /* guards all below */
         pthread_cond_t changed; /* for workers */
         enum stage stage;
         struct kc_error failure;
         uint32_t max_words, max_segments; /* of a batch, so that every rank has room for it */
-        struct inbox inbox;
+        struct message_queue inbox;
+        size_t inbox_nbytes;
         enum worker_state *workers; /* [nworkers] */
         int nreading;
 };
@@ -73,38 +60,7 @@ uint64_t kc_broadcast_nbytes(int nranks, int nworkers)
         return (2 * n + nsent + ncoming) * KC_EXCHANGE_MAX_NBYTES + INBOX_NBYTES;
 }
 
-/* ---- the inbox; lock held ---- */
-
-static void push(struct inbox *inbox, struct parcel *parcel)
-{
-        parcel->next = NULL;
-        *inbox->end = parcel;
-        inbox->end = &parcel->next;
-        inbox->nbytes += parcel->nbytes;
-}
-
-static struct parcel *pop(struct inbox *inbox)
-{
-        struct parcel *parcel = inbox->first;
-        if (parcel == NULL)
-                return NULL;
-        inbox->first = parcel->next;
-        if (inbox->first == NULL)
-                inbox->end = &inbox->first;
-        inbox->nbytes -= parcel->nbytes;
-        return parcel;
-}
-
 /* ---- failure ---- */
-
-static enum kc_status note(struct kc_broadcast *b, const struct kc_error *failure)
-{
-        pthread_mutex_lock(&b->lock);
-        kc_fail_as(&b->failure, failure);
-        pthread_cond_broadcast(&b->changed);
-        pthread_mutex_unlock(&b->lock);
-        return failure->status;
-}
 
 /* Lock held. The exchange does not wake a worker when a rank has failed. */
 static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
@@ -117,33 +73,21 @@ static enum kc_status check(const struct kc_broadcast *b, struct kc_error *err)
         return exchange->check(exchange->ctx, err);
 }
 
-/* Let a worker wait for a change, or until the next check. Lock held. */
-static void wait(struct kc_broadcast *b)
-{
-        kc_clock_wait(&b->changed, &b->lock, NAP_NS);
-}
-
-void kc_broadcast_cancel(struct kc_broadcast *b)
-{
-        struct kc_error failure = { 0 };
-        kc_fail(&failure, KC_ECANCELED, "canceled");
-        note(b, &failure);
-}
-
 /* ---- from other ranks: called by the exchange ---- */
 
 static enum kc_status take(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
                            struct kc_error *err)
 {
         struct kc_broadcast *b = ctx;
-        struct parcel *parcel = malloc(sizeof *parcel + nbytes);
+        struct message *parcel;
         (void)list;
-        if (parcel == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for the reads of other ranks");
+        if (kc_ranks_new_message(&parcel, nbytes, err) != KC_OK)
+                return err->status;
         parcel->nbytes = nbytes;
         memcpy(parcel->data, data, nbytes);
         pthread_mutex_lock(&b->lock);
-        push(&b->inbox, parcel);
+        kc_messages_push(&b->inbox, parcel);
+        b->inbox_nbytes += nbytes;
         pthread_cond_broadcast(&b->changed);
         pthread_mutex_unlock(&b->lock);
         return KC_OK;
@@ -153,7 +97,7 @@ static bool ready(void *ctx)
 {
         struct kc_broadcast *b = ctx;
         pthread_mutex_lock(&b->lock);
-        const bool room = b->inbox.nbytes < INBOX_NBYTES;
+        const bool room = b->inbox_nbytes < INBOX_NBYTES;
         pthread_mutex_unlock(&b->lock);
         return room;
 }
@@ -209,7 +153,7 @@ static enum kc_status try_to_end(struct kc_broadcast *b, struct kc_error *err)
 
 /* ---- the source ---- */
 
-/* Agree on the size of a batch, and begin the phase. */
+/* Agree on the size of a batch, and begin the phase. Lock held. */
 static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *batch,
                                  struct kc_error *err)
 {
@@ -219,46 +163,36 @@ static enum kc_status open_phase(struct kc_broadcast *b, const struct kc_batch *
         };
         uint64_t caps[] = { batch->words_cap, batch->segments_cap };
         enum kc_status status;
+        KC_TRY(check(b, err));
         KC_TRY(kc_exchange_combine(exchange, KC_EXCHANGE_LEAST, caps, 2, err));
         b->max_words = caps[0] < MAX_WORDS ? (uint32_t)caps[0] : MAX_WORDS;
         b->max_segments = caps[1] < MAX_SEGMENTS ? (uint32_t)caps[1] : MAX_SEGMENTS;
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
-        b->began = true;
+        b->stage = STAGE_OPEN;
 out:
-        return status;
+        return status == KC_OK ? KC_OK : kc_fail_as(&b->failure, err);
 }
 
-/* The first worker begins the phase; the others wait for it. */
+/* The first worker begins the phase; the others wait for it at the lock. */
 static enum kc_status begin(struct kc_broadcast *b, int worker, const struct kc_batch *batch,
                             struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         pthread_mutex_lock(&b->lock);
-        const bool first = b->stage == STAGE_NEW;
-        if (first)
-                b->stage = STAGE_BEGINNING;
+        if (b->stage == STAGE_NEW)
+                status = open_phase(b, batch, err);
         if (b->workers[worker] == WORKER_NEW) {
                 b->workers[worker] = WORKER_READING;
                 b->nreading++;
         }
-        while (!first && b->stage == STAGE_BEGINNING && (status = check(b, err)) == KC_OK)
-                wait(b);
-        pthread_mutex_unlock(&b->lock);
-        if (!first)
-                return status;
-        status = open_phase(b, batch, err);
-        pthread_mutex_lock(&b->lock);
-        if (status == KC_OK)
-                b->stage = STAGE_OPEN;
-        pthread_cond_broadcast(&b->changed);
         pthread_mutex_unlock(&b->lock);
         return status;
 }
 
 /* What a worker does next. */
 struct turn {
-        struct parcel *parcel; /* pass this on to the engine; or NULL */
-        bool reads;            /* read its own part; it can be sent at once */
+        struct message *parcel; /* pass this on to the engine; or NULL */
+        bool reads;             /* read its own part; it can be sent at once */
 };
 
 /* Lock held. The batches of all ranks should come equally fast: a worker reads unless much has
@@ -267,11 +201,13 @@ static bool find_turn(struct kc_broadcast *b, int worker, struct turn *turn)
 {
         const struct kc_exchange *exchange = b->setup.exchange;
         *turn = (struct turn){ 0 };
-        if (b->workers[worker] == WORKER_READING && b->inbox.nbytes < INBOX_NBYTES / 2 &&
+        if (b->workers[worker] == WORKER_READING && b->inbox_nbytes < INBOX_NBYTES / 2 &&
             exchange->has_room(exchange->ctx))
                 turn->reads = true;
         else
-                turn->parcel = pop(&b->inbox);
+                turn->parcel = kc_messages_pop(&b->inbox.first);
+        if (turn->parcel != NULL)
+                b->inbox_nbytes -= turn->parcel->nbytes;
         return turn->reads || turn->parcel != NULL ||
                (b->stage == STAGE_OVER && b->workers[worker] == WORKER_ENDED);
 }
@@ -286,7 +222,7 @@ static enum kc_status next_turn(struct kc_broadcast *b, int worker, struct turn 
                 if (b->stage == STAGE_CLOSED)
                         KC_TRY(try_to_end(b, err));
                 if (b->stage != STAGE_OVER)
-                        wait(b);
+                        kc_clock_wait(&b->changed, &b->lock, NAP_NS);
         }
 out:
         pthread_mutex_unlock(&b->lock);
@@ -314,7 +250,7 @@ static enum kc_status read_own(struct kc_broadcast *b, int worker, struct kc_bat
         return late ? kc_fail(err, KC_EUSAGE, "a worker came late") : send(b, batch, err);
 }
 
-static void unpack(const struct parcel *parcel, struct kc_batch *batch)
+static void unpack(const struct message *parcel, struct kc_batch *batch)
 {
         struct parcel_header header;
         const uint8_t *from = parcel->data;
@@ -355,7 +291,10 @@ static enum kc_status next(void *ctx, int worker, struct kc_batch *batch, struct
                 status = fill(b, worker, batch, &failure);
         if (status == KC_OK)
                 return KC_OK;
-        note(b, &failure);
+        pthread_mutex_lock(&b->lock);
+        kc_fail_as(&b->failure, &failure);
+        pthread_cond_broadcast(&b->changed);
+        pthread_mutex_unlock(&b->lock);
         return kc_fail_as(err, &failure);
 }
 
@@ -369,7 +308,6 @@ enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
         if (b == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         b->setup = *setup;
-        b->inbox.end = &b->inbox.first;
         pthread_mutex_init(&b->lock, NULL);
         pthread_cond_init(&b->changed, NULL);
         b->workers = calloc((size_t)setup->nworkers, sizeof *b->workers);
@@ -388,13 +326,12 @@ struct kc_batch_source kc_broadcast_source(struct kc_broadcast *b)
 
 void kc_broadcast_free(struct kc_broadcast *b)
 {
-        struct parcel *parcel;
         if (b == NULL)
                 return;
-        if (b->began && b->stage != STAGE_OVER) /* the exchange may still call the taker */
+        if (b->stage != STAGE_NEW &&
+            b->stage != STAGE_OVER) /* the exchange may still call the taker */
                 b->setup.exchange->fail(b->setup.exchange->ctx);
-        while ((parcel = pop(&b->inbox)) != NULL)
-                free(parcel);
+        kc_messages_free(b->inbox.first);
         free(b->workers);
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);

@@ -41,13 +41,10 @@ enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
  * The first call waits until every rank has made its own, and begins a phase of the exchange. Once
  * any worker has come to the end, this rank may use the exchange for something else.
  * Fails like setup->own; with KC_ENOMEM, KC_EIO or KC_ECANCELED; and with KC_EUSAGE if a worker
- * that comes late still finds something in setup->own. After the first failure, all calls fail.
+ * that comes late still finds something in setup->own. After the first failure, all calls fail; so
+ * they do once the exchange has failed.
  */
 struct kc_batch_source kc_broadcast_source(struct kc_broadcast *broadcast);
-
-/* Wake blocked calls, which then fail, like all later ones. Any thread may call this. It does not
- * tell the other ranks. */
-void kc_broadcast_cancel(struct kc_broadcast *broadcast);
 
 /* No call may be in progress. If the source is not at its end, this fails the exchange. NULL is
  * fine. */

@@ -12,10 +12,11 @@
 
 enum { KC_RANKS_HOST_NBYTES = 64 };
 
-/* Where a rank runs. */
+/* What ranks tell each other when they meet: where each runs, and what. */
 struct kc_rank_place {
         char host[KC_RANKS_HOST_NBYTES]; /* zeros after the name */
         uint64_t devices;                /* which ones it sees (kc_visible_devices) */
+        uint64_t line;                   /* a hash of its command line */
         cpu_set_t cores; /* that it may use; if bound unasked, those that its launcher may */
 };
 

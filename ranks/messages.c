@@ -33,16 +33,19 @@ static enum kc_status check(const struct kc_ranks_exchange *x, struct kc_error *
         return x->failure.status == KC_OK ? KC_OK : kc_fail_as(err, &x->failure);
 }
 
-void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure, bool breaks)
+/* While this rank settles, its values are on their way, and nothing may follow them. */
+void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
+                           enum whose_failure whose)
 {
-        pthread_mutex_lock(&x->lock);
-        if (breaks)
+        const bool tells = whose == FAILURE_OWN && x->failure.status == KC_OK && !x->settling;
+        struct kc_error err = { 0 };
+        if (whose == FAILURE_BREAKS)
                 x->failure = (struct kc_error){ 0 };
-        x->broken |= breaks;
         kc_fail_as(&x->failure, failure);
+        x->broken |= whose == FAILURE_BREAKS ||
+                     (tells && kc_ranks_send_to_others(x, TAG_FAILED, NULL, 0, &err) != KC_OK);
         pthread_cond_broadcast(&x->changed);
         pthread_cond_broadcast(&x->room);
-        pthread_mutex_unlock(&x->lock);
 }
 
 /* The taker is not called after this; records that still arrive are dropped. Lock held. */
@@ -70,7 +73,14 @@ enum kc_status kc_ranks_new_message(struct message **message, size_t cap, struct
         return KC_OK;
 }
 
-void kc_ranks_enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
+void kc_messages_free(struct message *list)
+{
+        struct message *message;
+        while ((message = kc_messages_pop(&list)) != NULL)
+                free(message);
+}
+
+static void enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag)
 {
         message->rank = to;
         message->tag = tag;
@@ -83,7 +93,7 @@ enum kc_status kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, con
 {
         for (int to = 0; to < x->transport->nranks; to++) {
                 struct message *message;
-                if (to == x->transport->rank || (tag >= TAG_RECORDS && x->seats[to] < 0))
+                if (to == x->transport->rank || (tag >= TAG_RECORDS && x->ranks[to].seat < 0))
                         continue;
                 const enum kc_status status = kc_ranks_new_message(&message, nbytes, err);
                 if (status != KC_OK)
@@ -91,18 +101,18 @@ enum kc_status kc_ranks_send_to_others(struct kc_ranks_exchange *x, int tag, con
                 if (nbytes > 0)
                         memcpy(message->data, data, nbytes);
                 message->nbytes = nbytes;
-                kc_ranks_enqueue(x, message, to, tag);
+                enqueue(x, message, to, tag);
         }
         return KC_OK;
 }
 
 static void flush(struct kc_ranks_exchange *x, int to)
 {
-        struct message *message = x->filling[to];
+        struct message *message = x->ranks[to].filling;
         if (message == NULL || message->nbytes == 0) /* an empty one would end the phase */
                 return;
-        x->filling[to] = NULL;
-        kc_ranks_enqueue(x, message, to, kc_ranks_records_tag(x));
+        x->ranks[to].filling = NULL;
+        enqueue(x, message, to, kc_ranks_records_tag(x));
         if (kc_ranks_is_urgent(x))
                 wake_pump(x);
 }
@@ -144,7 +154,7 @@ static enum kc_status begin_filling(struct kc_ranks_exchange *x, int to, struct 
                 return err->status;
         message->nbytes = 0;
         x->nout++;
-        x->filling[to] = message;
+        x->ranks[to].filling = message;
         pthread_cond_broadcast(&x->room); /* for those that send to the same rank */
         return KC_OK;
 }
@@ -155,7 +165,7 @@ static enum kc_status make_room(struct kc_ranks_exchange *x, int to, size_t nbyt
                                 struct kc_error *err)
 {
         enum kc_status status;
-        while ((status = check(x, err)) == KC_OK && !has_room_for(x->filling[to], nbytes)) {
+        while ((status = check(x, err)) == KC_OK && !has_room_for(x->ranks[to].filling, nbytes)) {
                 flush(x, to);
                 KC_TRY(begin_filling(x, to, err));
         }
@@ -167,12 +177,12 @@ static enum kc_status send_records(void *ctx, int member, uint32_t list, const u
                                    size_t nbytes, struct kc_error *err)
 {
         struct kc_ranks_exchange *x = ctx;
-        const int to = x->members[member];
+        const int to = x->ranks[member].member;
         const struct record_header header = { list, (uint32_t)nbytes };
         pthread_mutex_lock(&x->lock);
         const enum kc_status status = make_room(x, to, sizeof header + nbytes, err);
         if (status == KC_OK) {
-                struct message *message = x->filling[to];
+                struct message *message = x->ranks[to].filling;
                 uint8_t *place = message->data + message->nbytes;
                 memcpy(place, &header, sizeof header);
                 memcpy(place + sizeof header, data, nbytes);
@@ -231,17 +241,17 @@ static void fail(void *ctx)
         struct kc_ranks_exchange *x = ctx;
         struct kc_error failure = { 0 };
         kc_fail(&failure, KC_ECANCELED, "canceled");
-        kc_ranks_note_failure(x, &failure, false);
         pthread_mutex_lock(&x->lock);
+        kc_ranks_note_failure(x, &failure, FAILURE_OWN);
+        wake_pump(x);
         stop_taking(x);
-        wake_pump(x); /* it tells the others */
         pthread_mutex_unlock(&x->lock);
 }
 
 struct kc_exchange kc_ranks_exchange_interface(struct kc_ranks_exchange *x)
 {
         return (struct kc_exchange){ .ctx = x,
-                                     .rank = x->seats[x->transport->rank],
+                                     .rank = x->ranks[x->transport->rank].seat,
                                      .nranks = x->nmembers,
                                      .begin = begin,
                                      .send = send_records,
@@ -256,9 +266,9 @@ void kc_ranks_exchange_set_leaders(struct kc_ranks_exchange *x, const int *leade
         pthread_mutex_lock(&x->lock);
         x->nmembers = 0;
         for (int i = 0; i < x->transport->nranks; i++) {
-                x->seats[i] = leaders[i] == i ? x->nmembers : -1;
+                x->ranks[i].seat = leaders[i] == i ? x->nmembers : -1;
                 if (leaders[i] == i)
-                        x->members[x->nmembers++] = i;
+                        x->ranks[x->nmembers++].member = i;
         }
         x->most_out = most_out(x->nmembers);
         pthread_mutex_unlock(&x->lock);
@@ -281,52 +291,21 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *x, uint64_t *nsent, uint
 
 /* ---- life ---- */
 
-static void free_messages(struct message *message)
-{
-        while (message != NULL) {
-                struct message *next = message->next;
-                free(message);
-                message = next;
-        }
-}
-
 static void free_all(struct kc_ranks_exchange *x)
 {
-        for (int i = 0; x->filling != NULL && i < x->transport->nranks; i++)
-                free(x->filling[i]);
-        free(x->filling);
-        free(x->members);
-        free(x->seats);
-        free(x->settled);
-        free(x->nreceiving);
-        free_messages(x->free);
-        free_messages(x->empty);
-        free_messages(x->queue.first);
-        free_messages(x->posted);
-        free_messages(x->receiving.first);
-        free(x->watched);
+        for (int i = 0; x->ranks != NULL && i < x->transport->nranks; i++)
+                free(x->ranks[i].filling);
+        free(x->ranks);
+        kc_messages_free(x->free);
+        kc_messages_free(x->empty);
+        kc_messages_free(x->queue.first);
+        kc_messages_free(x->posted);
+        kc_messages_free(x->receiving.first);
         pthread_cond_destroy(&x->work);
         pthread_cond_destroy(&x->room);
         pthread_cond_destroy(&x->changed);
         pthread_mutex_destroy(&x->lock);
         free(x);
-}
-
-static bool allocate(struct kc_ranks_exchange *x)
-{
-        const size_t nranks = (size_t)x->transport->nranks;
-        x->filling = calloc(nranks, sizeof(struct message *));
-        x->members = calloc(nranks, sizeof *x->members);
-        x->seats = calloc(nranks, sizeof *x->seats);
-        x->settled = calloc(nranks, sizeof *x->settled);
-        x->nreceiving = calloc(nranks, sizeof *x->nreceiving);
-        x->watched = calloc(nranks, sizeof *x->watched);
-        if (x->filling == NULL || x->members == NULL || x->seats == NULL || x->settled == NULL ||
-            x->nreceiving == NULL || x->watched == NULL)
-                return false;
-        for (; x->nmembers < x->transport->nranks; x->nmembers++)
-                x->members[x->nmembers] = x->seats[x->nmembers] = x->nmembers;
-        return true;
 }
 
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
@@ -344,7 +323,10 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
         pthread_cond_init(&x->room, NULL);
         pthread_cond_init(&x->work, NULL);
         x->turned = x->beaten = kc_clock_seconds();
-        if (!allocate(x) || kc_thread_create(&x->pump, kc_ranks_run_pump, x) != 0) {
+        x->ranks = calloc((size_t)transport->nranks, sizeof *x->ranks);
+        for (; x->ranks != NULL && x->nmembers < transport->nranks; x->nmembers++)
+                x->ranks[x->nmembers].seat = x->ranks[x->nmembers].member = x->nmembers;
+        if (x->ranks == NULL || kc_thread_create(&x->pump, kc_ranks_run_pump, x) != 0) {
                 free_all(x);
                 return kc_fail(err, KC_ENOMEM, "out of memory for messages");
         }
@@ -356,9 +338,9 @@ enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
 static void drop_filling(struct kc_ranks_exchange *x)
 {
         for (int to = 0; to < x->transport->nranks; to++)
-                if (x->filling[to] != NULL) {
-                        kc_messages_keep(&x->free, x->filling[to]);
-                        x->filling[to] = NULL;
+                if (x->ranks[to].filling != NULL) {
+                        kc_messages_keep(&x->free, x->ranks[to].filling);
+                        x->ranks[to].filling = NULL;
                         x->nout--;
                 }
 }
@@ -366,17 +348,20 @@ static void drop_filling(struct kc_ranks_exchange *x)
 enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void *mine,
                                         size_t nbytes, void *all, struct kc_error *err)
 {
+        struct kc_error failure = { 0 };
         memcpy((uint8_t *)all + (size_t)x->transport->rank * nbytes, mine, nbytes);
         pthread_mutex_lock(&x->lock);
         stop_taking(x);
         drop_filling(x);
         x->closed = false;
-        memset(x->settled, 0, (size_t)x->transport->nranks * sizeof *x->settled);
+        for (int i = 0; i < x->transport->nranks; i++)
+                x->ranks[i].settled = false;
         x->nsettled = 0;
-        x->mine = mine;
         x->all = all;
         x->each_nbytes = nbytes;
         x->settling = true;
+        if (kc_ranks_send_to_others(x, TAG_SETTLED, mine, nbytes, &failure) != KC_OK)
+                kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
         wake_pump(x);
         while (x->settling && !x->broken)
                 pthread_cond_wait(&x->changed, &x->lock);
@@ -385,12 +370,19 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         return status;
 }
 
+/* Once all have settled for the last time, nothing is on its way: beats are sent before that. */
 bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
 {
+        struct kc_error err = { 0 };
+        uint8_t nothing = 0;
         if (x == NULL)
                 return false;
         pthread_mutex_lock(&x->lock);
         x->leaving = true;
+        pthread_mutex_unlock(&x->lock);
+        (void)kc_ranks_exchange_settle(x, &nothing, 0, &nothing, &err);
+        pthread_mutex_lock(&x->lock);
+        x->stop = true;
         wake_pump(x);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);

@@ -17,7 +17,6 @@ enum tag {
         TAG_FAILED,
         TAG_SETTLED,
         TAG_ALIVE,   /* a beat: see pump.c */
-        TAG_LEFT,    /* nothing more follows from this rank */
         TAG_RECORDS, /* and the next; an empty message ends a rank's phase */
 };
 
@@ -25,7 +24,7 @@ struct message {
         struct message *next;
         int rank, tag; /* to or from this rank */
         size_t nbytes, cap;
-        void *request; /* of one on its way */
+        union kc_transport_request request; /* of one on its way */
         uint8_t data[];
 };
 
@@ -39,9 +38,15 @@ struct message_queue {
         struct message *first, *last;
 };
 
-struct watched {
-        double silent_seconds;
-        bool left;
+/* What is known of a rank. */
+struct rank {
+        int seat;                /* its number among the members; -1: it only settles */
+        int member;              /* the rank with this seat */
+        bool settled;            /* its values have arrived */
+        struct message *filling; /* with records for it; or NULL */
+        /* the pump's own */
+        int nreceiving;        /* messages in `receiving` from it */
+        double silent_seconds; /* while this rank waited for it */
 };
 
 struct kc_ranks_exchange {
@@ -49,15 +54,13 @@ struct kc_ranks_exchange {
         pthread_t pump;
         /* the ranks that take part in phases */
         int nmembers;
-        int *members;               /* [nmembers] their ranks */
-        int *seats;                 /* [nranks] a rank's number among them; -1: it only settles */
+        struct rank *ranks;         /* [nranks] */
         pthread_mutex_t lock;       /* guards what follows, except the pump's own */
         pthread_cond_t changed;     /* for callers */
         pthread_cond_t room;        /* for callers that send: there may be room for a message */
         pthread_cond_t work;        /* for the pump */
         int nout, most_out;         /* messages with records that have not left yet; the limit */
         struct message *free;       /* for records */
-        struct message **filling;   /* [nranks] with records; or NULL */
         struct message_queue queue; /* to be sent by the pump */
         struct kc_error failure;    /* of this rank or, as KC_ECANCELED, of another */
         bool broken;                /* the transport has failed */
@@ -70,40 +73,22 @@ struct kc_ranks_exchange {
         bool closed; /* this rank sends nothing more in it, and waits for the others */
         /* settling */
         bool settling;
-        const uint8_t *mine; /* this rank's values */
-        uint8_t *all;        /* of all ranks */
-        size_t each_nbytes;  /* of a rank */
-        int nsettled;        /* other ranks whose values have arrived */
-        bool *settled;       /* [nranks] whether they have */
+        uint8_t *all;       /* of all ranks */
+        size_t each_nbytes; /* of a rank */
+        int nsettled;       /* other ranks whose values have arrived */
         /* the end */
-        bool leaving, stop; /* this rank leaves; the pump must stop */
-        int nleft;          /* other ranks that have left */
+        bool leaving, stop; /* this rank sends no more beats; the pump must stop */
         double patience_seconds;
         uint64_t nsent, ntaken;
         /* the pump's own */
-        bool warned, told_values, told_leave; /* whether all others were told of a failure, etc. */
-        struct message *posted;               /* on their way to others */
-        struct message_queue receiving;       /* on their way to this rank, in order of arrival */
-        struct message *empty;                /* for the next ones */
-        int *nreceiving;                      /* [nranks] messages in `receiving` from a rank */
-        int narriving;                        /* all of them */
-        int nhandled;                         /* messages that were complete in this turn */
-        struct watched *watched;              /* [nranks] */
-        double watched_for;                   /* the patience in the last turn */
-        double turned, beaten;                /* when the last turn was, and the last beats */
-        long nap_ns;                          /* the next nap between looks for messages */
+        struct message *posted;         /* on their way to others */
+        struct message_queue receiving; /* on their way to this rank, in order of arrival */
+        struct message *empty;          /* for the next ones */
+        int narriving;                  /* messages in it */
+        int nhandled;                   /* messages that were complete in this turn */
+        double turned, beaten;          /* when the last turn was, and the last beats */
+        long nap_ns;                    /* the next nap between looks for messages */
 };
-
-static inline int kc_ranks_nothers(const struct kc_ranks_exchange *x)
-{
-        return x->transport->nranks - 1;
-}
-
-/* Whether this rank only settles, and may be late for it. */
-static inline bool kc_ranks_is_patient(const struct kc_ranks_exchange *x)
-{
-        return x->seats[x->transport->rank] < 0;
-}
 
 static inline int kc_ranks_records_tag(const struct kc_ranks_exchange *x)
 {
@@ -119,7 +104,7 @@ static inline bool kc_ranks_expects_records(const struct kc_ranks_exchange *x)
 /* Whether a thread waits for the pump, or senders may soon have to wait for room. Lock held. */
 static inline bool kc_ranks_is_urgent(const struct kc_ranks_exchange *x)
 {
-        return x->nout > x->most_out / 2 || x->settling || x->leaving || x->closed ||
+        return x->nout > x->most_out / 2 || x->settling || x->closed ||
                (kc_ranks_expects_records(x) && x->taker.urgent);
 }
 
@@ -153,14 +138,16 @@ static inline void kc_messages_keep(struct message **list, struct message *messa
 /* KC_ENOMEM */
 enum kc_status kc_ranks_new_message(struct message **message, size_t cap, struct kc_error *err);
 
+void kc_messages_free(struct message *list);
+
 /* ---- for all threads ---- */
 
-/* A failure that breaks the exchange replaces one that was noted before. */
-void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
-                           bool breaks);
+enum whose_failure { FAILURE_OWN, FAILURE_ANOTHERS, FAILURE_BREAKS };
 
-/* Lock held. */
-void kc_ranks_enqueue(struct kc_ranks_exchange *x, struct message *message, int to, int tag);
+/* Tell the other ranks of this rank's own failure. One that breaks the exchange replaces a failure
+ * that was noted before. Lock held. */
+void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
+                           enum whose_failure whose);
 
 /* Send the same message to all other ranks, or to all other members if it ends a phase. Lock held.
  * KC_ENOMEM. */

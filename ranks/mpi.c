@@ -1,13 +1,13 @@
 #include "ranks/ranks.h"
 
+#include <assert.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct kc_ranks {
-        struct kc_transport transport;
-};
+static_assert(sizeof(MPI_Request) <= sizeof(union kc_transport_request),
+              "a request may not fit in the transport's");
 
 bool kc_ranks_in_build(void)
 {
@@ -66,35 +66,28 @@ static enum kc_status check(int code, const char *what, struct kc_error *err)
 /* ---- the transport ---- */
 
 static enum kc_status post(void *ctx, int to, int tag, const void *data, size_t nbytes,
-                           void **request, struct kc_error *err)
+                           union kc_transport_request *request, struct kc_error *err)
 {
-        MPI_Request *own = malloc(sizeof(MPI_Request));
         (void)ctx;
-        if (own == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for a message");
-        const int code = MPI_Isend(data, (int)nbytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, own);
-        *request = own;
-        if (code != MPI_SUCCESS)
-                free(own);
-        return check(code, "sending", err);
+        return check(MPI_Isend(data, (int)nbytes, MPI_BYTE, to, tag, MPI_COMM_WORLD,
+                               (MPI_Request *)request),
+                     "sending", err);
 }
 
-static enum kc_status sent(void *ctx, void *request, bool *done, struct kc_error *err)
+static enum kc_status sent(void *ctx, union kc_transport_request *request, bool *done,
+                           struct kc_error *err)
 {
         int flag = 0;
         (void)ctx;
-        const int code = MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+        const int code = MPI_Test((MPI_Request *)request, &flag, MPI_STATUS_IGNORE);
         *done = flag != 0;
-        if (*done)
-                free(request);
         return check(code, "sending", err);
 }
 
 static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap, int *got_from,
-                           int *got_tag, void **request, struct kc_error *err)
+                           int *got_tag, union kc_transport_request *request, struct kc_error *err)
 {
         const int source = from == KC_TRANSPORT_ANY ? MPI_ANY_SOURCE : from;
-        MPI_Request *own = NULL;
         enum kc_status status;
         MPI_Status found;
         int flag;
@@ -105,33 +98,26 @@ static enum kc_status take(void *ctx, int from, int tag, void *data, size_t cap,
                      "receiving", err));
         if (!flag)
                 return KC_OK;
-        if ((own = malloc(sizeof *own)) == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for a message");
         KC_TRY(check(MPI_Irecv(data, (int)cap, MPI_BYTE, found.MPI_SOURCE, found.MPI_TAG,
-                               MPI_COMM_WORLD, own),
+                               MPI_COMM_WORLD, (MPI_Request *)request),
                      "receiving", err));
         *got_from = found.MPI_SOURCE;
         *got_tag = found.MPI_TAG;
-        *request = own;
-        return KC_OK;
 out:
-        free(own);
         return status;
 }
 
-static enum kc_status taken(void *ctx, void *request, bool *done, size_t *nbytes,
-                            struct kc_error *err)
+static enum kc_status taken(void *ctx, union kc_transport_request *request, bool *done,
+                            size_t *nbytes, struct kc_error *err)
 {
         enum kc_status status;
         MPI_Status got;
         int flag = 0, n = 0;
         (void)ctx;
-        KC_TRY(check(MPI_Test(request, &flag, &got), "receiving", err));
+        KC_TRY(check(MPI_Test((MPI_Request *)request, &flag, &got), "receiving", err));
         *done = flag != 0;
-        if (!*done)
-                return KC_OK;
-        free(request);
-        KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, &n), "receiving", err));
+        if (*done)
+                KC_TRY(check(MPI_Get_count(&got, MPI_BYTE, &n), "receiving", err));
         *nbytes = (size_t)n;
 out:
         return status;
@@ -139,60 +125,41 @@ out:
 
 /* ---- life ---- */
 
-static enum kc_status join(struct kc_ranks *ranks, struct kc_error *err)
+enum kc_status kc_ranks_join(struct kc_transport **transport, struct kc_error *err)
 {
+        struct kc_transport *t = malloc(sizeof *t);
         enum kc_status status;
         int provided;
-        struct kc_transport *t = &ranks->transport;
-        *t = (struct kc_transport){
-                .ctx = ranks, .post = post, .sent = sent, .take = take, .taken = taken
-        };
+        *transport = NULL;
+        if (t == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        *t = (struct kc_transport){ .post = post, .sent = sent, .take = take, .taken = taken };
+        expect_no_network();
         KC_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "starting",
                      err));
         KC_TRY(check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "starting", err));
         KC_TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &t->rank), "starting", err));
         KC_TRY(check(MPI_Comm_size(MPI_COMM_WORLD, &t->nranks), "starting", err));
         if (provided < MPI_THREAD_SERIALIZED)
-                status = kc_fail(err, KC_EIO,
-                                 "this MPI does not support threads "
-                                 "(MPI_THREAD_SERIALIZED)");
-out:
-        return status;
-}
-
-enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
-{
-        *ranks = NULL;
-        struct kc_ranks *joined = calloc(1, sizeof *joined);
-        if (joined == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        expect_no_network();
-        const enum kc_status status = join(joined, err);
-        if (status == KC_OK && joined->transport.nranks > 1) {
-                *ranks = joined;
+                KC_TRY(kc_fail(err, KC_EIO,
+                               "this MPI does not support threads (MPI_THREAD_SERIALIZED)"));
+        if (t->nranks > 1) {
+                *transport = t;
                 return KC_OK;
         }
-        kc_ranks_leave(joined);
+out:
+        kc_ranks_leave(t, false);
         return status;
 }
 
-const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks)
-{
-        return &ranks->transport;
-}
-
-void kc_ranks_leave(struct kc_ranks *ranks)
+void kc_ranks_leave(struct kc_transport *transport, bool broken)
 {
         int initialized = 0;
-        if (ranks == NULL)
+        if (transport == NULL)
                 return;
-        if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized)
+        if (broken)
+                (void)MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        else if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized)
                 (void)MPI_Finalize();
-        free(ranks);
-}
-
-void kc_ranks_abort(struct kc_ranks *ranks)
-{
-        (void)MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-        free(ranks);
+        free(transport);
 }

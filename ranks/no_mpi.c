@@ -20,25 +20,15 @@ int kc_ranks_nlaunched(void)
         return 1;
 }
 
-enum kc_status kc_ranks_join(struct kc_ranks **ranks, struct kc_error *err)
+enum kc_status kc_ranks_join(struct kc_transport **transport, struct kc_error *err)
 {
         (void)err;
-        *ranks = NULL;
+        *transport = NULL;
         return KC_OK;
 }
 
-const struct kc_transport *kc_ranks_transport(const struct kc_ranks *ranks)
+void kc_ranks_leave(struct kc_transport *transport, bool broken)
 {
-        (void)ranks;
-        return NULL;
-}
-
-void kc_ranks_leave(struct kc_ranks *ranks)
-{
-        (void)ranks;
-}
-
-void kc_ranks_abort(struct kc_ranks *ranks)
-{
-        (void)ranks;
+        (void)transport;
+        (void)broken;
 }

@@ -24,44 +24,41 @@ enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
 
 /* ---- whether the other ranks are still there ---- */
 
-/* Ranks lose patience one after another, so that usually only one reports a loss, and ends the
- * others. */
+/* Lock held. Ranks lose patience one after another, so that usually only one reports a loss, and
+ * ends the others. */
 static enum kc_status check_heard(struct kc_ranks_exchange *x, int from, double passed,
-                                  double patience_seconds, struct kc_error *err)
+                                  struct kc_error *err)
 {
-        struct watched *watched = &x->watched[from];
-        watched->silent_seconds += passed < TURN_SECONDS ? passed : TURN_SECONDS;
-        if (from == x->transport->rank || watched->left ||
-            watched->silent_seconds < patience_seconds + x->transport->rank)
+        const bool waits = x->settling ? !x->ranks[from].settled : kc_ranks_expects_records(x);
+        double *silent = &x->ranks[from].silent_seconds;
+        *silent = waits ? *silent + (passed < TURN_SECONDS ? passed : TURN_SECONDS) : 0;
+        if (from == x->transport->rank || *silent < x->patience_seconds + x->transport->rank)
                 return KC_OK;
         return kc_fail(err, KC_EIO,
                        "nothing was heard from rank %d for %.0f seconds; it has stopped, or "
                        "cannot be reached",
-                       from, watched->silent_seconds);
+                       from, *silent);
 }
 
 /*
  * A rank that has stopped, or that can no longer be reached, sends nothing, but no call of the
  * transport fails because of that. So every rank sends every other one an empty message, a beat,
- * every few seconds, also to ranks that have left, because they still wait for the others. A rank
- * that has sent nothing for a long time is lost.
- *   beats  out: whether to send one now
+ * every few seconds. A rank that has sent nothing for a long time, while this one waited for it, is
+ * lost.
  */
-static enum kc_status watch(struct kc_ranks_exchange *x, double patience_seconds, bool *beats,
-                            struct kc_error *err)
+static enum kc_status watch(struct kc_ranks_exchange *x, struct kc_error *err)
 {
         const double now = kc_clock_seconds(), passed = now - x->turned;
         enum kc_status status = KC_OK;
-        *beats = now - x->beaten >= patience_seconds / BEATS;
+        pthread_mutex_lock(&x->lock);
         x->turned = now;
-        if (*beats)
+        if (now - x->beaten >= x->patience_seconds / BEATS && !x->leaving) {
                 x->beaten = now;
-        for (int i = 0; i < x->transport->nranks && status == KC_OK; i++) {
-                if (x->watched_for != patience_seconds) /* with another limit, silence begins now */
-                        x->watched[i].silent_seconds = 0;
-                status = check_heard(x, i, passed, patience_seconds, err);
+                status = kc_ranks_send_to_others(x, TAG_ALIVE, NULL, 0, err);
         }
-        x->watched_for = patience_seconds;
+        for (int i = 0; i < x->transport->nranks && status == KC_OK; i++)
+                status = check_heard(x, i, passed, err);
+        pthread_mutex_unlock(&x->lock);
         return status;
 }
 
@@ -77,7 +74,6 @@ static enum kc_status post_queued(struct kc_ranks_exchange *x, bool *busy, struc
         pthread_mutex_unlock(&x->lock);
         while (list != NULL) {
                 struct message *message = kc_messages_pop(&list);
-                message->request = NULL;
                 *busy = true;
                 if (status == KC_OK)
                         status = t->post(t->ctx, message->rank, message->tag, message->data,
@@ -107,7 +103,7 @@ static enum kc_status free_sent(struct kc_ranks_exchange *x, bool *busy, struct 
         for (struct message **m = &x->posted; *m != NULL && status == KC_OK;) {
                 struct message *message = *m;
                 bool done = false;
-                status = t->sent(t->ctx, message->request, &done, err);
+                status = t->sent(t->ctx, &message->request, &done, err);
                 if (!done) {
                         m = &message->next;
                         continue;
@@ -160,9 +156,10 @@ static void take_records(struct kc_ranks_exchange *x, const struct message *mess
         struct kc_error failure = { 0 };
         if (!begin_taking(x))
                 return;
-        if (hand_over(&x->taker, message, &failure) != KC_OK)
-                kc_ranks_note_failure(x, &failure, false);
+        const enum kc_status status = hand_over(&x->taker, message, &failure);
         pthread_mutex_lock(&x->lock);
+        if (status != KC_OK)
+                kc_ranks_note_failure(x, &failure, FAILURE_OWN);
         x->ntaken += message->nbytes;
         x->nended += message->nbytes == 0;
         pthread_mutex_unlock(&x->lock);
@@ -173,8 +170,8 @@ static void take_records(struct kc_ranks_exchange *x, const struct message *mess
  * and for a message of another kind after it, and the taker must be ready. */
 static bool has_room(struct kc_ranks_exchange *x, int from)
 {
-        if (x->narriving >= KC_EXCHANGE_ARRIVING - 1 || x->nreceiving[from] >= KC_EXCHANGE_AHEAD ||
-            !begin_taking(x))
+        if (x->narriving >= KC_EXCHANGE_ARRIVING - 1 ||
+            x->ranks[from].nreceiving >= KC_EXCHANGE_AHEAD || !begin_taking(x))
                 return false;
         const bool room = x->taker.ready == NULL || x->taker.ready(x->taker.ctx);
         end_taking(x);
@@ -186,17 +183,11 @@ static bool has_room(struct kc_ranks_exchange *x, int from)
 static void take_settled(struct kc_ranks_exchange *x, const struct message *message)
 {
         pthread_mutex_lock(&x->lock);
-        memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data, x->each_nbytes);
-        x->settled[message->rank] = true;
+        if (!x->broken) /* otherwise the caller may be gone */
+                memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data,
+                       x->each_nbytes);
+        x->ranks[message->rank].settled = true;
         x->nsettled++;
-        pthread_mutex_unlock(&x->lock);
-}
-
-static void take_leave(struct kc_ranks_exchange *x, int from)
-{
-        x->watched[from].left = true;
-        pthread_mutex_lock(&x->lock);
-        x->nleft++;
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -204,19 +195,18 @@ static void take_failure(struct kc_ranks_exchange *x)
 {
         struct kc_error failure = { 0 };
         kc_fail(&failure, KC_ECANCELED, "another rank has failed");
-        kc_ranks_note_failure(x, &failure, false);
-        x->warned = true; /* all others, by that rank */
+        pthread_mutex_lock(&x->lock);
+        kc_ranks_note_failure(x, &failure, FAILURE_ANOTHERS);
+        pthread_mutex_unlock(&x->lock);
 }
 
 static void handle(struct kc_ranks_exchange *x, const struct message *message)
 {
-        x->watched[message->rank].silent_seconds = 0;
+        x->ranks[message->rank].silent_seconds = 0;
         if (message->tag >= TAG_RECORDS)
                 take_records(x, message);
         else if (message->tag == TAG_SETTLED)
                 take_settled(x, message);
-        else if (message->tag == TAG_LEFT)
-                take_leave(x, message->rank);
         else if (message->tag == TAG_FAILED)
                 take_failure(x);
 }
@@ -242,13 +232,13 @@ static enum kc_status handle_received(struct kc_ranks_exchange *x, bool *busy, s
                 struct message *message = kc_messages_pop(&list);
                 bool done = false;
                 if (status == KC_OK && !has_message_from(&x->receiving, message->rank))
-                        status = t->taken(t->ctx, message->request, &done, &message->nbytes, err);
+                        status = t->taken(t->ctx, &message->request, &done, &message->nbytes, err);
                 if (status != KC_OK || !done) {
                         kc_messages_push(&x->receiving, message);
                         continue;
                 }
                 *busy = true;
-                x->nreceiving[message->rank]--;
+                x->ranks[message->rank].nreceiving--;
                 x->narriving--;
                 x->nhandled++;
                 handle(x, message);
@@ -273,7 +263,7 @@ static enum kc_status take_one(struct kc_ranks_exchange *x, int from, int tag, b
                          &message->tag, &message->request, err);
         *got = status == KC_OK && message->rank >= 0;
         if (*got) {
-                x->nreceiving[message->rank]++;
+                x->ranks[message->rank].nreceiving++;
                 x->narriving++;
                 kc_messages_push(&x->receiving, message);
         } else {
@@ -303,7 +293,7 @@ static enum kc_status take_phase(struct kc_ranks_exchange *x, int tag, bool *bus
         while (any && status == KC_OK) {
                 any = false;
                 for (int i = 0; i < x->nmembers && status == KC_OK; i++) {
-                        const int from = x->members[i];
+                        const int from = x->ranks[i].member;
                         bool got = false;
                         if (from != x->transport->rank && has_room(x, from))
                                 status = take_one(x, from, tag, &got, err);
@@ -321,83 +311,33 @@ static enum kc_status take_rest(struct kc_ranks_exchange *x, bool *busy, struct 
         enum kc_status status = KC_OK;
         for (int from = 0; from < x->transport->nranks && status == KC_OK; from++) {
                 bool got = false;
-                if (from != x->transport->rank && !x->settled[from] && x->nreceiving[from] == 0)
+                if (from != x->transport->rank && !x->ranks[from].settled &&
+                    x->ranks[from].nreceiving == 0)
                         status = take_one(x, from, KC_TRANSPORT_ANY, &got, err);
                 *busy |= got;
         }
         return status;
 }
 
-/* What the pump looks for. */
-struct wanted {
-        bool records, rest, failed, leave;
-        int records_tag;
-        double patience_seconds;
-};
-
-static struct wanted get_wanted(struct kc_ranks_exchange *x)
-{
-        pthread_mutex_lock(&x->lock);
-        const struct wanted wanted = { .records = kc_ranks_expects_records(x),
-                                       .rest = x->settling,
-                                       .failed = x->failure.status != KC_OK,
-                                       .leave = x->leaving,
-                                       .patience_seconds = x->patience_seconds,
-                                       .records_tag = kc_ranks_records_tag(x) };
-        pthread_mutex_unlock(&x->lock);
-        return wanted;
-}
-
-static enum kc_status take_arrived(struct kc_ranks_exchange *x, const struct wanted *wanted,
-                                   bool *busy, struct kc_error *err)
+static enum kc_status take_arrived(struct kc_ranks_exchange *x, bool *busy, struct kc_error *err)
 {
         enum kc_status status;
         bool beaten;
-        KC_TRY(take_tag(x, TAG_LEFT, busy, err));
-        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err)); /* also those sent before TAG_LEFT */
-        if (wanted->rest)
+        pthread_mutex_lock(&x->lock);
+        const bool settling = x->settling, records = kc_ranks_expects_records(x);
+        const int records_tag = kc_ranks_records_tag(x);
+        pthread_mutex_unlock(&x->lock);
+        KC_TRY(take_tag(x, TAG_ALIVE, &beaten, err));
+        if (settling)
                 return take_rest(x, busy, err);
         KC_TRY(take_tag(x, TAG_FAILED, busy, err));
-        if (wanted->records)
-                KC_TRY(take_phase(x, wanted->records_tag, busy, err));
+        if (records)
+                KC_TRY(take_phase(x, records_tag, busy, err));
 out:
         return status;
 }
 
 /* ---- turns ---- */
-
-/* Lock held. Tell the other ranks something once. */
-static enum kc_status tell(struct kc_ranks_exchange *x, int tag, bool *told, struct kc_error *err)
-{
-        const bool settles = tag == TAG_SETTLED;
-        if (*told)
-                return KC_OK;
-        *told = true;
-        return kc_ranks_send_to_others(x, tag, settles ? x->mine : NULL,
-                                       settles ? x->each_nbytes : 0, err);
-}
-
-/* Tell the others what they have to know: that a rank has failed, and only then this rank's values;
- * that this rank leaves; and, now and then, that it is still there. */
-static enum kc_status tell_others(struct kc_ranks_exchange *x, const struct wanted *wanted,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        bool beats;
-        KC_TRY(watch(x, wanted->patience_seconds, &beats, err));
-        pthread_mutex_lock(&x->lock);
-        if (wanted->failed)
-                status = tell(x, TAG_FAILED, &x->warned, err);
-        if (status == KC_OK && wanted->rest)
-                status = tell(x, TAG_SETTLED, &x->told_values, err);
-        if (status == KC_OK && wanted->leave)
-                status = tell(x, TAG_LEFT, &x->told_leave, err);
-        else if (status == KC_OK && beats)
-                status = kc_ranks_send_to_others(x, TAG_ALIVE, NULL, 0, err);
-        pthread_mutex_unlock(&x->lock);
-out:
-        return status;
-}
 
 /* If nothing is urgent and few messages arrive, nap even after a busy turn: messages pile up until
  * the next look, and counting threads keep the cores. */
@@ -407,7 +347,7 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
         pthread_mutex_lock(&x->lock);
         const bool much = x->narriving + x->nhandled >= KC_EXCHANGE_AHEAD - 1;
         const bool urgent = much || kc_ranks_is_urgent(x);
-        if (urgent && !kc_ranks_is_patient(x))
+        if (urgent && x->ranks[x->transport->rank].seat >= 0) /* others may be late to settle */
                 longest = URGENT_NAP_NS;
         else if (x->posted != NULL || x->receiving.first != NULL)
                 longest = MOVING_NAP_NS;
@@ -428,40 +368,26 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
 static void end_settling(struct kc_ranks_exchange *x)
 {
         pthread_mutex_lock(&x->lock);
-        const bool sent = x->told_values && x->queue.first == NULL && x->posted == NULL;
-        if (x->settling && sent && x->nsettled == kc_ranks_nothers(x)) {
+        const bool sent = x->queue.first == NULL && x->posted == NULL;
+        if (x->settling && sent && x->nsettled == x->transport->nranks - 1) {
                 x->settling = false;
                 x->failure = (struct kc_error){ 0 };
                 x->phase = 0;
-                x->told_values = x->warned = false;
                 pthread_cond_broadcast(&x->changed);
         }
         pthread_mutex_unlock(&x->lock);
 }
 
-/* This rank may stop when all others are leaving too and nothing of its own is on its way. */
-static void end_leaving(struct kc_ranks_exchange *x)
-{
-        pthread_mutex_lock(&x->lock);
-        x->stop = x->told_leave && x->queue.first == NULL && x->posted == NULL &&
-                  x->receiving.first == NULL && x->nleft == kc_ranks_nothers(x);
-        pthread_mutex_unlock(&x->lock);
-}
-
 static enum kc_status turn(struct kc_ranks_exchange *x, struct kc_error *err)
 {
-        const struct wanted wanted = get_wanted(x);
         enum kc_status status;
         bool busy = false;
-        KC_TRY(tell_others(x, &wanted, err));
+        KC_TRY(watch(x, err));
         KC_TRY(post_queued(x, &busy, err));
         KC_TRY(free_sent(x, &busy, err));
-        KC_TRY(take_arrived(x, &wanted, &busy, err));
+        KC_TRY(take_arrived(x, &busy, err));
         KC_TRY(handle_received(x, &busy, err)); /* much of what was taken is complete by now */
-        if (wanted.rest)
-                end_settling(x);
-        if (wanted.leave)
-                end_leaving(x);
+        end_settling(x);
         nap_after(x, busy);
 out:
         return status;
@@ -482,8 +408,11 @@ void *kc_ranks_run_pump(void *arg)
         x->nap_ns = SHORT_NAP_NS;
         while (!must_stop(x)) {
                 struct kc_error failure = { 0 };
-                if (turn(x, &failure) != KC_OK)
-                        kc_ranks_note_failure(x, &failure, true);
+                if (turn(x, &failure) == KC_OK)
+                        continue;
+                pthread_mutex_lock(&x->lock);
+                kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
+                pthread_mutex_unlock(&x->lock);
         }
         return NULL;
 }

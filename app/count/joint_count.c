@@ -27,8 +27,8 @@ struct joint_counting {
 /* A sink that passes a run on. */
 struct passing {
         struct kc_run_sink to, sink;
-        struct kc_broadcast *broadcast; /* to cancel, too; or NULL */
-        atomic_uint_fast64_t npairs;    /* of what was passed on */
+        const struct kc_exchange *exchange;
+        atomic_uint_fast64_t npairs; /* of what was passed on */
 };
 
 /* A task of this rank, and its file. */
@@ -56,27 +56,35 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *b, struc
         return p->to.put_blocks(p->to.ctx, b, err);
 }
 
+static enum kc_status put_counts(void *ctx, const struct kc_run_counts *c, struct kc_error *err)
+{
+        const struct passing *p = ctx;
+        return p->to.put_counts(p->to.ctx, c, err);
+}
+
 static void expect(void *ctx, uint64_t npairs)
 {
         const struct passing *p = ctx;
         p->to.expect(p->to.ctx, npairs);
 }
 
+/* The engine has failed. Its threads may be waiting for reads of other ranks. */
 static void cancel(void *ctx)
 {
         const struct passing *p = ctx;
-        if (p->broadcast != NULL)
-                kc_broadcast_cancel(p->broadcast);
+        p->exchange->fail(p->exchange->ctx);
         p->to.cancel(p->to.ctx);
 }
 
-static void pass_to(struct passing *p, const struct kc_run_sink *to, struct kc_broadcast *broadcast)
+static void pass_to(struct passing *p, const struct kc_run_sink *to,
+                    const struct kc_exchange *exchange)
 {
-        *p = (struct passing){ .to = *to, .broadcast = broadcast };
+        *p = (struct passing){ .to = *to, .exchange = exchange };
         p->sink = (struct kc_run_sink){ .ctx = p,
                                         .filter = to->filter,
                                         .put = put,
                                         .put_blocks = to->put_blocks != NULL ? put_blocks : NULL,
+                                        .put_counts = to->put_counts != NULL ? put_counts : NULL,
                                         .expect = to->expect != NULL ? expect : NULL,
                                         .cancel = cancel };
 }
@@ -101,11 +109,11 @@ static enum kc_status begin_file(const struct joint_counting *j, struct share *s
         if (status != KC_OK)
                 return status;
         const struct kc_run_sink sink = kc_store_sink(share->writer);
-        pass_to(&share->passing, &sink, j->broadcast);
+        pass_to(&share->passing, &sink, j->exchange);
         return KC_OK;
 }
 
-static enum kc_status end_file(struct share *share, uint64_t *npairs, struct kc_error *err)
+static enum kc_status end_file(struct share *share, struct kc_error *err)
 {
         const struct kc_store_origin origin = { .nkmers = KC_STORE_ANY_NKMERS };
         struct kc_store_writer *writer = share->writer;
@@ -115,17 +123,11 @@ static enum kc_status end_file(struct share *share, uint64_t *npairs, struct kc_
                 kc_store_commit_nameless(writer, &origin, &share->store, &written, err);
         if (status != KC_OK)
                 return status;
-        *npairs = written.info.ndistinct;
         share->dropped =
                 (struct kc_run_dropped){ .ndistinct = written.info.ndropped_distinct,
                                          .nkmers = written.info.ndropped_kmers,
                                          .nunique = written.nunique - written.info.nunique };
         return KC_OK;
-}
-
-static bool takes_counts(const struct share *share)
-{
-        return share->task->sink->put_counts != NULL;
 }
 
 /* ---- files on their way to rank 0 ---- */
@@ -140,6 +142,8 @@ static enum kc_status take_piece(void *ctx, uint32_t list, const uint8_t *data, 
                                  struct kc_error *err)
 {
         const struct arrived *a = ctx;
+        if (a->fds[list] < 0 && kc_temp_file_open(a->folder, &a->fds[list], err) != KC_OK)
+                return err->status;
         const off_t end = lseek(a->fds[list], 0, SEEK_END);
         return kc_temp_file_write(a->folder, a->fds[list], data, nbytes, (uint64_t)end, err);
 }
@@ -167,27 +171,6 @@ out:
         return status;
 }
 
-static void end_arrived(struct arrived *a)
-{
-        for (int i = 0; a->fds != NULL && i < a->nranks; i++)
-                if (a->fds[i] >= 0)
-                        close(a->fds[i]);
-        free(a->fds);
-}
-
-static enum kc_status begin_arrived(struct arrived *a, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        a->fds = malloc((size_t)a->nranks * sizeof *a->fds);
-        if (a->fds == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        memset(a->fds, -1, (size_t)a->nranks * sizeof *a->fds);
-        (void)kc_machine_raise_open_files();
-        for (int i = 1; i < a->nranks && status == KC_OK; i++)
-                status = kc_temp_file_open(a->folder, &a->fds[i], err);
-        return status;
-}
-
 /* ---- rank 0 merges ---- */
 
 /* The sink gets what is dropped before the first pairs, and what is expected before that. */
@@ -205,7 +188,7 @@ static enum kc_status merge(const struct joint_counting *j, struct share *share,
         if (sink->expect != NULL)
                 sink->expect(sink->ctx, kc_set_npairs(&set));
         KC_TRY(sink->put(sink->ctx, &dropped, err));
-        pass_to(&share->passing, sink, NULL);
+        pass_to(&share->passing, sink, j->exchange);
         share->passing.sink.expect = NULL;
         KC_TRY(kc_set_run(&set, nthreads, j->job, &share->passing.sink, &origin, &names, err));
 out:
@@ -242,8 +225,11 @@ static enum kc_status gather(const struct joint_counting *j, struct share *share
         struct arrived a = { .folder = j->params.tmp_dir, .nranks = exchange->nranks };
         const struct kc_exchange_taker taker = { .ctx = &a, .take = take_piece, .urgent = true };
         enum kc_status status;
-        if (exchange->rank == 0)
-                KC_TRY(begin_arrived(&a, err));
+        a.fds = malloc((size_t)a.nranks * sizeof *a.fds);
+        if (a.fds == NULL)
+                KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory"));
+        memset(a.fds, -1, (size_t)a.nranks * sizeof *a.fds);
+        (void)kc_machine_raise_open_files();
         KC_TRY(exchange->begin(exchange->ctx, &taker, err));
         if (exchange->rank != 0)
                 KC_TRY(send_file(j, share->store, err));
@@ -253,7 +239,10 @@ static enum kc_status gather(const struct joint_counting *j, struct share *share
 out:
         if (status != KC_OK)
                 exchange->fail(exchange->ctx); /* the taker is not called after this */
-        end_arrived(&a);
+        for (int i = 0; a.fds != NULL && i < a.nranks; i++)
+                if (a.fds[i] >= 0)
+                        close(a.fds[i]);
+        free(a.fds);
         return status;
 }
 
@@ -264,16 +253,15 @@ static enum kc_status join(const struct joint_counting *j, struct share *share,
 {
         const double start = kc_clock_seconds();
         struct kc_run_dropped *d = &share->dropped;
-        uint64_t npairs, nmerged = 0;
         enum kc_status status;
-        KC_TRY(end_file(share, &npairs, err));
-        uint64_t values[] = { npairs, d->ndistinct, d->nkmers, d->nunique };
+        KC_TRY(end_file(share, err));
+        uint64_t values[] = { atomic_load(&share->passing.npairs), d->ndistinct, d->nkmers,
+                              d->nunique };
         KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_SUM, values,
                                    sizeof values / sizeof *values, err));
         *d = (struct kc_run_dropped){ values[1], values[2], values[3] };
         KC_TRY(gather(j, share, err));
-        if (j->exchange->rank == 0)
-                nmerged = atomic_load(&share->passing.npairs);
+        uint64_t nmerged = j->exchange->rank == 0 ? atomic_load(&share->passing.npairs) : 0;
         KC_TRY(kc_exchange_combine(j->exchange, KC_EXCHANGE_SUM, &nmerged, 1, err));
         if (nmerged != values[0])
                 return kc_fail(err, KC_EUSAGE, "several ranks have counted the same k-mer");
@@ -354,17 +342,19 @@ static enum kc_status count_shares(struct joint_counting *j, const struct kc_gpu
         enum kc_status status;
         for (int i = 0; i < ntasks; i++) {
                 own[i] = *shares[i].task;
-                if (takes_counts(&shares[i]))
-                        continue;
-                KC_TRY(begin_file(j, &shares[i], err));
+                if (own[i].sink->put_counts != NULL)
+                        pass_to(&shares[i].passing, own[i].sink, j->exchange);
+                else
+                        KC_TRY(begin_file(j, &shares[i], err));
                 own[i].sink = &shares[i].passing.sink;
         }
         KC_TRY(gpu != NULL ? count_on_devices(j, gpu, own, ntasks, reports, err)
                            : kc_cpu_count_all(&j->params, source, own, ntasks, j->job, err));
         for (int i = 0; i < ntasks; i++) {
                 shares[i].task->totals = own[i].totals;
-                if (!takes_counts(&shares[i]))
-                        KC_TRY(join(j, &shares[i], err));
+                if (shares[i].writer == NULL)
+                        continue;
+                KC_TRY(join(j, &shares[i], err));
         }
 out:
         return status;

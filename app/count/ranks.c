@@ -16,17 +16,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* What ranks tell each other when they meet. */
-struct introduction {
-        struct kc_rank_place place;
-        uint64_t line; /* a hash of the command line */
-};
-
 /* For tests, KC_RANKS_HOST makes one machine look like several. */
-static struct kc_rank_place look_around(void)
+static struct kc_rank_place look_around(const char *line)
 {
-        struct kc_rank_place place = { .devices =
-                                               kc_visible_devices(getenv("CUDA_VISIBLE_DEVICES")) };
+        struct kc_rank_place place = {
+                .devices = kc_visible_devices(getenv("CUDA_VISIBLE_DEVICES")),
+                .line = XXH3_64bits(line, strlen(line)),
+        };
         const char *host = getenv("KC_RANKS_HOST");
         if (host != NULL)
                 snprintf(place.host, sizeof place.host, "%s", host);
@@ -41,41 +37,38 @@ static struct kc_rank_place look_around(void)
 /* *same: all ranks have the same command line. */
 static enum kc_status meet(struct ranks *r, const char *line, bool *same, struct kc_error *err)
 {
-        const int n = r->nranks;
-        const struct introduction own = { look_around(), XXH3_64bits(line, strlen(line)) };
-        struct introduction *all = calloc((size_t)n, sizeof *all);
-        r->places = calloc((size_t)n, sizeof *r->places);
-        r->leaders = calloc((size_t)n, sizeof *r->leaders);
-        if (all == NULL || r->places == NULL || r->leaders == NULL)
-                return free(all), kc_fail(err, KC_ENOMEM, "out of memory");
+        const struct kc_rank_place own = look_around(line);
+        r->places = calloc((size_t)r->nranks, sizeof *r->places);
+        r->leaders = calloc((size_t)r->nranks, sizeof *r->leaders);
+        if (r->places == NULL || r->leaders == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
         /* not gather, in which the failure of a rank that is already further on would be noticed */
         const enum kc_status status =
-                kc_ranks_exchange_settle(r->messages, &own, sizeof own, all, err);
+                kc_ranks_exchange_settle(r->messages, &own, sizeof own, r->places, err);
         *same = true;
-        for (int i = 0; i < n && status == KC_OK; i++) {
-                r->places[i] = all[i].place;
-                r->nlocal += strcmp(all[i].place.host, own.place.host) == 0;
-                *same &= all[i].line == own.line;
+        for (int i = 0; i < r->nranks && status == KC_OK; i++) {
+                r->leaders[i] = i;
+                r->nlocal += strcmp(r->places[i].host, own.host) == 0;
+                *same &= r->places[i].line == own.line;
         }
-        free(all);
         return status;
 }
 
 static enum kc_status join(struct ranks **ranks, const char *line, struct kc_error *err)
 {
-        struct kc_ranks *joined;
-        enum kc_status status = kc_ranks_join(&joined, err);
+        struct kc_transport *transport;
+        enum kc_status status = kc_ranks_join(&transport, err);
         bool same = false;
         *ranks = NULL;
-        if (status != KC_OK || joined == NULL)
+        if (status != KC_OK || transport == NULL)
                 return status;
         struct ranks *r = calloc(1, sizeof *r);
         if (r == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        r->joined = joined;
-        r->rank = kc_ranks_transport(joined)->rank;
-        r->nranks = kc_ranks_transport(joined)->nranks;
-        KC_TRY(kc_ranks_exchange_new(&r->messages, kc_ranks_transport(joined), err));
+        r->transport = transport;
+        r->rank = transport->rank;
+        r->nranks = transport->nranks;
+        KC_TRY(kc_ranks_exchange_new(&r->messages, transport, err));
         r->exchange = kc_ranks_exchange_interface(r->messages);
         KC_TRY(meet(r, line, &same, err));
 out:
@@ -148,28 +141,10 @@ void ranks_leave(struct ranks *ranks)
 {
         if (ranks == NULL)
                 return;
-        if (kc_ranks_exchange_free(ranks->messages))
-                kc_ranks_abort(ranks->joined);
-        else
-                kc_ranks_leave(ranks->joined);
+        kc_ranks_leave(ranks->transport, kc_ranks_exchange_free(ranks->messages));
         free(ranks->places);
         free(ranks->leaders);
         free(ranks);
-}
-
-enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
-                             struct kc_error *err)
-{
-        void *all;
-        *same = true;
-        if (ranks == NULL)
-                return KC_OK;
-        const enum kc_status status =
-                kc_exchange_gather(&ranks->exchange, &value, sizeof value, &all, err);
-        if (status == KC_OK)
-                *same = value == *(const uint64_t *)all;
-        free(all);
-        return status;
 }
 
 void ranks_set_patience(struct ranks *ranks, double seconds)
@@ -242,7 +217,6 @@ void ranks_elect_leaders(struct ranks *ranks, bool on_devices, uint64_t nwanted,
         kc_leaders_elect(ranks->places, n, ranks->leaders);
         kc_ranks_exchange_set_leaders(ranks->messages, ranks->leaders);
         ranks->exchange = kc_ranks_exchange_interface(ranks->messages);
-        ranks->elected = true;
         if (ranks_waits(ranks))
                 return;
         const struct kc_leader_share share = kc_leader_share(ranks->places, n, ranks->leaders, own);
@@ -254,7 +228,7 @@ void ranks_elect_leaders(struct ranks *ranks, bool on_devices, uint64_t nwanted,
 
 bool ranks_waits(const struct ranks *ranks)
 {
-        return ranks != NULL && ranks->elected && ranks->leaders[ranks->rank] != ranks->rank;
+        return ranks != NULL && ranks->leaders[ranks->rank] != ranks->rank;
 }
 
 int ranks_nwaiting(const struct ranks *ranks)
@@ -288,7 +262,6 @@ void ranks_untie(struct ranks *ranks)
         if (ranks == NULL)
                 return;
         ticker_stop(ranks->tie);
-        ranks->tie = NULL;
 }
 
 /* ---- agreeing ---- */
@@ -298,13 +271,18 @@ static bool has_failed_itself(enum kc_status status)
         return status != KC_OK && status != KC_ECANCELED;
 }
 
-/* The rank whose failure is the user's; -1: none has failed by itself. */
-static int to_blame(const enum kc_status *all, int n)
+/* Learn from how all ranks fare whether they go on, and whose failure is the user's.
+ *   blamed  out: that rank; -1: none has failed by itself */
+static void judge(struct ranks *ranks, const enum kc_status *all, int *blamed)
 {
-        for (int i = 0; i < n; i++)
+        *blamed = -1;
+        for (int i = ranks->nranks - 1; i >= 0; i--) {
+                ranks->failed |= all[i] != KC_OK;
                 if (has_failed_itself(all[i]))
-                        return i;
-        return -1;
+                        *blamed = i;
+        }
+        if (*blamed >= 0)
+                ranks->verdict = all[*blamed];
 }
 
 /* Report a failure, with this rank and its host in front of the message. */
@@ -316,44 +294,33 @@ static enum kc_status report(const struct ranks *ranks, struct kc_error failure,
                                 ranks->places[ranks->rank].host, failure.message);
 }
 
-static bool have_all_succeeded(const enum kc_status *all, int n)
-{
-        for (int i = 0; i < n; i++)
-                if (all[i] != KC_OK)
-                        return false;
-        return true;
-}
-
 enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc_error *err)
 {
         if (ranks == NULL || ranks->failed)
                 return status;
-        const int n = ranks->nranks, rank = ranks->rank;
         const struct kc_error own = *err;
-        enum kc_status *all = calloc((size_t)n, sizeof *all);
+        enum kc_status *all = calloc((size_t)ranks->nranks, sizeof *all);
+        int blamed;
         *err = (struct kc_error){ 0 };
         if (all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (status != KC_OK)
                 ranks->exchange.fail(ranks->exchange.ctx);
-        enum kc_status agreed =
+        const enum kc_status settled =
                 kc_ranks_exchange_settle(ranks->messages, &status, sizeof status, all, err);
-        ranks->failed = agreed != KC_OK || !have_all_succeeded(all, n);
-        if (agreed == KC_OK && to_blame(all, n) >= 0)
-                ranks->verdict = all[to_blame(all, n)];
-        if (agreed != KC_OK) { /* a rank is lost, perhaps after a failure of this one */
-                agreed = report(ranks, has_failed_itself(status) ? own : *err, err);
-        } else if (ranks->failed) {
-                agreed = KC_ECANCELED;
-                if (to_blame(all, n) == rank && status == KC_EUSAGE)
-                        agreed = kc_fail_as(err, &own);
-                else if (to_blame(all, n) == rank)
-                        agreed = report(ranks, own, err);
-                else /* without a message, but not without a status: kcount.h passes *err on */
-                        err->status = KC_ECANCELED;
-        }
+        if (settled == KC_OK)
+                judge(ranks, all, &blamed);
         free(all);
-        return agreed;
+        if (settled != KC_OK) { /* a rank is lost, perhaps after a failure of this one */
+                ranks->failed = true;
+                return report(ranks, has_failed_itself(status) ? own : *err, err);
+        }
+        if (!ranks->failed)
+                return KC_OK;
+        if (blamed == ranks->rank)
+                return status == KC_EUSAGE ? kc_fail_as(err, &own) : report(ranks, own, err);
+        /* without a message, but not without a status: kcount.h passes *err on */
+        return err->status = KC_ECANCELED;
 }
 
 enum kc_status ranks_verdict(const struct ranks *ranks, enum kc_status status)

@@ -10,20 +10,20 @@
 #include <stdbool.h>
 
 struct kc_job;
-struct kc_ranks;
 struct kc_ranks_exchange;
+struct kc_transport;
 struct ticker;
 
 struct ranks {
-        struct kc_ranks *joined;
+        struct kc_transport *transport;
         struct kc_ranks_exchange *messages;
         struct kc_exchange exchange;  /* of those that count */
         int rank, nranks;             /* of all */
         struct kc_rank_place *places; /* [nranks] */
-        int *leaders;                 /* [nranks] the rank that counts for each */
-        bool elected;                 /* whether these are known */
-        int nlocal;                   /* ranks on this host */
-        struct kc_job *job;           /* between ranks_tie and ranks_untie */
+        int *leaders;       /* [nranks] the rank that counts for each: itself, until leaders
+                                         are elected */
+        int nlocal;         /* ranks on this host */
+        struct kc_job *job; /* between ranks_tie and ranks_untie */
         struct ticker *tie;
         bool failed;            /* ranks_agree has failed */
         enum kc_status verdict; /* then: the failure of the rank to blame, if there is one */
@@ -48,10 +48,6 @@ void ranks_leave(struct ranks *ranks);
 
 /* A rank that sends nothing for this long is lost; 0: the usual limit. Every rank calls this. */
 void ranks_set_patience(struct ranks *ranks, double seconds);
-
-/* Every rank calls this. *same: whether its value is the same as rank 0's. */
-enum kc_status ranks_compare(const struct ranks *ranks, uint64_t value, bool *same,
-                             struct kc_error *err);
 
 bool ranks_is_first(const struct ranks *ranks);
 

@@ -19,13 +19,17 @@ void count_silence(struct count *count)
 /* If the ranks saw different inputs, reads would be counted twice, or not at all. */
 enum kc_status count_check_same_inputs(const struct count *count, struct kc_error *err)
 {
-        bool same;
-        enum kc_status status = ranks_compare(
-                count->ranks, kc_reader_fingerprint(count->counter.reader), &same, err);
-        if (status == KC_OK && !same)
+        const uint64_t own = kc_reader_fingerprint(count->counter.reader);
+        void *all;
+        if (count->ranks == NULL)
+                return KC_OK;
+        enum kc_status status =
+                kc_exchange_gather(&count->ranks->exchange, &own, sizeof own, &all, err);
+        if (status == KC_OK && own != *(const uint64_t *)all)
                 status = kc_fail(err, KC_EINPUT,
                                  "this process does not see the same inputs, of the same sizes, as "
                                  "rank 0");
+        free(all);
         return status;
 }
 
@@ -48,60 +52,40 @@ static enum kc_status take_marks(struct count *count, struct kc_error *err)
         return status;
 }
 
-/* Host and messages of `own` are filled in here.
- *   all  out [ranks_count], freed by the caller */
-static enum kc_status gather_reports(struct ranks *ranks, struct rank_report *own,
-                                     struct rank_report **all, struct kc_error *err)
-{
-        void *gathered;
-        own->rank = ranks->rank;
-        memcpy(own->host, ranks->places[ranks->rank].host, sizeof own->host);
-        kc_ranks_exchange_totals(ranks->messages, &own->nsent, &own->ntaken);
-        own->peak_nbytes = kc_machine_peak_nbytes();
-        const enum kc_status status =
-                kc_exchange_gather(&ranks->exchange, own, sizeof *own, &gathered, err);
-        *all = gathered;
-        return status;
-}
+enum { MOST_ROWS = 4096 };
 
-enum { ROWS = 1024 }; /* in a record */
+/* Some rows of a rank's histogram. */
+struct rank_rows {
+        uint64_t n;
+        struct kc_histogram_row rows[MOST_ROWS];
+};
 
-static enum kc_status take_rows(void *ctx, uint32_t list, const uint8_t *data, size_t nbytes,
-                                struct kc_error *err)
-{
-        struct kc_histogram_row rows[ROWS];
-        (void)list;
-        memcpy(rows, data, nbytes);
-        return kc_histogram_add(ctx, rows, nbytes / sizeof *rows, err);
-}
-
-static enum kc_status send_rows(const struct kc_exchange *exchange, struct kc_histogram *histogram,
-                                struct kc_error *err)
-{
-        struct kc_histogram_row *rows = NULL;
-        size_t nrows = 0;
-        enum kc_status status = kc_histogram_rows(histogram, NULL, &rows, &nrows, err);
-        for (size_t i = 0; i < nrows && status == KC_OK; i += ROWS) {
-                const size_t n = nrows - i < ROWS ? nrows - i : (size_t)ROWS;
-                status = exchange->send(exchange->ctx, 0, 0, (const uint8_t *)(rows + i),
-                                        n * sizeof *rows, err);
-        }
-        free(rows);
-        return status;
-}
-
-/* Add the histograms of the other ranks to that of rank 0. */
+/* Add the histograms of all ranks, some rows at a time. */
 static enum kc_status add_histograms(struct ranks *ranks, struct kc_histogram *histogram,
                                      struct kc_error *err)
 {
         const struct kc_exchange *exchange = &ranks->exchange;
-        const struct kc_exchange_taker taker = { .ctx = histogram, .take = take_rows };
-        enum kc_status status;
-        KC_TRY(exchange->begin(exchange->ctx, &taker, err));
-        if (exchange->rank != 0)
-                KC_TRY(send_rows(exchange, histogram, err));
-        KC_TRY(exchange->end(exchange->ctx, NULL, err));
-out:
+        struct kc_histogram_row *rows = NULL;
+        size_t nrows = 0;
+        bool any = true;
+        enum kc_status status = kc_histogram_rows(histogram, NULL, &rows, &nrows, err);
+        for (size_t at = 0; any && status == KC_OK; at += MOST_ROWS) {
+                struct rank_rows own = { .n = at < nrows ? nrows - at : 0 };
+                void *all = NULL;
+                own.n = own.n < MOST_ROWS ? own.n : MOST_ROWS;
+                if (own.n > 0)
+                        memcpy(own.rows, rows + at, own.n * sizeof *rows);
+                any = false;
+                status = kc_exchange_gather(exchange, &own, sizeof own, &all, err);
+                for (int i = 0; i < exchange->nranks && status == KC_OK; i++) {
+                        const struct rank_rows *theirs = (const struct rank_rows *)all + i;
+                        any |= theirs->n > 0;
+                        if (i != exchange->rank)
+                                status = kc_histogram_add(histogram, theirs->rows, theirs->n, err);
+                }
+                free(all);
+        }
+        free(rows);
         return status;
 }
 
@@ -122,26 +106,33 @@ static void add_read(struct kc_reader_totals *sum, const struct kc_reader_totals
 
 enum kc_status count_gather(struct count *count, struct kc_error *err)
 {
-        struct rank_report own = { .read = count->counter.read };
+        struct ranks *ranks = count->ranks;
         enum kc_status status;
+        void *all;
         KC_TRY(take_marks(count, err));
-        if (ranks_count(count->ranks) == 1)
+        if (ranks_count(ranks) == 1)
                 return KC_OK;
         if (count->counter.histogram != NULL)
-                KC_TRY(add_histograms(count->ranks, count->counter.histogram, err));
+                KC_TRY(add_histograms(ranks, count->counter.histogram, err));
+        struct rank_report own = { .rank = ranks->rank,
+                                   .read = count->counter.read,
+                                   .peak_nbytes = kc_machine_peak_nbytes() };
+        memcpy(own.host, ranks->places[ranks->rank].host, sizeof own.host);
+        kc_ranks_exchange_totals(ranks->messages, &own.nsent, &own.ntaken);
         device_name(&count->writing.device, own.device);
         for (int i = 0; i < count->noutputs; i++) {
                 own.ncounted[i] = count->outputs[i].totals->nown;
                 own.nspilled[i] = count->outputs[i].totals->spilled_nbytes;
         }
-        KC_TRY(gather_reports(count->ranks, &own, &count->reports, err));
+        KC_TRY(kc_exchange_gather(&ranks->exchange, &own, sizeof own, &all, err));
+        count->reports = all;
         count->counter.read = count->reports[0].read;
-        for (int rank = 1; rank < ranks_count(count->ranks); rank++)
-                add_read(&count->counter.read, &count->reports[rank].read);
-        for (int i = 0; i < count->noutputs; i++)
-                for (int rank = 1; rank < ranks_count(count->ranks); rank++)
-                        count->outputs[i].totals->spilled_nbytes +=
-                                count->reports[rank].nspilled[i];
+        for (int rank = 1; rank < ranks_count(ranks); rank++) {
+                const struct rank_report *report = &count->reports[rank];
+                add_read(&count->counter.read, &report->read);
+                for (int i = 0; i < count->noutputs; i++)
+                        count->outputs[i].totals->spilled_nbytes += report->nspilled[i];
+        }
 out:
         return status;
 }

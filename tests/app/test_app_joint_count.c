@@ -316,6 +316,14 @@ static void expect_failure(struct crowd *crowd, enum kc_status status, const cha
         end_crowd(crowd);
 }
 
+static enum kc_status put_counts(void *ctx, const struct kc_run_counts *counts,
+                                 struct kc_error *err)
+{
+        (void)ctx;
+        (void)counts;
+        return kc_fail(err, KC_EUSAGE, "the engine of the test has pairs");
+}
+
 static void a_failure_ends_all_ranks(void **state)
 {
         static const struct {
@@ -343,8 +351,13 @@ static void a_failure_ends_all_ranks(void **state)
                         for (int nk = 1; nk <= 2; nk += THREAD_STRIDE) {
                                 plan.trouble = cases[i].trouble;
                                 plan.rank = rank;
+                                const bool takes_counts =
+                                        plan.trouble == TROUBLE_FEEDING && rank == 1;
                                 begin_crowd(crowd, 3, &reads, &nothing, several, nk, &everything,
                                             true);
+                                for (int j = 0; j < 3 * nk && takes_counts; j++)
+                                        crowd->members[j / nk].sinks[j % nk].put_counts =
+                                                put_counts;
                                 if (plan.trouble == TROUBLE_SINK)
                                         crowd->members[0].runs[nk - 1].fail_at = rank;
                                 run_crowd(crowd);

@@ -47,7 +47,8 @@ struct crowd_rank {
 };
 
 static inline enum kc_status thread_post(void *ctx, int to, int tag, const void *data,
-                                         size_t nbytes, void **request, struct kc_error *err)
+                                         size_t nbytes, union kc_transport_request *request,
+                                         struct kc_error *err)
 {
         struct thread_rank *r = ctx;
         struct post_office *office = r->office;
@@ -70,13 +71,14 @@ static inline enum kc_status thread_post(void *ctx, int to, int tag, const void 
                 office->ends[to] = &letter->next;
         }
         pthread_mutex_unlock(&office->lock);
-        *request = letter;
+        request->pointer = letter;
         return KC_OK;
 }
 
-static inline enum kc_status thread_sent(void *ctx, void *request, bool *done, struct kc_error *err)
+static inline enum kc_status thread_sent(void *ctx, union kc_transport_request *request, bool *done,
+                                         struct kc_error *err)
 {
-        struct letter *letter = request;
+        struct letter *letter = request->pointer;
         (void)ctx;
         (void)err;
         *done = atomic_load(&letter->taken);
@@ -84,8 +86,8 @@ static inline enum kc_status thread_sent(void *ctx, void *request, bool *done, s
 }
 
 static inline enum kc_status thread_take(void *ctx, int from, int tag, void *data, size_t cap,
-                                         int *got_from, int *got_tag, void **request,
-                                         struct kc_error *err)
+                                         int *got_from, int *got_tag,
+                                         union kc_transport_request *request, struct kc_error *err)
 {
         struct thread_rank *r = ctx;
         struct post_office *office = r->office;
@@ -102,7 +104,7 @@ static inline enum kc_status thread_take(void *ctx, int from, int tag, void *dat
                         office->ends[r->rank] = l;
                 *got_from = letter->from;
                 *got_tag = letter->tag;
-                *request = got = letter;
+                request->pointer = got = letter;
                 if (letter->nbytes <= cap)
                         memcpy(data, letter->data, letter->nbytes);
                 free(letter->data);
@@ -117,11 +119,11 @@ static inline enum kc_status thread_take(void *ctx, int from, int tag, void *dat
 
 /* Some messages are not there yet when they are asked for the first time. The rest of one from a
  * rank that is lost never comes. */
-static inline enum kc_status thread_taken(void *ctx, void *request, bool *done, size_t *nbytes,
-                                          struct kc_error *err)
+static inline enum kc_status thread_taken(void *ctx, union kc_transport_request *request,
+                                          bool *done, size_t *nbytes, struct kc_error *err)
 {
         const struct thread_rank *r = ctx;
-        struct letter *letter = request;
+        struct letter *letter = request->pointer;
         (void)err;
         *done = (letter->nbytes % 3 != 0 || letter->asked) &&
                 letter->from != atomic_load(&r->office->unreachable);
