@@ -40,7 +40,10 @@ struct kc_store_options {
         uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
         uint32_t mixed;       /* of enum kc_mixed: about the filters of the inputs */
         bool wants_rows;      /* the caller wants kc_store_written to have the histogram */
-        bool nameless;        /* for kc_store_commit_nameless */
+        /* The folder of a file that will get no name (kc_store_commit_nameless); must outlive the
+         * writer. Failures to write are reported as by kc_temp_file_write. NULL: the file gets its
+         * name, which messages use. */
+        const char *tmp_folder;
 };
 
 #define KC_STORE_ANY_NKMERS UINT64_MAX /* unknown: however many are kept and dropped */

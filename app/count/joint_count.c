@@ -98,7 +98,7 @@ static enum kc_status begin_file(const struct joint_counting *j, struct share *s
         const struct kc_store_options options = { .k = share->task->k,
                                                   .stranded = j->params.stranded,
                                                   .guard = signals_guard,
-                                                  .nameless = true,
+                                                  .tmp_folder = j->params.tmp_dir,
                                                   .min_count = filter.min_count,
                                                   .max_count = filter.max_count };
         char *path = kc_nameless_path(j->params.tmp_dir);

@@ -7,7 +7,7 @@ struct kc_store_options kc_counter_storing(const struct kc_counter *c, int task)
         storing.k = c->tasks[task].k;
         storing.stranded = c->stranded;
         storing.hpc = c->selection.hpc;
-        storing.nameless = c->target == KC_COUNTER_NAMELESS;
+        storing.tmp_folder = c->target == KC_COUNTER_NAMELESS ? c->tmp_folder : NULL;
         storing.only_checksum = c->only ? kc_kmer_set_checksum(&c->outputs[task].only) : 0;
         return storing;
 }

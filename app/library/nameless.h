@@ -4,7 +4,7 @@
 #ifndef APP_LIBRARY_NAMELESS_H
 #define APP_LIBRARY_NAMELESS_H
 
-/* The path that messages use for a .kc file without a name in this folder (NULL: the current one).
+/* A path in this folder (NULL: the current one) to create a .kc file with that gets no name.
  * The caller frees it. NULL if out of memory. */
 char *kc_nameless_path(const char *folder);
 

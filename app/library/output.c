@@ -38,7 +38,7 @@ enum kc_status kc_library_output_create(struct kc_library_output *o,
         struct kc_store_options guarded = *options;
         enum kc_status status;
         guarded.guard = o->guard;
-        guarded.nameless = o->is_nameless;
+        guarded.tmp_folder = o->is_nameless ? o->tmp_folder : NULL;
         if (!o->is_nameless)
                 KC_TRY(kc_store_create(&o->writer, o->path, &guarded, err));
         KC_TRY(kc_temp_file_try(o->tmp_folder, err));

@@ -32,8 +32,8 @@ enum kc_status temporary_pairs_begin(struct temporary_pairs *pairs, const char *
                                                   .stranded = assembly->stranded,
                                                   .hpc = assembly->hpc,
                                                   .guard = signals_guard,
-                                                  .min_count = 1,
-                                                  .nameless = true };
+                                                  .tmp_folder = folder,
+                                                  .min_count = 1 };
         char *path = kc_nameless_path(folder);
         enum kc_status status;
         if (path == NULL)

@@ -2,6 +2,7 @@
 
 #include "base/file_io.h"
 #include "base/file_lock.h"
+#include "base/temp_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,9 +86,13 @@ enum kc_status kc_pwrite_all(int fd, const char *path, const void *data, size_t 
 enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err)
 {
+        const int fd = output->file.fd;
         enum kc_status status = KC_OK;
         if (!kc_reserve_begin(&output->reserve, data, nbytes, offset))
-                status = kc_pwrite_all(output->file.fd, output->path, data, nbytes, offset, err);
+                status = output->tmp_folder != NULL
+                                 ? kc_temp_file_write(output->tmp_folder, fd, data, nbytes, offset,
+                                                      err)
+                                 : kc_pwrite_all(fd, output->path, data, nbytes, offset, err);
         kc_reserve_end(&output->reserve);
         return status;
 }

@@ -18,6 +18,7 @@
 struct kc_output {
         struct kc_new_file file; /* for an append, only fd and path */
         const char *path;        /* the file's path, links followed */
+        const char *tmp_folder;  /* as in struct kc_store_options */
         bool appends;
         uint64_t kept_nbytes; /* of the file appended to, to keep if the output is discarded */
         bool is_final;        /* what was appended must stay, too */

@@ -267,10 +267,11 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         KC_TRY(new_writer(&w, path, options, err));
         const struct kc_new_file_options creating = { .replace = options->replace,
                                                       .flush = options->careful,
-                                                      .nameless = options->nameless,
+                                                      .nameless = options->tmp_folder != NULL,
                                                       .lock = options->lock,
                                                       .guard = options->guard };
         KC_TRY(kc_output_create(&w->output, path, &creating, err));
+        w->output.tmp_folder = options->tmp_folder;
         *writer = w;
         w = NULL;
 out:

@@ -309,7 +309,8 @@ def test_full_disk():
             s.kcount(*call, "-o", folder + "/dump", code=1, message="No space left on device")
             expect(os.listdir(folder), [], f"a full disk after {call}")
         s.kcount("report", "big.fa", "-o", "big.html", "--tmp", folder, code=1,
-                 message=f"cannot write {folder}/kcount.temporary.")
+                 message=f"cannot write to a temporary file in {folder}: No space left on device; "
+                         "choose a folder with more room with --tmp")
         expect(("No space left on device" in s.said, "big.html" in s.names()), (True, False),
                "a full disk for the reads of a report")
     full_disk(work)

@@ -90,9 +90,11 @@ def test_failed_writes():
     old = (s.path / "old.kc").read_bytes()
     s.write("x.kc", old)
     before = s.names()
-    for call, at, kind, said in (("pwrite", 10, "full", "cannot write ./kcount.temporary."),
-                                 ("pwrite", 90, "full", "cannot write x.kc at offset"),
-                                 ("fsync", 1, "error", "cannot write x.kc: ")):
+    for call, at, kind, said in (
+        ("pwrite", 10, "full", "cannot write to a temporary file in .: No space left on device; "
+                               "choose a folder with more room with --tmp"),
+        ("pwrite", 90, "full", "cannot write x.kc at offset"),
+        ("fsync", 1, "error", "cannot write x.kc: ")):
         prefixes = [with_faults(only=call, at=at, kind=kind), []]
         lines = launch_each(s, prefixes, "count", "x.fq", "x.fa", "-k", 31, "-o", "x.kc", "--force",
                             "--quiet", code=1)[1]
