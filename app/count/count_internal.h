@@ -20,7 +20,7 @@ struct count_output {
         /* the counter's; valid once it has been counted */
         struct kc_count_totals *totals;
         struct kc_counter_output *counted;
-        char labels[KC_NSTAGES - 1][24]; /* of its stages, for the progress line */
+        char labels[KC_NSTAGES][24]; /* of its stages, for the progress line */
 };
 
 /* What one of several ranks has read, sent, received and counted. The arrays have an entry for each

@@ -122,15 +122,15 @@ static enum kc_status count_on_either(void *ctx, struct kc_error *err)
         return status;
 }
 
-/* Name the stages, in the order of their numbers (kc_stage_of). On the CPU, a histogram needs no
- * third one.
- *   labels  out [1 + 2 * noutputs] */
+/* Name the stages, in the order of their numbers (kc_stage_of, joint_merging_stage). On the CPU, a
+ * histogram needs no third one.
+ *   labels  out [1 + KC_NSTAGES * noutputs]; the last ones are for several ranks */
 static void name_stages(struct count *count, const char **labels)
 {
-        static const char *const usual[KC_NSTAGES] = { "reading", "counting", "writing" };
+        static const char *const usual[] = { "reading", "counting", "writing", "merging" };
         labels[0] = usual[0];
         for (int i = 0; i < count->noutputs; i++)
-                for (int stage = 1; stage < KC_NSTAGES; stage++) {
+                for (int stage = 1; stage <= KC_NSTAGES; stage++) {
                         char *label = count->outputs[i].labels[stage - 1];
                         const size_t nbytes = sizeof count->outputs[i].labels[0];
                         const char *name =
@@ -139,20 +139,22 @@ static void name_stages(struct count *count, const char **labels)
                                 snprintf(label, nbytes, "%s %d-mers", name, count->outputs[i].k);
                         else
                                 snprintf(label, nbytes, "%s", name);
-                        labels[kc_stage_of(i, (enum kc_stage)stage)] = label;
+                        labels[stage < KC_NSTAGES ? kc_stage_of(i, (enum kc_stage)stage)
+                                                  : joint_merging_stage(count->noutputs, i)] =
+                                label;
                 }
 }
 
 enum kc_status count_on_engine(struct count *count, struct kc_error *err)
 {
-        const char *labels[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
+        const char *labels[1 + KC_NSTAGES * OPTION_NUMBERS_MAX];
+        const int neach = ranks_exchange(count->ranks) != NULL ? KC_NSTAGES : KC_NSTAGES - 1;
         name_stages(count, labels);
-        const struct writing_work work = {
-                .ctx = count,
-                .on_device = count_on_either,
-                .on_cpu = count_on_either,
-                .progress = { labels, 1 + (KC_NSTAGES - 1) * count->noutputs, PROGRESS_BYTES }
-        };
+        const struct writing_work work = { .ctx = count,
+                                           .on_device = count_on_either,
+                                           .on_cpu = count_on_either,
+                                           .progress = { labels, 1 + neach * count->noutputs,
+                                                         PROGRESS_BYTES } };
         return count->counter.target == KC_COUNTER_NAMELESS
                        ? writing_run_part(&count->writing, &work, err)
                        : writing_run(&count->writing, &work, err);

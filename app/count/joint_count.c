@@ -354,6 +354,7 @@ static enum kc_status count_shares(struct joint_counting *j, const struct kc_gpu
                 shares[i].task->totals = own[i].totals;
                 if (shares[i].writer == NULL)
                         continue;
+                kc_job_begin_stage(j->job, joint_merging_stage(ntasks, i), 0);
                 KC_TRY(join(j, &shares[i], err));
         }
 out:

@@ -14,6 +14,14 @@
 
 #include "gpu/gpu.h"
 #include "kmer/batch.h"
+#include "kmer/engine.h"
+
+/* The number of the stage in which the files of task i are merged: they follow those of all
+ * tasks (kc_stage_of). Its units are unknown while the files are on their way. */
+static inline int joint_merging_stage(int ntasks, int i)
+{
+        return kc_stage_of(ntasks, KC_STAGE_COUNT) + i;
+}
 
 /*
  * Like kc_gpu_count_all, or like kc_cpu_count_all if gpu is NULL, but for all ranks together: rank

@@ -279,6 +279,11 @@ static void expect_all(struct crowd *crowd, struct reads *reads)
         expect_success(crowd);
         for (int j = 0; j < crowd->members[0].ntasks; j++)
                 expect_counted(crowd, reads, j);
+        const struct kc_job *job = &crowd->members[0].job; /* it shows the last merge */
+        const int nk = crowd->members[0].ntasks;
+        assert_int_equal(atomic_load(&job->stage), joint_merging_stage(nk, nk - 1));
+        assert_true(atomic_load(&job->total) > 0);
+        assert_int_equal(atomic_load(&job->done), atomic_load(&job->total));
         end_crowd(crowd);
 }
 
