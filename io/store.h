@@ -41,8 +41,8 @@ struct kc_store_options {
         uint32_t mixed;       /* of enum kc_mixed: about the filters of the inputs */
         bool wants_rows;      /* the caller wants kc_store_written to have the histogram */
         /* The folder of a file that will get no name (kc_store_commit_nameless); must outlive the
-         * writer. Failures to write are reported as by kc_temp_file_write. NULL: the file gets its
-         * name, which messages use. */
+         * writer. A failed write is reported in the way of kc_temp_file_write. NULL: the file gets
+         * its name, which messages use. */
         const char *tmp_folder;
 };
 

@@ -41,8 +41,8 @@ enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
  * The first call waits until every rank has made its own, and begins a phase of the exchange. Once
  * any worker has come to the end, this rank may use the exchange for something else.
  * Fails like setup->own; with KC_ENOMEM, KC_EIO or KC_ECANCELED; and with KC_EUSAGE if a worker
- * that comes late still finds something in setup->own. After the first failure, all calls fail; so
- * they do once the exchange has failed.
+ * that comes late still finds something in setup->own. After the first failure, or once the
+ * exchange has failed, all calls fail.
  */
 struct kc_batch_source kc_broadcast_source(struct kc_broadcast *broadcast);
 

@@ -12,7 +12,7 @@
 
 enum { KC_RANKS_HOST_NBYTES = 64 };
 
-/* What ranks tell each other when they meet: where each runs, and what. */
+/* What ranks tell each other when they meet: where each one runs, and what it runs. */
 struct kc_rank_place {
         char host[KC_RANKS_HOST_NBYTES]; /* zeros after the name */
         uint64_t devices;                /* which ones it sees (kc_visible_devices) */

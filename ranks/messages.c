@@ -33,7 +33,8 @@ static enum kc_status check(const struct kc_ranks_exchange *x, struct kc_error *
         return x->failure.status == KC_OK ? KC_OK : kc_fail_as(err, &x->failure);
 }
 
-/* While this rank settles, its values are on their way, and nothing may follow them. */
+/* While this rank settles, others are not told: its values are on their way, and no failure may
+ * follow them. */
 void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
                            enum whose_failure whose)
 {
@@ -370,7 +371,8 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         return status;
 }
 
-/* Once all have settled for the last time, nothing is on its way: beats are sent before that. */
+/* Once all have settled for the last time, nothing is on its way: each rank sends its last beat
+ * before it settles. */
 bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
 {
         struct kc_error err = { 0 };

@@ -38,10 +38,10 @@ struct message_queue {
         struct message *first, *last;
 };
 
-/* What is known of a rank. */
+/* What is known about a rank. */
 struct rank {
         int seat;                /* its number among the members; -1: it only settles */
-        int member;              /* the rank with this seat */
+        int member;              /* in entry i: the rank with seat i */
         bool settled;            /* its values have arrived */
         struct message *filling; /* with records for it; or NULL */
         /* the pump's own */
@@ -52,8 +52,7 @@ struct rank {
 struct kc_ranks_exchange {
         const struct kc_transport *transport;
         pthread_t pump;
-        /* the ranks that take part in phases */
-        int nmembers;
+        int nmembers;               /* ranks that take part in phases */
         struct rank *ranks;         /* [nranks] */
         pthread_mutex_t lock;       /* guards what follows, except the pump's own */
         pthread_cond_t changed;     /* for callers */
@@ -84,7 +83,7 @@ struct kc_ranks_exchange {
         struct message *posted;         /* on their way to others */
         struct message_queue receiving; /* on their way to this rank, in order of arrival */
         struct message *empty;          /* for the next ones */
-        int narriving;                  /* messages in it */
+        int narriving;                  /* messages in `receiving` */
         int nhandled;                   /* messages that were complete in this turn */
         double turned, beaten;          /* when the last turn was, and the last beats */
         long nap_ns;                    /* the next nap between looks for messages */
@@ -144,8 +143,8 @@ void kc_messages_free(struct message *list);
 
 enum whose_failure { FAILURE_OWN, FAILURE_ANOTHERS, FAILURE_BREAKS };
 
-/* Tell the other ranks of this rank's own failure. One that breaks the exchange replaces a failure
- * that was noted before. Lock held. */
+/* Note a failure and, if it is this rank's own, tell the other ranks. One that breaks the exchange
+ * replaces a failure that was noted before. Lock held. */
 void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
                            enum whose_failure whose);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static_assert(sizeof(MPI_Request) <= sizeof(union kc_transport_request),
-              "a request may not fit in the transport's");
+              "an MPI_Request does not fit in a request of the transport");
 
 bool kc_ranks_in_build(void)
 {

@@ -347,7 +347,8 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
         pthread_mutex_lock(&x->lock);
         const bool much = x->narriving + x->nhandled >= KC_EXCHANGE_AHEAD - 1;
         const bool urgent = much || kc_ranks_is_urgent(x);
-        if (urgent && x->ranks[x->transport->rank].seat >= 0) /* others may be late to settle */
+        /* a rank that is not a member only settles, and may be late for it */
+        if (urgent && x->ranks[x->transport->rank].seat >= 0)
                 longest = URGENT_NAP_NS;
         else if (x->posted != NULL || x->receiving.first != NULL)
                 longest = MOVING_NAP_NS;

@@ -21,13 +21,14 @@ bool kc_ranks_in_build(void);
 /*
  * Join the other processes, of which there are some if kc_ranks_nlaunched() > 1. This waits for all
  * of them: for ever, if one of them never starts MPI. Call it once. KC_EIO, KC_ENOMEM.
- *   transport  out: NULL, with KC_OK: MPI knows of no others
+ *   transport  out; NULL, with KC_OK, if MPI knows of no others
  */
 enum kc_status kc_ranks_join(struct kc_transport **transport, struct kc_error *err);
 
 /*
  * Wait until every rank calls this; no message may be on its way. NULL is fine.
- *   broken  no message can reach the others any more: end this process and all of them
+ *   broken  no message can reach the others any more: do not wait, but end all processes, this one
+ *           included
  */
 void kc_ranks_leave(struct kc_transport *transport, bool broken);
 

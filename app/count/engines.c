@@ -124,7 +124,7 @@ static enum kc_status count_on_either(void *ctx, struct kc_error *err)
 
 /* Name the stages, in the order of their numbers (kc_stage_of, joint_merging_stage). On the CPU, a
  * histogram needs no third one.
- *   labels  out [1 + KC_NSTAGES * noutputs]; the last ones are for several ranks */
+ *   labels  out [1 + KC_NSTAGES * noutputs]; the last noutputs are used only by several ranks */
 static void name_stages(struct count *count, const char **labels)
 {
         static const char *const usual[] = { "reading", "counting", "writing", "merging" };

@@ -68,7 +68,7 @@ static void expect(void *ctx, uint64_t npairs)
         p->to.expect(p->to.ctx, npairs);
 }
 
-/* The engine has failed. Its threads may be waiting for reads of other ranks. */
+/* The engine has failed. Its threads may be waiting for reads from other ranks. */
 static void cancel(void *ctx)
 {
         const struct passing *p = ctx;

@@ -16,8 +16,8 @@
 #include "kmer/batch.h"
 #include "kmer/engine.h"
 
-/* The number of the stage in which the files of task i are merged: they follow those of all
- * tasks (kc_stage_of). Its units are unknown while the files are on their way. */
+/* The number of the stage that merges the files of task i. Merging stages follow all stages that
+ * kc_stage_of numbers. How many units there are is unknown while the files are on their way. */
 static inline int joint_merging_stage(int ntasks, int i)
 {
         return kc_stage_of(ntasks, KC_STAGE_COUNT) + i;

@@ -271,8 +271,8 @@ static bool has_failed_itself(enum kc_status status)
         return status != KC_OK && status != KC_ECANCELED;
 }
 
-/* Learn from how all ranks fare whether they go on, and whose failure is the user's.
- *   blamed  out: that rank; -1: none has failed by itself */
+/* Learn from the statuses of all ranks whether they go on, and which rank reports its failure.
+ *   blamed  out: that rank; -1: no rank has a failure of its own */
 static void judge(struct ranks *ranks, const enum kc_status *all, int *blamed)
 {
         *blamed = -1;

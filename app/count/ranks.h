@@ -20,8 +20,8 @@ struct ranks {
         struct kc_exchange exchange;  /* of those that count */
         int rank, nranks;             /* of all */
         struct kc_rank_place *places; /* [nranks] */
-        int *leaders;       /* [nranks] the rank that counts for each: itself, until leaders
-                                         are elected */
+        /* [nranks] the rank that counts for each: itself, until leaders are elected */
+        int *leaders;
         int nlocal;         /* ranks on this host */
         struct kc_job *job; /* between ranks_tie and ranks_untie */
         struct ticker *tie;

@@ -1,6 +1,7 @@
 /*
- * Ranks that are threads of a test, each with an exchange of its own. To be included after cmocka.h
- * and after the test's `struct member`, which has a `struct crowd_rank rank` and what it works on.
+ * Ranks that are threads of a test, each with an exchange of its own. Include this after cmocka.h
+ * and after the test's `struct member`, which has a `struct crowd_rank rank` and what that rank
+ * works on.
  */
 #ifndef KC_TESTS_CROWD_H
 #define KC_TESTS_CROWD_H
@@ -10,7 +11,7 @@ struct crowd {
         struct member members[MAX_RANKS];
 };
 
-/* What a rank does until all settle: the test's. */
+/* What a rank does until all settle; each test defines it. */
 static enum kc_status work_of_member(struct member *m, const struct kc_exchange *exchange,
                                      struct kc_error *err);
 
@@ -54,8 +55,9 @@ static void expect_settled(const struct crowd *crowd)
         }
 }
 
-/* All ranks have failed. Returns how many of them have this failure, and not only KC_ECANCELED.
- *   message  theirs; NULL: it is not looked at */
+/* All ranks must have failed, with KC_ECANCELED or with this status. Returns how many of them do
+ * not have KC_ECANCELED.
+ *   message  that these must have; NULL: any */
 static int count_failed(const struct crowd *crowd, enum kc_status status, const char *message)
 {
         int nown = 0;
