@@ -33,18 +33,18 @@ static enum kc_status check(const struct kc_ranks_exchange *x, struct kc_error *
         return x->failure.status == KC_OK ? KC_OK : kc_fail_as(err, &x->failure);
 }
 
-/* While this rank settles, others are not told: its values are on their way, and no failure may
- * follow them. */
+/* The last values that a rank sends are its last message: while it leaves, it tells no failure. */
 void kc_ranks_note_failure(struct kc_ranks_exchange *x, const struct kc_error *failure,
                            enum whose_failure whose)
 {
-        const bool tells = whose == FAILURE_OWN && x->failure.status == KC_OK && !x->settling;
+        const bool tells = whose == FAILURE_OWN && x->failure.status == KC_OK && !x->leaving;
         struct kc_error err = { 0 };
         if (whose == FAILURE_BREAKS)
                 x->failure = (struct kc_error){ 0 };
         kc_fail_as(&x->failure, failure);
         x->broken |= whose == FAILURE_BREAKS ||
-                     (tells && kc_ranks_send_to_others(x, TAG_FAILED, NULL, 0, &err) != KC_OK);
+                     (tells && kc_ranks_send_to_others(x, TAG_FAILED, &x->nsettles,
+                                                       sizeof x->nsettles, &err) != KC_OK);
         pthread_cond_broadcast(&x->changed);
         pthread_cond_broadcast(&x->room);
 }

@@ -20,7 +20,8 @@ struct kc_ranks_exchange;
 size_t kc_ranks_exchange_nbytes(int nranks);
 
 /* transport must outlive the exchange. Every rank must make an exchange: a rank that is silent for
- * KC_TRANSPORT_PATIENCE_S is lost, and the calls of all others fail. KC_ENOMEM. */
+ * KC_TRANSPORT_PATIENCE_S while others need it is lost, and the calls of all others fail.
+ * KC_ENOMEM. */
 enum kc_status kc_ranks_exchange_new(struct kc_ranks_exchange **exchange,
                                      const struct kc_transport *transport, struct kc_error *err);
 
@@ -54,10 +55,10 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *exchange, cons
                                         size_t nbytes, void *all, struct kc_error *err);
 
 /*
- * Wait until every rank calls this, unless the exchange is broken because messages can no longer be
- * sent or taken, or because a rank is lost. No message may be on its way, as after
- * kc_ranks_exchange_settle. NULL is fine. Returns whether the exchange is broken; the transport
- * should then no longer be used.
+ * Settle for the last time, so every rank calls this after the same number of calls of
+ * kc_ranks_exchange_settle, unless the exchange is broken because messages can no longer be sent or
+ * taken, or because a rank is lost. NULL is fine. Returns whether the exchange is broken; the
+ * transport should then no longer be used.
  */
 bool kc_ranks_exchange_free(struct kc_ranks_exchange *exchange);
 

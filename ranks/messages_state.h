@@ -75,6 +75,7 @@ struct kc_ranks_exchange {
         uint8_t *all;       /* of all ranks */
         size_t each_nbytes; /* of a rank */
         int nsettled;       /* other ranks whose values have arrived */
+        uint32_t nsettles;  /* how often all have settled; a failure from before that is old */
         /* the end */
         bool leaving, stop; /* this rank sends no more beats; the pump must stop */
         double patience_seconds;

@@ -29,7 +29,8 @@ enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
 static enum kc_status check_heard(struct kc_ranks_exchange *x, int from, double passed,
                                   struct kc_error *err)
 {
-        const bool waits = x->settling ? !x->ranks[from].settled : kc_ranks_expects_records(x);
+        const struct rank *rank = &x->ranks[from];
+        const bool waits = x->settling ? !rank->settled : x->takes && rank->seat >= 0;
         double *silent = &x->ranks[from].silent_seconds;
         *silent = waits ? *silent + (passed < TURN_SECONDS ? passed : TURN_SECONDS) : 0;
         if (from == x->transport->rank || *silent < x->patience_seconds + x->transport->rank)
@@ -180,9 +181,15 @@ static bool has_room(struct kc_ranks_exchange *x, int from)
 
 /* ---- messages in ---- */
 
+/* A rank leaves without values, perhaps before others expect that. */
 static void take_settled(struct kc_ranks_exchange *x, const struct message *message)
 {
+        struct kc_error failure = { 0 };
         pthread_mutex_lock(&x->lock);
+        if (message->nbytes != x->each_nbytes) {
+                kc_fail(&failure, KC_EIO, "rank %d has ended before the others", message->rank);
+                kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
+        }
         if (!x->broken) /* otherwise the caller may be gone */
                 memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data,
                        x->each_nbytes);
@@ -191,12 +198,15 @@ static void take_settled(struct kc_ranks_exchange *x, const struct message *mess
         pthread_mutex_unlock(&x->lock);
 }
 
-static void take_failure(struct kc_ranks_exchange *x)
+static void take_failure(struct kc_ranks_exchange *x, const struct message *message)
 {
         struct kc_error failure = { 0 };
+        uint32_t nsettles;
+        memcpy(&nsettles, message->data, sizeof nsettles);
         kc_fail(&failure, KC_ECANCELED, "another rank has failed");
         pthread_mutex_lock(&x->lock);
-        kc_ranks_note_failure(x, &failure, FAILURE_ANOTHERS);
+        if (nsettles == x->nsettles)
+                kc_ranks_note_failure(x, &failure, FAILURE_ANOTHERS);
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -208,7 +218,7 @@ static void handle(struct kc_ranks_exchange *x, const struct message *message)
         else if (message->tag == TAG_SETTLED)
                 take_settled(x, message);
         else if (message->tag == TAG_FAILED)
-                take_failure(x);
+                take_failure(x, message);
 }
 
 static bool has_message_from(const struct message_queue *queue, int rank)
@@ -372,6 +382,7 @@ static void end_settling(struct kc_ranks_exchange *x)
         const bool sent = x->queue.first == NULL && x->posted == NULL;
         if (x->settling && sent && x->nsettled == x->transport->nranks - 1) {
                 x->settling = false;
+                x->nsettles++;
                 x->failure = (struct kc_error){ 0 };
                 x->phase = 0;
                 pthread_cond_broadcast(&x->changed);

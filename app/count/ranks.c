@@ -262,6 +262,7 @@ void ranks_untie(struct ranks *ranks)
         if (ranks == NULL)
                 return;
         ticker_stop(ranks->tie);
+        ranks->tie = NULL;
 }
 
 /* ---- agreeing ---- */

@@ -315,6 +315,8 @@ def test_interrupted():
     for whom, signo in ("job", signal.SIGINT), (0, signal.SIGTERM), (1, signal.SIGTERM):
         before = s.names()
         waiting = Waiting(s, one_machine(3), ["x.fq"] * 5000, ["--gpu-batch", "4096"])
+        while cpu_seconds(waiting.ranks[0]) < 1 and waiting.job.poll() is None:
+            time.sleep(0.05)  # until the leader counts, and the others wait
         begun = time.time()
         os.kill(waiting.job.pid if whom == "job" else waiting.ranks[whom], signo)
         waiting.job.wait(timeout=30)

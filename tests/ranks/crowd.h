@@ -23,7 +23,7 @@ static void *run_member(void *arg)
         r->status = work_of_member(m, &exchange, &r->err);
         r->settled = kc_ranks_exchange_settle(r->exchange, &r->status, sizeof r->status, r->all,
                                               &r->err);
-        kc_ranks_exchange_free(r->exchange);
+        assert_int_equal(kc_ranks_exchange_free(r->exchange), r->settled != KC_OK);
         return NULL;
 }
 

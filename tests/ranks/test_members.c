@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -183,11 +184,132 @@ static void all_learn_of_a_failure(void **state)
         free(crowd);
 }
 
+/* ---- a few ranks ---- */
+
+struct few {
+        struct post_office office;
+        struct thread_rank threads[3];
+        struct kc_transport transports[3];
+        struct kc_ranks_exchange *messages[3];
+        struct kc_exchange interfaces[3];
+};
+
+static void few_init(struct few *few, int n, const int *leaders)
+{
+        struct kc_error err = { 0 };
+        post_office_init(&few->office, n);
+        for (int i = 0; i < n; i++) {
+                few->transports[i] = thread_transport(&few->threads[i], &few->office, i);
+                assert_int_equal(
+                        kc_ranks_exchange_new(&few->messages[i], &few->transports[i], &err), KC_OK);
+                kc_ranks_exchange_set_leaders(few->messages[i], leaders);
+                few->interfaces[i] = kc_ranks_exchange_interface(few->messages[i]);
+        }
+}
+
+/* Settle twice, after a while. */
+struct waiting {
+        struct kc_ranks_exchange *messages;
+        unsigned ms;
+        pthread_t thread;
+};
+
+static void *settle_twice(void *arg)
+{
+        const struct waiting *w = arg;
+        struct kc_error err = { 0 };
+        int own = 1, all[3];
+        usleep(w->ms * 1000);
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(kc_ranks_exchange_settle(w->messages, &own, sizeof own, all, &err),
+                                 KC_OK);
+        assert_false(kc_ranks_exchange_free(w->messages));
+        return NULL;
+}
+
+static void *fail_after_50_ms(void *arg)
+{
+        const struct kc_exchange *x = arg;
+        usleep(50 * 1000);
+        (x->fail)(x->ctx);
+        return NULL;
+}
+
+/* Rank 1 settles, that is, it waits for its leader, and is then canceled. Rank 0 learns it before it
+ * settles, or not at all if it settles, too, and waits for rank 2; and in no case after that. */
+static void a_waiting_rank_fails(void **state)
+{
+        const int leaders[] = { 0, 0, 0 };
+        (void)state;
+        for (int early = 0; early < 2; early++) {
+                struct few few;
+                struct kc_error err = { 0 };
+                struct waiting others[2] = { { .ms = 0 }, { .ms = 200 } };
+                const struct kc_exchange *own = &few.interfaces[0];
+                pthread_t failing;
+                int all[3] = { 0 };
+                few_init(&few, 3, leaders);
+                for (int i = 0; i < 2; i++) {
+                        others[i].messages = few.messages[i + 1];
+                        kc_thread_create(&others[i].thread, settle_twice, &others[i]);
+                }
+                kc_thread_create(&failing, fail_after_50_ms, &few.interfaces[1]);
+                for (int i = 0; !early && i < 1000 && own->check(own->ctx, &err) == KC_OK; i++)
+                        usleep(10 * 1000);
+                assert_true(early || own->check(own->ctx, &err) == KC_ECANCELED);
+                for (int i = 0; i < 2; i++) {
+                        assert_int_equal(
+                                kc_ranks_exchange_settle(few.messages[0], &i, sizeof i, all, &err),
+                                KC_OK);
+                        assert_int_equal(all[1], 1);
+                        usleep(50 * 1000);
+                        assert_int_equal(own->check(own->ctx, &err), KC_OK);
+                }
+                assert_false(kc_ranks_exchange_free(few.messages[0]));
+                pthread_join(failing, NULL);
+                for (int i = 0; i < 2; i++)
+                        pthread_join(others[i].thread, NULL);
+                post_office_destroy(&few.office);
+        }
+}
+
+/* Rank 0 has sent all it had to send, and then cannot be reached: rank 1, which still sends, finds
+ * that out. */
+static void a_silent_taker_is_lost(void **state)
+{
+        struct few few;
+        struct member member = { 0 };
+        const struct kc_exchange_taker taker = { .ctx = &member, .take = take };
+        enum kc_status status = KC_OK;
+        struct kc_error err = { 0 };
+        bool over;
+        (void)state;
+        few_init(&few, 2, (const int[]){ 0, 1 });
+        for (int i = 0; i < 2; i++) {
+                const struct kc_exchange *x = &few.interfaces[i];
+                kc_ranks_exchange_set_patience(few.messages[i], 1);
+                assert_int_equal(x->begin(x->ctx, &taker, &err), KC_OK);
+        }
+        assert_int_equal(few.interfaces[0].end(few.interfaces[0].ctx, &over, &err), KC_OK);
+        usleep(200 * 1000);
+        atomic_store(&few.office.unreachable, 0);
+        const struct kc_exchange *x = &few.interfaces[1];
+        for (uint64_t i = 0; status == KC_OK; i++)
+                status = x->send(x->ctx, 0, 1, (const uint8_t *)&i, sizeof i, &err);
+        assert_int_equal(status, KC_EIO);
+        assert_non_null(strstr(err.message, "nothing was heard from rank 0"));
+        for (int i = 0; i < 2; i++)
+                assert_true(kc_ranks_exchange_free(few.messages[i]));
+        post_office_destroy(&few.office);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(only_leaders_take_part),
                 cmocka_unit_test(all_learn_of_a_failure),
+                cmocka_unit_test(a_waiting_rank_fails),
+                cmocka_unit_test(a_silent_taker_is_lost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
