@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +47,8 @@ struct kc_broadcast {
         uint32_t max_words, max_segments; /* of a batch, so that every rank has room for it */
         struct message_queue inbox;
         size_t inbox_nbytes;
-        enum worker_state *workers; /* [nworkers] */
         int nreading;
+        enum worker_state workers[]; /* [nworkers] */
 };
 
 uint64_t kc_broadcast_nbytes(int nranks, int nworkers)
@@ -303,19 +302,14 @@ static enum kc_status next(void *ctx, int worker, struct kc_batch *batch, struct
 enum kc_status kc_broadcast_new(struct kc_broadcast **broadcast,
                                 const struct kc_broadcast_setup *setup, struct kc_error *err)
 {
-        struct kc_broadcast *b = calloc(1, sizeof *b);
-        *broadcast = NULL;
+        const size_t nworkers = (size_t)setup->nworkers;
+        struct kc_broadcast *b = calloc(1, sizeof *b + nworkers * sizeof *b->workers);
+        *broadcast = b;
         if (b == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         b->setup = *setup;
         pthread_mutex_init(&b->lock, NULL);
         pthread_cond_init(&b->changed, NULL);
-        b->workers = calloc((size_t)setup->nworkers, sizeof *b->workers);
-        if (b->workers == NULL) {
-                kc_broadcast_free(b);
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        }
-        *broadcast = b;
         return KC_OK;
 }
 
@@ -332,7 +326,6 @@ void kc_broadcast_free(struct kc_broadcast *b)
             b->stage != STAGE_OVER) /* the exchange may still call the taker */
                 b->setup.exchange->fail(b->setup.exchange->ctx);
         kc_messages_free(b->inbox.first);
-        free(b->workers);
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);
         free(b);

@@ -98,14 +98,10 @@ static enum kc_status begin_file(const struct joint_counting *j, struct share *s
         const struct kc_store_options options = { .k = share->task->k,
                                                   .stranded = j->params.stranded,
                                                   .guard = signals_guard,
-                                                  .tmp_folder = j->params.tmp_dir,
                                                   .min_count = filter.min_count,
                                                   .max_count = filter.max_count };
-        char *path = kc_nameless_path(j->params.tmp_dir);
-        if (path == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        const enum kc_status status = kc_store_create(&share->writer, path, &options, err);
-        free(path);
+        const enum kc_status status =
+                kc_nameless_create(&share->writer, j->params.tmp_dir, &options, err);
         if (status != KC_OK)
                 return status;
         const struct kc_run_sink sink = kc_store_sink(share->writer);
@@ -161,8 +157,6 @@ static enum kc_status send_file(const struct joint_counting *j, const struct kc_
         for (uint64_t at = 0; at < info.file_nbytes; at += KC_EXCHANGE_MAX_NBYTES) {
                 const uint64_t left = info.file_nbytes - at, most = KC_EXCHANGE_MAX_NBYTES;
                 const size_t n = (size_t)(left < most ? left : most);
-                if (kc_job_is_canceled(j->job))
-                        KC_TRY(kc_fail(err, KC_ECANCELED, "canceled"));
                 KC_TRY(kc_store_pread(store, piece, n, at, err));
                 KC_TRY(exchange->send(exchange->ctx, 0, (uint32_t)exchange->rank, piece, n, err));
         }

@@ -272,18 +272,19 @@ static bool has_failed_itself(enum kc_status status)
         return status != KC_OK && status != KC_ECANCELED;
 }
 
-/* Learn from the statuses of all ranks whether they go on, and which rank reports its failure.
- *   blamed  out: that rank; -1: no rank has a failure of its own */
-static void judge(struct ranks *ranks, const enum kc_status *all, int *blamed)
+/* Learn from the statuses of all ranks whether they go on. Returns the rank that reports its
+ * failure; -1: no rank has a failure of its own. */
+static int judge(struct ranks *ranks, const enum kc_status *all)
 {
-        *blamed = -1;
+        int blamed = -1;
         for (int i = ranks->nranks - 1; i >= 0; i--) {
                 ranks->failed |= all[i] != KC_OK;
                 if (has_failed_itself(all[i]))
-                        *blamed = i;
+                        blamed = i;
         }
-        if (*blamed >= 0)
-                ranks->verdict = all[*blamed];
+        if (blamed >= 0)
+                ranks->verdict = all[blamed];
+        return blamed;
 }
 
 /* Report a failure, with this rank and its host in front of the message. */
@@ -301,7 +302,6 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
                 return status;
         const struct kc_error own = *err;
         enum kc_status *all = calloc((size_t)ranks->nranks, sizeof *all);
-        int blamed;
         *err = (struct kc_error){ 0 };
         if (all == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -309,8 +309,7 @@ enum kc_status ranks_agree(struct ranks *ranks, enum kc_status status, struct kc
                 ranks->exchange.fail(ranks->exchange.ctx);
         const enum kc_status settled =
                 kc_ranks_exchange_settle(ranks->messages, &status, sizeof status, all, err);
-        if (settled == KC_OK)
-                judge(ranks, all, &blamed);
+        const int blamed = settled == KC_OK ? judge(ranks, all) : -1;
         free(all);
         if (settled != KC_OK) { /* a rank is lost, perhaps after a failure of this one */
                 ranks->failed = true;

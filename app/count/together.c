@@ -3,7 +3,6 @@
 #include "app/library/machine.h"
 #include "ranks/messages.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +59,6 @@ struct rank_rows {
         uint64_t n;
         struct kc_histogram_row rows[MOST_ROWS];
 };
-
-static_assert(sizeof(struct rank_rows) <= KC_EXCHANGE_MAX_NBYTES, "for kc_exchange_gather");
 
 /* Add the histograms of all ranks, some rows at a time. */
 static enum kc_status add_histograms(struct ranks *ranks, struct kc_histogram *histogram,

@@ -4,8 +4,6 @@
 #include "app/library/device.h"
 #include "app/library/nameless.h"
 
-#include <stdlib.h>
-
 enum kc_status temporary_count(struct kc_store **store, const char *path,
                                const struct kc_store_info *alike,
                                const struct count_settings *counting, struct kc_error *err)
@@ -32,16 +30,10 @@ enum kc_status temporary_pairs_begin(struct temporary_pairs *pairs, const char *
                                                   .stranded = assembly->stranded,
                                                   .hpc = assembly->hpc,
                                                   .guard = signals_guard,
-                                                  .tmp_folder = folder,
                                                   .min_count = 1 };
-        char *path = kc_nameless_path(folder);
-        enum kc_status status;
-        if (path == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(kc_store_create(&pairs->writer, path, &options, err));
-        pairs->sink = kc_store_sink(pairs->writer);
-out:
-        free(path);
+        const enum kc_status status = kc_nameless_create(&pairs->writer, folder, &options, err);
+        if (status == KC_OK)
+                pairs->sink = kc_store_sink(pairs->writer);
         return status;
 }
 

@@ -235,8 +235,8 @@ static void *fail_after_50_ms(void *arg)
         return NULL;
 }
 
-/* Rank 1 settles, that is, it waits for its leader, and is then canceled. Rank 0 learns it before it
- * settles, or not at all if it settles, too, and waits for rank 2; and in no case after that. */
+/* Rank 1 settles, that is, it waits for its leader, and is then canceled. Rank 0 learns this before
+ * it settles, or not at all if it settles, too, and waits for rank 2; in no case later. */
 static void a_waiting_rank_fails(void **state)
 {
         const int leaders[] = { 0, 0, 0 };
