@@ -1,14 +1,15 @@
 #!/bin/bash
 # Build the programs that kcount is compared with, from their sources, each at a fixed commit.
 #
-#     bench/peers.sh FOLDER [hysortk|kmc|fastk|gerbil ...]
+#     bench/peers.sh FOLDER [hysortk|kmc|fastk|gerbil|meryl|genomescope ...]
 #
 # fetches and builds these, or all, in FOLDER, and copies the programs to FOLDER/bin, which belongs
 # on the PATH of bench/all.py, with notes of their versions. What has been fetched or built before
 # is used as it is. Debian 12 has all they need:
 #
 #     apt install git g++ make cmake libopenmpi-dev zlib1g-dev libbz2-dev liblzma-dev \
-#         libcurl4-openssl-dev libboost-{system,thread,filesystem,regex}-dev
+#         libcurl4-openssl-dev libboost-{system,thread,filesystem,regex}-dev \
+#         r-base-core r-cran-{argparse,jsonlite,minpack.lm}
 #
 # Settings are those that the authors recommend. HySortK takes some when it is compiled: HYSORTK_K
 # is the k to build it for (31), HYSORTK_L the lowest count that it keeps (2).
@@ -56,6 +57,22 @@ build_gerbil() {
     install -s build/toFasta "$bin/gerbil-to-fasta"
 }
 
+# Merqury's meryl; Debian's is an older program of the same name
+build_meryl() {
+    fetch meryl https://github.com/marbl/meryl v1.4.1
+    make -C src -j "$jobs"
+    install -s build/bin/meryl "$bin/meryl2"
+}
+
+build_genomescope() {
+    fetch genomescope https://github.com/tbenavi1/genomescope2.0 v2.1.0
+    mkdir -p library
+    R CMD INSTALL --no-docs --library=library .
+    printf '#!/bin/sh\nR_LIBS=%q exec Rscript %q "$@"\n' "$PWD/library" "$PWD/genomescope.R" \
+        > "$bin/genomescope2"
+    chmod +x "$bin/genomescope2"
+}
+
 if [ $# = 0 ]; then
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
     exit 2
@@ -64,12 +81,13 @@ mkdir -p "$1/bin"
 folder=$(cd "$1" && pwd)
 bin=$folder/bin
 shift
-[ $# -gt 0 ] || set -- hysortk kmc fastk gerbil
+[ $# -gt 0 ] || set -- hysortk kmc fastk gerbil meryl genomescope
 for name in "$@"; do
     case $name in
-    hysortk | kmc | fastk | gerbil) ("build_$name") ;;
+    hysortk | kmc | fastk | gerbil | meryl | genomescope) ("build_$name") ;;
     *) echo "no program is named $name" >&2 && exit 2 ;;
     esac
-    program=$(sed 's/^fastk$/FastK/; s/^kmc$/kmc_new/' <<< "$name")
+    program=$(sed 's/^fastk$/FastK/; s/^kmc$/kmc_new/; s/^meryl$/meryl2/; s/^genomescope$/&2/' \
+        <<< "$name")
     git -C "$folder/$name" log -1 --format="%h of %ad" --date=short > "$bin/$program.version"
 done
