@@ -112,7 +112,7 @@ PROGRAMS = {
        for more, words, device, each in ((" cuda", ", GPU", ONE, 7), (" two", ", two GPUs", TWO, 8),
                                          ("", "", "cpu", 1))
        for name, label, command, rates, needs, limits in (
-           ("filter", "a line a read: `filter --table`", FILTER, (85, 350 * each), ("kc",),
+           ("filter", "one line per read: `filter --table`", FILTER, (85, 350 * each), ("kc",),
             " -t {threads} -m {memory}G"),
            ("total", "one line for all reads: `profile --total`", TOTAL, (85, 400 * each),
             ("kc",), " -t {threads} -m {memory}G"),
@@ -128,10 +128,10 @@ PROGRAMS = {
     "kmc_tools": Program("the reads that pass: kmc_tools", "kmc_tools", "kmc_tools -t{threads} -hp "
                          "filter ../{name} ../{reads} -ci1 out.fq", (2.5, 2.5), ("kmc_pre",),
                          "kmc --version"),
-    "query": of_kcount("a line a k-mer: `query -f`", "query ../{name}.kc -f ../{reads} "
+    "query": of_kcount("one line per k-mer: `query -f`", "query ../{name}.kc -f ../{reads} "
                        "--quiet --device cpu", (80, 80), ("kc",),
                        " -t {threads} -m {memory}G > /dev/null"),
-    "jellyfish query": Program("a line a k-mer: Jellyfish", "jellyfish", "jellyfish query "
+    "jellyfish query": Program("one line per k-mer: Jellyfish", "jellyfish", "jellyfish query "
                                "-s ../{reads} ../{name}.jf > /dev/null", (1.6, 1.6), ("jf",)),
     "model": of_kcount("the model of a histogram: `model`", "model ../{name}.hist -k {k}",
                        (1000, 5000), ("hist",), ""),
