@@ -187,8 +187,8 @@ out:
         return status;
 }
 
-/* Add up the totals of all ranks. If the sink takes pairs, the dropped k-mers remain those of this
- * rank: each sink is told only about its own. */
+/* Add up the totals of all ranks. A sink that takes pairs receives only those of this rank, so the
+ * numbers of dropped k-mers remain those of this rank, too. */
 static enum kc_status sum_totals(struct cpu_engine *e, struct kc_error *err)
 {
         struct counting *c = kc_engine_current(e);

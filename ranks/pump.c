@@ -29,9 +29,9 @@ enum { BEATS = 24 }; /* in the time after which a silent rank is lost */
 static enum kc_status check_heard(struct kc_ranks_exchange *x, int from, double passed,
                                   struct kc_error *err)
 {
-        const struct rank *rank = &x->ranks[from];
+        struct rank *rank = &x->ranks[from];
         const bool waits = x->settling ? !rank->settled : x->takes && rank->seat >= 0;
-        double *silent = &x->ranks[from].silent_seconds;
+        double *silent = &rank->silent_seconds;
         *silent = waits ? *silent + (passed < TURN_SECONDS ? passed : TURN_SECONDS) : 0;
         if (from == x->transport->rank || *silent < x->patience_seconds + x->transport->rank)
                 return KC_OK;
