@@ -8,7 +8,7 @@
 # is used as it is. Debian 12 has all they need:
 #
 #     apt install git g++ make cmake libopenmpi-dev zlib1g-dev libbz2-dev liblzma-dev \
-#         libcurl4-openssl-dev libboost-{system,thread,filesystem,regex}-dev \
+#         libcurl4-gnutls-dev libboost-{system,thread,filesystem,regex}-dev \
 #         r-base-core r-cran-{argparse,jsonlite,minpack.lm}
 #
 # Settings are those that the authors recommend. HySortK takes some when it is compiled: HYSORTK_K

@@ -57,11 +57,6 @@ static void stop_taking(struct kc_ranks_exchange *x)
                 pthread_cond_wait(&x->changed, &x->lock);
 }
 
-static void wake_pump(struct kc_ranks_exchange *x)
-{
-        pthread_cond_signal(&x->work);
-}
-
 /* ---- messages out; lock held ---- */
 
 enum kc_status kc_ranks_new_message(struct message **message, size_t cap, struct kc_error *err)
@@ -115,7 +110,7 @@ static void flush(struct kc_ranks_exchange *x, int to)
         x->ranks[to].filling = NULL;
         enqueue(x, message, to, kc_ranks_records_tag(x));
         if (kc_ranks_is_urgent(x))
-                wake_pump(x);
+                pthread_cond_signal(&x->work);
 }
 
 /* ---- the interface ---- */
@@ -130,7 +125,7 @@ static enum kc_status begin(void *ctx, const struct kc_exchange_taker *taker, st
                 x->phase++;
                 x->nended = 0;
                 x->takes = true;
-                wake_pump(x);
+                pthread_cond_signal(&x->work);
         }
         pthread_mutex_unlock(&x->lock);
         return status;
@@ -146,7 +141,7 @@ static bool has_room_for(const struct message *message, size_t nbytes)
 static enum kc_status begin_filling(struct kc_ranks_exchange *x, int to, struct kc_error *err)
 {
         if (x->nout >= x->most_out && !x->taker.overfills) {
-                wake_pump(x);
+                pthread_cond_signal(&x->work);
                 kc_clock_wait(&x->room, &x->lock, 1000 * 1000 * 1000);
                 return KC_OK;
         }
@@ -212,7 +207,7 @@ static enum kc_status end(void *ctx, bool *over, struct kc_error *err)
                         flush(x, to);
                 x->closed = true;
                 status = kc_ranks_send_to_others(x, kc_ranks_records_tag(x), NULL, 0, err);
-                wake_pump(x);
+                pthread_cond_signal(&x->work);
         }
         while (status == KC_OK && (status = check(x, err)) == KC_OK && over == NULL &&
                x->nended < x->nmembers - 1)
@@ -244,7 +239,7 @@ static void fail(void *ctx)
         kc_fail(&failure, KC_ECANCELED, "canceled");
         pthread_mutex_lock(&x->lock);
         kc_ranks_note_failure(x, &failure, FAILURE_OWN);
-        wake_pump(x);
+        pthread_cond_signal(&x->work);
         stop_taking(x);
         pthread_mutex_unlock(&x->lock);
 }
@@ -363,7 +358,7 @@ enum kc_status kc_ranks_exchange_settle(struct kc_ranks_exchange *x, const void 
         x->settling = true;
         if (kc_ranks_send_to_others(x, TAG_SETTLED, mine, nbytes, &failure) != KC_OK)
                 kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
-        wake_pump(x);
+        pthread_cond_signal(&x->work);
         while (x->settling && !x->broken)
                 pthread_cond_wait(&x->changed, &x->lock);
         const enum kc_status status = x->broken ? check(x, err) : KC_OK;
@@ -385,7 +380,7 @@ bool kc_ranks_exchange_free(struct kc_ranks_exchange *x)
         (void)kc_ranks_exchange_settle(x, &nothing, 0, &nothing, &err);
         pthread_mutex_lock(&x->lock);
         x->stop = true;
-        wake_pump(x);
+        pthread_cond_signal(&x->work);
         pthread_mutex_unlock(&x->lock);
         pthread_join(x->pump, NULL);
         const bool broken = x->broken;

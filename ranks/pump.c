@@ -190,11 +190,12 @@ static void take_settled(struct kc_ranks_exchange *x, const struct message *mess
                 kc_fail(&failure, KC_EIO, "rank %d has ended before the others", message->rank);
                 kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
         }
-        if (!x->broken) /* otherwise the caller may be gone */
+        if (!x->broken) { /* otherwise the caller may be gone */
                 memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data,
                        x->each_nbytes);
-        x->ranks[message->rank].settled = true;
-        x->nsettled++;
+                x->ranks[message->rank].settled = true;
+                x->nsettled++;
+        }
         pthread_mutex_unlock(&x->lock);
 }
 
@@ -375,12 +376,16 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* Settling is over when nothing of this rank's is on its way, and all others have settled, too. */
+/* Settling is over when all others have settled, too, and nothing of this rank's is on its way. A
+ * failure that it told while it settled may be, as others take that later, but not at the end. */
 static void end_settling(struct kc_ranks_exchange *x)
 {
+        const struct message *left = x->posted;
         pthread_mutex_lock(&x->lock);
-        const bool sent = x->queue.first == NULL && x->posted == NULL;
-        if (x->settling && sent && x->nsettled == x->transport->nranks - 1) {
+        while (left != NULL && left->tag == TAG_FAILED && !x->leaving)
+                left = left->next;
+        if (x->settling && !x->broken && x->queue.first == NULL && left == NULL &&
+            x->nsettled == x->transport->nranks - 1) {
                 x->settling = false;
                 x->nsettles++;
                 x->failure = (struct kc_error){ 0 };

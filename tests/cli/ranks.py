@@ -456,7 +456,7 @@ def test_silent_rank():
     # the launcher interrupts the others
     lost = [line for line in said if "nothing was heard from rank " in line]
     if not lost or not all(line in lost or "interrupted" in line for line in said):
-        raise Failure(f"said {said}")
+        raise Failure(f"exit status {code}, said {said}")
     expect(s.names(), before, "files after a rank was stopped")
 
 

@@ -273,6 +273,53 @@ static void a_waiting_rank_fails(void **state)
         }
 }
 
+/* Ranks 1 and 2 settle, that is, they wait for their leader, and are then canceled. Neither takes
+ * the other's failure before all have settled, and neither waits for that. */
+static void two_waiting_ranks_fail(void **state)
+{
+        struct few few;
+        struct waiting waiting[3] = { { .ms = 200 }, { .ms = 0 }, { .ms = 0 } };
+        pthread_t failing[2];
+        (void)state;
+        few_init(&few, 3, (const int[]){ 0, 0, 0 });
+        for (int i = 0; i < 3; i++) {
+                waiting[i].messages = few.messages[i];
+                kc_thread_create(&waiting[i].thread, settle_twice, &waiting[i]);
+        }
+        for (int i = 0; i < 2; i++)
+                kc_thread_create(&failing[i], fail_after_50_ms, &few.interfaces[i + 1]);
+        for (int i = 0; i < 2; i++)
+                pthread_join(failing[i], NULL);
+        for (int i = 0; i < 3; i++)
+                pthread_join(waiting[i].thread, NULL);
+        post_office_destroy(&few.office);
+}
+
+static void *leave_after_50_ms(void *arg)
+{
+        usleep(50 * 1000);
+        assert_true(kc_ranks_exchange_free(arg));
+        return NULL;
+}
+
+/* Rank 0 settles, but rank 1 leaves: that is not taken for its values. */
+static void a_rank_leaves_early(void **state)
+{
+        struct few few;
+        struct kc_error err = { 0 };
+        int own = 1, all[2];
+        pthread_t leaving;
+        (void)state;
+        few_init(&few, 2, (const int[]){ 0, 0 });
+        kc_thread_create(&leaving, leave_after_50_ms, few.messages[1]);
+        assert_int_equal(kc_ranks_exchange_settle(few.messages[0], &own, sizeof own, all, &err),
+                         KC_EIO);
+        assert_non_null(strstr(err.message, "rank 1 has ended before the others"));
+        pthread_join(leaving, NULL);
+        assert_true(kc_ranks_exchange_free(few.messages[0]));
+        post_office_destroy(&few.office);
+}
+
 /* Rank 0 has sent all it had to send, and then cannot be reached: rank 1, which still sends, finds
  * that out. */
 static void a_silent_taker_is_lost(void **state)
@@ -306,10 +353,9 @@ static void a_silent_taker_is_lost(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(only_leaders_take_part),
-                cmocka_unit_test(all_learn_of_a_failure),
-                cmocka_unit_test(a_waiting_rank_fails),
-                cmocka_unit_test(a_silent_taker_is_lost),
+                cmocka_unit_test(only_leaders_take_part), cmocka_unit_test(all_learn_of_a_failure),
+                cmocka_unit_test(a_waiting_rank_fails),   cmocka_unit_test(two_waiting_ranks_fail),
+                cmocka_unit_test(a_rank_leaves_early),    cmocka_unit_test(a_silent_taker_is_lost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
