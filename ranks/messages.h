@@ -45,9 +45,9 @@ void kc_ranks_exchange_totals(struct kc_ranks_exchange *exchange, uint64_t *nsen
 
 /*
  * Exchange a few values with all ranks. Unlike kc_exchange_gather, this works after a failure too,
- * on whichever rank: what is still on its way is dropped, and then the exchange is like new. So
- * ranks can tell each other what has failed. Every rank must call it sooner or later, and no other
- * call may be in progress on this one.
+ * on whichever rank: what is still on its way is dropped, now or when it arrives, and the exchange
+ * is like new. So ranks can tell each other what has failed. Every rank must call it sooner or
+ * later, and no other call may be in progress on this one.
  *   all  out [nranks * nbytes], in the order of the ranks
  * KC_EIO if messages cannot be sent or taken.
  */

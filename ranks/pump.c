@@ -190,7 +190,7 @@ static void take_settled(struct kc_ranks_exchange *x, const struct message *mess
                 kc_fail(&failure, KC_EIO, "rank %d has ended before the others", message->rank);
                 kc_ranks_note_failure(x, &failure, FAILURE_BREAKS);
         }
-        if (!x->broken) { /* otherwise the caller may be gone */
+        if (!x->broken) { /* otherwise the caller may be gone, and settling must not succeed */
                 memcpy(x->all + (size_t)message->rank * x->each_nbytes, message->data,
                        x->each_nbytes);
                 x->ranks[message->rank].settled = true;
@@ -376,8 +376,8 @@ static void nap_after(struct kc_ranks_exchange *x, bool busy)
         pthread_mutex_unlock(&x->lock);
 }
 
-/* Settling is over when all others have settled, too, and nothing of this rank's is on its way. A
- * failure that it told while it settled may be, as others take that later, but not at the end. */
+/* Settling is over when all others have settled, too, and nothing from this rank is on its way but
+ * failures: others may not take one before all have settled. When a rank leaves, not even those. */
 static void end_settling(struct kc_ranks_exchange *x)
 {
         const struct message *left = x->posted;

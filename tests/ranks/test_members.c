@@ -220,9 +220,13 @@ static void *settle_twice(void *arg)
         struct kc_error err = { 0 };
         int own = 1, all[3];
         usleep(w->ms * 1000);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+                memset(all, 0, sizeof all);
                 assert_int_equal(kc_ranks_exchange_settle(w->messages, &own, sizeof own, all, &err),
                                  KC_OK);
+                assert_int_equal(all[1], 1);
+                assert_int_equal(all[2], 1);
+        }
         assert_false(kc_ranks_exchange_free(w->messages));
         return NULL;
 }
@@ -274,22 +278,23 @@ static void a_waiting_rank_fails(void **state)
 }
 
 /* Ranks 1 and 2 settle, that is, they wait for their leader, and are then canceled. Neither takes
- * the other's failure before all have settled, and neither waits for that. */
+ * the other's failure until all have settled, but neither waits for its own to be taken. */
 static void two_waiting_ranks_fail(void **state)
 {
         struct few few;
-        struct waiting waiting[3] = { { .ms = 200 }, { .ms = 0 }, { .ms = 0 } };
+        struct waiting waiting[3] = { { 0 } };
         pthread_t failing[2];
         (void)state;
         few_init(&few, 3, (const int[]){ 0, 0, 0 });
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; i++)
                 waiting[i].messages = few.messages[i];
+        for (int i = 1; i < 3; i++) {
                 kc_thread_create(&waiting[i].thread, settle_twice, &waiting[i]);
+                kc_thread_create(&failing[i - 1], fail_after_50_ms, &few.interfaces[i]);
         }
         for (int i = 0; i < 2; i++)
-                kc_thread_create(&failing[i], fail_after_50_ms, &few.interfaces[i + 1]);
-        for (int i = 0; i < 2; i++)
                 pthread_join(failing[i], NULL);
+        kc_thread_create(&waiting[0].thread, settle_twice, &waiting[0]);
         for (int i = 0; i < 3; i++)
                 pthread_join(waiting[i].thread, NULL);
         post_office_destroy(&few.office);
@@ -302,7 +307,8 @@ static void *leave_after_50_ms(void *arg)
         return NULL;
 }
 
-/* Rank 0 settles, but rank 1 leaves: that is not taken for its values. */
+/* Rank 0 settles, but rank 1 leaves instead: its last message, which is empty, is not taken for its
+ * values. */
 static void a_rank_leaves_early(void **state)
 {
         struct few few;
