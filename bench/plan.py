@@ -105,7 +105,7 @@ PROGRAMS = {
                       "../{reads} tmp out.gerbil", (40, 320), (), "gerbil -v"),
     "meryl": Program("meryl", "meryl2", "meryl2 count k={k} threads={threads} memory={memory} "
                      "../{reads} output out.meryl", (15, 100)),
-    "hysortk": Program("HySortK", "hysortk", "env OMP_NUM_THREADS=4 mpirun --bind-to none "
+    "hysortk": Program("HySortK", "hysortk", "env OMP_NUM_THREADS={team} mpirun --bind-to none "
                        "--oversubscribe -n {processes} hysortk ../{name}.fasta", (40, 250),
                        ("fasta",), ""),
     **{name + more: of_kcount(label + words, command + device, rates, needs, limits)
@@ -241,8 +241,8 @@ def values(kind, task, scale, cores):
     simulate = f"--genome {genome} --coverage {coverage} {READS[task.reads].options}"
     return {"name": task.reads, "reads": file_of(task.reads), "k": task.k, "genome": genome,
             "min": 2 if task.reads in FREQUENT else 1, "memory": in_gigabytes(memory),
-            "threads": threads, "processes": max(threads // 4, 1), "simulate": simulate,
-            "table": genome + max(nbases // 5, 1000000)}
+            "threads": threads, "processes": max(threads // 4, 1), "team": min(threads, 4),
+            "simulate": simulate, "table": genome + max(nbases // 5, 1000000)}
 
 
 def setting(kind, task, scale, cores):

@@ -219,8 +219,9 @@ where they can, use the same number of threads, and are allowed the same memory,
 table says otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those
 that their authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK
 with its table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of
-counts up to 65535, with 4 threads per process. `bench/peers.sh` builds these from source. Programs
-take turns, 5 times, or 3 times if a run takes 20 seconds or more, and must find the same number of
-k-mers. Files are on a RAM disk if there was one. "Two cores" are two cores of a server, as many as
-a small laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
+counts up to 65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds these
+from source. Programs take turns, 5 times, or 3 times if a run takes 20 seconds or more, and must
+find the same number of k-mers. Files are on a RAM disk if there was one. "Two cores" are two cores
+of a server, as many as a small laptop has. `bench/all.py --dry-run` says what is measured where,
+and how long that takes.
 """
