@@ -83,10 +83,8 @@ bin=$folder/bin
 shift
 [ $# -gt 0 ] || set -- hysortk kmc fastk gerbil meryl genomescope
 for name in "$@"; do
-    case $name in
-    hysortk | kmc | fastk | gerbil | meryl | genomescope) ("build_$name") ;;
-    *) echo "no program is named $name" >&2 && exit 2 ;;
-    esac
+    declare -F "build_$name" > /dev/null || { echo "no program is named $name" >&2 && exit 2; }
+    ("build_$name")
     program=$(sed 's/^fastk$/FastK/; s/^kmc$/kmc_new/; s/^meryl$/meryl2/; s/^genomescope$/&2/' \
         <<< "$name")
     git -C "$folder/$name" log -1 --format="%h of %ad" --date=short > "$bin/$program.version"
