@@ -181,7 +181,7 @@ TASKS = (
     Task("report", "genome", ("kcount cuda", "report cuda", "assembled cuda", "compare cuda"),
          (GPU,)),
     Task("report", "genome", ("kcount", "report", "assembled", "compare"), CPUS),
-    Task("report", "genome", ("model", "GenomeScope"), CPUS),
+    Task("report", "genome", ("model", "GenomeScope"), (LAPTOP,)),
     *(Task("growth", reads, (program,), kinds) for reads in GROWTH
       for program, kinds in (("kcount", CPUS), ("kcount cuda", (GPU,)))),
     *(Task("devices", reads, ("kcount two", "kcount cuda"), (GPUS,)) for reads in

@@ -20,6 +20,7 @@ import report_page
 import report_ranks
 import report_reader
 import report_tables
+import report_targets
 from report_prose import MEASUREMENTS, STAGES
 from report_text import machine_line
 from runs import RESULTS, ROOT, load_lines
@@ -79,7 +80,8 @@ def write(docs):
     """Write the pages and pictures into a folder."""
     rows = load()
     (docs / "dev").mkdir(exist_ok=True)
-    (docs / "benchmarks.md").write_text(report_page.page(rows))
+    targets = report_targets.section(report_page.shown(rows), named("gpu-stages"), named("ranks"))
+    (docs / "benchmarks.md").write_text(report_page.page(rows, targets))
     (docs / "dev/measurements.md").write_text(measurements(rows))
     for path, picture in pictures(rows).items():
         (docs / path).write_text(picture)

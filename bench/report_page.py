@@ -226,12 +226,13 @@ def reads_table():
     return [*lines, ""]
 
 
-def page(rows):
+def page(rows, targets):
+    """docs/benchmarks.md, with the lines of the section about targets."""
     rows = shown(rows)
     lines = [BENCHMARKS, *front(rows)]
     for section in PARTS:
         lines += part(rows, section)
-    return "\n".join([*lines, RULES, *reads_table()])
+    return "\n".join([*lines, *targets, RULES, *reads_table()])
 
 
 # ---- the first figures ----

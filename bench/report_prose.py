@@ -207,6 +207,13 @@ PARTS = {
                "walk along each of its sequences."),
 }
 
+TARGETS = """\
+## What should it reach?
+
+The aims of the developers, and what the runs on these pages reach. A range covers all reads and
+machines that were measured; the aim is reached if all of them reach it.
+"""
+
 SIMULATED = """\
 The reads are made by `simulate --genome BASES --coverage X` with these options:
 """

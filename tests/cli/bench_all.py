@@ -223,12 +223,12 @@ def test_mixtures():
                         (made_up("a", simulate="--genome 2"),
                          "reads at --genome 1 and at --genome 2")):
         try:
-            report_page.page([*good, other])
+            report_page.page([*good, other], [])
         except SystemExit as refused:
             expect(what in str(refused) and "archive" in str(refused), str(refused))
         else:
             raise Failure(f"a mixture: {what}")
-    report_page.page([*good, made_up("b", scale=0.1)])  # trials are not shown
+    report_page.page([*good, made_up("b", scale=0.1)], [])  # trials are not shown
 
 
 def test_take():

@@ -27,6 +27,7 @@ import report_multi  # noqa: E402
 import report_page  # noqa: E402
 import report_several  # noqa: E402
 import report_tables  # noqa: E402
+import report_targets  # noqa: E402
 import runs  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -233,7 +234,7 @@ FIRST = (
 
 def test_page():
     """Tables by section and machine, each section with what limits it; nothing without rows."""
-    lines = report_page.page(ROWS).split("\n")
+    lines = report_page.page(ROWS, []).split("\n")
     for line in PAGE:
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
     heads = [line for line in lines if line.startswith("## ")]
@@ -242,8 +243,39 @@ def test_page():
     expect(heads == [*wanted, "## How it was measured"], f"the sections with rows: {heads}")
     limits = [line for line in lines if line.startswith("**What limits it.**")]
     expect(len(limits) == len(wanted), "what limits each")
-    expect("## " not in "\n".join(report_page.page([]).split("## How it was measured")[:1]),
+    expect("## " not in "\n".join(report_page.page([], []).split("## How it was measured")[:1]),
            "no section without rows")
+
+
+STAGES = [{"stage": stage, "table": table, "k": 31, "gpu": "NVIDIA H200", "g_per_s": rate}
+          for stage, table, rate in (("count", "warpdrive", 70), ("count", "warpdrive", 80),
+                                     ("count", "slab", 16), ("count, --min 2", "warpdrive", 90))]
+PROCESSES = [{"ranks": number, "threads": 32, "file": "a.fq", "k": 31, "min": 2, "wall": wall,
+              "commit": commit} for commit, alone in (("older", 1), ("newer", 5))
+             for number, wall in ((1, alone), (2, 4), (4, 5), (8, 8))]
+CARDS = {card: {"cpu": "CPU", "cores": 32, "memory_gib": 9, "gpu": card}
+         for card in ("H100", "H200")}
+TARGET_ROWS = [
+    *measured("jobs", "hifi", "kcount", [10, 10, 12]), *measured("jobs", "hifi", "kmc", [60]),
+    *measured("front", "genome", "kcount", [10], memory="32G"),
+    *measured("front", "genome", "kmc", [44], memory="32G"),
+    *measured("front", "genome", "kmc", [1], "16-cores"),
+    *measured("asking", "genome", "total", [10]),
+    *measured("asking", "few", "kept", [1]), *measured("asking", "few", "kmc_tools", [10]),
+    *measured("jobs", "human", "kcount cuda", [10.1], "1-gpu", machine=CARDS["H100"]),
+    *measured("devices", "human", "kcount cuda", [9, 7, 8.7], "2-gpus", machine=CARDS["H200"]),
+    *measured("report", "genome", "kcount cuda", [2], "1-gpu"),
+    *measured("report", "genome", "report cuda", [3.5], "1-gpu")]
+TARGET_LINES = (
+    "| two cores: KMC's time / kcount's | 5 or more | 4.4 to 6 | **no** |",
+    "| two cores: 10^6 look-ups a second on a core | 45 or more | 80 | yes |",
+    "| the reads that pass: kmc_tools's time / kcount's | 10 or more | 10 | yes |",
+    "| one H100: 99 Gbases, seconds | 10.2 or less | 10.1 | yes |",
+    "| one H200: 99 Gbases, seconds | 8.6 or less | 8.7 | **no** |",
+    "| H200: 10^9 k-mers a second, from reads in its memory | 75 or more | 80 | yes |",
+    "| the same with `--min 2` | 95 or more | 90 | **no** |",
+    "| 32 threads: one process's time / the best of 2, 4 and 8 | 1.1 or less | 1.25 | **no** |",
+    "| a report's time - the count's, seconds | 1 or less | 1.5 | **no** |")
 
 
 def every_row():
@@ -258,8 +290,16 @@ def test_every_row():
     """With all rows, nothing is missing, and the page is short enough to read."""
     rows = list(every_row())
     expect(list(report_page.missing(rows)) == [], "nothing is missing")
-    nlines = len(report_page.page(rows).splitlines())
+    targets = report_targets.section(TARGET_ROWS, STAGES, PROCESSES)
+    nlines = len(report_page.page(rows, targets).splitlines())
     expect(nlines <= 400, f"{nlines} lines")
+
+
+def test_targets():
+    """What the aims are compared with; what was not measured is left out."""
+    lines = report_targets.section(TARGET_ROWS, STAGES, PROCESSES)
+    same_text("\n".join(lines[3:-1]), "\n".join(TARGET_LINES), "the aims")
+    expect(report_targets.section([], [], []) == [], "nothing without rows")
 
 
 def test_first():
@@ -470,5 +510,6 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_page, test_every_row, test_first, test_behind, test_lookups, test_multi,
-      test_several, test_up_to_date, test_readme, test_runner, test_no_record, test_machine_code])
+main([test_papers, test_page, test_every_row, test_targets, test_first, test_behind, test_lookups,
+      test_multi, test_several, test_up_to_date, test_readme, test_runner, test_no_record,
+      test_machine_code])
