@@ -85,7 +85,8 @@ def wall(runs):
 
 def allowed(runs):
     has_limit = "{memory}" in plan.PROGRAMS[runs[0]["program"]].command
-    return runs[0]["memory"].replace("G", " GB").replace("M", " MB") if has_limit else "no limit"
+    unit = "iB" if is_ours(runs[0]) else "B"  # kcount's -m 1G is 2^30 bytes
+    return re.sub("(?=[GM])", " ", runs[0]["memory"]) + unit if has_limit else "no limit"
 
 
 def device(runs):
@@ -168,7 +169,8 @@ TABLES = {
                 DEVICE, TMP, WALL, RUNS], None, None),
     "growth": ([READS, PROGRAM, WALL, Column("s per Gbase", a_gbase("wall", 1)), MEMORY,
                 Column("GiB per Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], None, None),
-    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "speed-up", speed_up),
+    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "over the fewest threads",
+              speed_up),
     "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], "speed-up", of_one_device),
     "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], None, None),
     "report": ([READS, PROGRAM, THREADS, WALL, RUNS, CPU, MEMORY], None, None),
@@ -206,6 +208,8 @@ def part(rows, section):
     title, intro, limits = PARTS[section]
     lines = [f"## {title}", "", *filled_text(intro)]
     for mine in found:
+        if section == "cores" and len({row["threads"] for row in mine}) == 1:
+            continue  # nothing to compare with
         lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: {machine_text(mine[-1])}; "
                                f"commit {commit_of(mine)}, {mine[-1]['date']}."),
                   *table(mine, section)]

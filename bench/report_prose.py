@@ -169,11 +169,13 @@ PARTS = {
              "genome, k-mers that occur once are left out (`--min 2`).",
              "The column of percentages says where kcount spends its time. Reading is the work of "
              "parsing and, with .gz, of inflating: it ends sooner with more cores or faster disks. "
-             "Counting waits for the memory of the host or of the GPU. Writing grows with the "
-             "number of distinct k-mers, so diverse reads cost the most per base."),
+             "Counting waits for the memory of the host or of the GPU. Counting and writing grow "
+             "with the number of distinct k-mers, so diverse reads and reads with many errors cost "
+             "the most per base."),
     "front": ("How do other programs compare?",
               "All count the same reads with the same number of threads. *allowed*: the memory "
-              "that a program may take; KMC takes more if it is allowed more.",
+              "that a program may take; KMC takes more if it is allowed more, and may then be "
+              "slower than with 4 GB (`-m4`).",
               "With few cores, the cores. With many, the parts of a program that use only some of "
               "them, which is why the ratios differ from machine to machine."),
     "memory": ("How much memory and disk does it need?",
@@ -182,36 +184,41 @@ PARTS = {
                "distinct, which is the most costly case. With a GPU, `-m` limits what kcount "
                "itself allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's "
                "memory in the same way.",
-               "The speed of the disk for temporary files: what does not fit is written there and "
-               "read again."),
+               "What does not fit is written to temporary files and read again. These were on a "
+               "RAM disk, so the cores limit it; on a disk, its speed may."),
     "growth": ("How does the cost grow with the reads?",
-               "Genomes of four sizes, each read 30 times. If the seconds per Gbase stay the same, "
-               "the time grows in proportion to the reads.",
-               "For small inputs, the start, on a GPU that of the CUDA driver. Memory grows with "
-               "the number of distinct k-mers up to the limit (`-m`), and not beyond."),
+               "Genomes of several sizes, each read 30 times. If the seconds per Gbase stay the "
+               "same, the time grows in proportion to the reads.",
+               "For small inputs, the start, on a GPU that of the CUDA driver. On two cores, where "
+               "the files were on a disk, larger tables miss the caches more often. Memory grows "
+               "with the number of distinct k-mers up to the limit (`-m`), and not beyond."),
     "cores": ("How much do more cores help?", "",
               "The memory, which all cores share: a k-mer that is new misses the caches, and the "
               "kernel clears each page when it is first touched."),
     "devices": ("How much does a second GPU help?", "",
-                "The devices share the host's cores, which read the input, and the output file, "
-                "which is written only once. Small inputs do not keep two devices busy."),
+                "The devices share the host's cores, which read the input, and the one output "
+                "file. A second device hardly helps if the input is small or writing takes long."),
     "asking": ("How fast can I look k-mers up?",
                "Each k-mer of the reads is looked up in a table of the same reads, k = 31. The "
-               "times include reading the table.",
-               "Without a GPU, the memory's latency: each look-up misses the caches. With a GPU, "
-               "parsing the reads and, with one line per read, writing the lines."),
+               "times include reading the table. Only `filter -o` stops asking about a read as "
+               "soon as it is settled.",
+               "Without a GPU, the memory's latency: in a large table, most look-ups miss the "
+               "caches. With a GPU, parsing the reads and, with one line per read, writing the "
+               "lines."),
     "report": ("What does a report cost?",
                "`report` counts the reads, models the genome, and draws a page. `count` stands "
-               "beside it for comparison, and GenomeScope 2 models the same histogram.",
+               "beside it for comparison, and, on two cores, GenomeScope 2, which models the same "
+               "histogram.",
                "Counting. With an assembly, finding where it differs from the reads, which takes a "
                "walk along each of its sequences."),
 }
 
 TARGETS = """\
-## What should it reach?
+## Does kcount meet its targets?
 
-The aims of the developers, and what the runs on these pages reach. A range covers all reads and
-machines that were measured; the aim is reached if all of them reach it.
+A range spans all reads and machines that were measured, and each figure in it must meet the target.
+Counting from reads in an H200's memory and runs of several processes are from
+[Measurements](dev/measurements.md), which gives their commits.
 """
 
 SIMULATED = """\
@@ -221,14 +228,16 @@ The reads are made by `simulate --genome BASES --coverage X` with these options:
 RULES = """\
 ## How it was measured
 
-All programs count both strands as one, keep every k-mer (`-ci1` of KMC) with counts up to 2^32-1
-where they can, use the same number of threads, and are allowed the same memory, except where the
-table says otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those
-that their authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK
-with its table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of
-counts up to 65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds these
-from source. Programs take turns, 5 times, or 3 times if a run takes 20 seconds or more, and must
-find the same number of k-mers. Files are on a RAM disk if there was one. "Two cores" are two cores
-of a server, as many as a small laptop has. `bench/all.py --dry-run` says what is measured where,
-and how long that takes.
+All programs count both strands as one, keep every k-mer (`-ci1` of KMC; the human genome: those
+that occur twice or more) with counts up to 2^32-1 where they can, use the same number of threads,
+and are allowed the same memory, except where the table says otherwise: Jellyfish has no limit, and
+room for all distinct k-mers. Settings are those that their authors recommend: KMC with its default
+bins and, as `-r`, without temporary files; FastK with its table sorted (`-t`); HySortK, which takes
+FASTA with an index and prints a histogram of counts up to 65535, with 4 threads per process or, on
+two cores, 2. `bench/peers.sh` builds from source all programs that stand with a commit's date.
+Programs take turns, 5 times, or 3 times if a run takes 20 seconds or more; what is not complete yet
+has fewer runs. kcount and KMC must find the same number of k-mers. The same count differs by up to
+30 % between tables that were measured at different times, so compare within a table. Files are on a
+RAM disk, except in the growth on two cores. "Two cores" are two cores of a server, as many as a
+small laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
 """

@@ -1,118 +1,129 @@
-"""Rates that kcount should reach, beside those measured: the last figures of docs/benchmarks.md."""
+"""What kcount should reach, beside what was measured: the last table of docs/benchmarks.md."""
 import collections
+import operator
+import re
 
 import plan
+from report_gpu import latest
 from report_prose import TARGETS
-from report_text import base_of, median, of_each
+from report_text import base_of, machine_text, median, of_each
 
-# figures: the measured values; is_reached: whether one of them is good enough.
-Target = collections.namedtuple("Target", "what aim is_reached figures")
-
-
-def at_least(bound):
-    return lambda value: value >= bound
+# least: whether figures should be at least the bound; else, at most.
+Target = collections.namedtuple("Target", "what bound least figures")
+KMCS = [name for name in plan.PROGRAMS if name.startswith("kmc") and name != "kmc_tools"]
 
 
-def at_most(bound):
-    return lambda value: value <= bound
+def settings(rows, *programs):
+    """{(kind, machine, setting): runs} of each of these programs that was run to its end."""
+    mine = [{**row, "on": machine_text(row), "base": base_of(row)} for row in rows
+            if row["program"] in programs]
+    return {key: runs for key, runs in of_each(mine, "kind", "on", "base").items()
+            if all(row["status"] == "done" for row in runs)}
 
 
-def medians(rows, **wanted):
-    """{(kind, machine, setting): median time} of the runs that have these values."""
-    mine = [{**row, "same": base_of({**row, "program": None, "section": None}),
-             "on": str(row["machine"])} for row in rows
-            if row["status"] == "done" and all(row[name] in values
-                                               for name, values in wanted.items())]
-    return {key: median(runs, "wall") for key, runs in of_each(mine, "kind", "on", "same").items()}
+def times(rows, programs, same):
+    """{values of the fields `same`: the least median time of these programs}."""
+    found = {}
+    for runs in settings(rows, *programs).values():
+        key = machine_text(runs[0]), *(runs[0][field] for field in same)
+        found[key] = min(median(runs, "wall"), found.get(key, float("inf")))
+    return found
 
 
-def compared(rows, program, other, combine, **wanted):
-    """How another program's times compare with those of a program for the same setting."""
-    ours, theirs = (medians(rows, program=(name,), **wanted) for name in (program, other))
-    return [combine(theirs[key], ours[key]) for key in ours.keys() & theirs.keys()]
+def compared(rows, programs, others, combine, same=("kind", "reads", "k", "threads")):
+    """combine(time of others, time of programs) wherever both were measured."""
+    ours, theirs = times(rows, programs, same), times(rows, others, same)
+    return [combine(theirs[key], time) for key, time in ours.items() if key in theirs]
 
 
-def over(a, b):
-    return a / b
+def lookups_per_core(rows, reads):
+    """10^6 a second, on two cores, if each k-mer of the reads is looked up."""
+    mine = [row for row in rows if row["kind"] == plan.LAPTOP and row["reads"] == reads]
+    rates = []
+    for runs in settings(mine, "filter", "total").values():
+        length = int(re.search(r"--length (\d+)", runs[0]["simulate"])[1])
+        nkmers = runs[0]["bases"] / length * (length - runs[0]["k"] + 1)
+        rates.append(nkmers / median(runs, "wall") / runs[0]["threads"] / 1e6)
+    return rates
 
 
-def asked(rows, reads, *programs):
-    """10^6 k-mers of reads of 150 bases that a core looks up in a second, on two cores."""
-    mine = [row for row in rows if row["kind"] == plan.LAPTOP and row["reads"] == reads
-            and row["program"] in programs]
-    length = 150
-    return [runs[0]["bases"] * (length - runs[0]["k"] + 1) / length / median(runs, "wall")
-            / runs[0]["threads"] / 1e6 for runs in of_each(mine, "program").values()]
-
-
-def whole_genome(rows, program, card):
-    mine = [row for row in rows if row["reads"] == "human" and row["program"] == program
+def human(rows, program, kind, card):
+    """The time of a whole human genome on such a machine."""
+    mine = [row for row in rows if row["reads"] == "human" and row["kind"] == kind
             and card in row["machine"].get("gpu", "")]
-    return [median(runs, "wall") for runs in of_each(mine, "kind").values()]
+    return [median(runs, "wall") for runs in settings(mine, program).values()]
 
 
-def report_more(rows):
-    """Seconds that a report takes longer than the count."""
-    return [seconds for device in ("", " cuda")
-            for seconds in compared(rows, f"kcount{device}", f"report{device}",
-                                    lambda a, b: a - b, section=("report",))]
-
-
-def on_device(stages, stage):
-    """10^9 k-mers that an H200 counts in a second, from reads in its memory, by the last runs."""
-    mine = [record["g_per_s"] for record in stages
+def rate_on_h200(stages, stage):
+    """10^9 k-mers that an H200 counts in a second, by the last runs."""
+    return [record["g_per_s"] for record in latest(stages, "stage", "table", "k", "gpu")
             if (record["stage"], record["table"], record["k"]) == (stage, "warpdrive", 31)
             and record["gpu"] == "NVIDIA H200"]
-    return mine[-1:]
 
 
 def one_process(ranks):
-    """The time of one process on 32 threads over the best of several, for each file."""
-    last = [{"device": "cpu", "note": "", **run} for run in ranks if run["threads"] == 32]
-    found = []
-    for runs in of_each(last, "commit", "file", "k", "min", "device", "note").values():
-        times = {number: median(mine, "wall") for (number,), mine in of_each(runs, "ranks").items()}
-        if {1, 2, 4, 8} <= times.keys():
-            found.append((runs[-1]["commit"], times.pop(1) / min(times.values())))
-    return [ratio for commit, ratio in found if commit == found[-1][0]]
+    """The time of one process on 32 threads over the best of several, for each file at the commit
+    that was measured last."""
+    mine = [{"note": "", **run, "on": machine_text(run)} for run in ranks
+            if run["threads"] == 32 and run.get("device", "cpu") == "cpu"]
+    ratios = []
+    for runs in of_each(mine, "commit", "on", "file", "k", "min", "note").values():
+        walls = {number: median(same, "wall") for (number,), same in of_each(runs, "ranks").items()}
+        if runs[0]["commit"] == mine[-1]["commit"] and {1, 2, 4, 8} <= walls.keys():
+            ratios.append(walls.pop(1) / min(walls.values()))
+    return ratios
 
 
 def targets(rows, stages, ranks):
-    card = "{}: 99 Gbases, seconds".format
+    laptop = [row for row in rows if row["kind"] == plan.LAPTOP]
+    counted = [row for row in laptop if row["section"] in ("jobs", "front")]
+    report = [row for row in rows if row["section"] == "report"]
+    genome = "human, 99 Gbases, `--min 2`, {}: seconds".format
     return (
-        Target("two cores: KMC's time / kcount's", "5 or more", at_least(5),
-               compared(rows, "kcount", "kmc", over, kind=(plan.LAPTOP,))),
-        Target("two cores: 10^6 look-ups a second on a core, a small genome", "45 or more",
-               at_least(45), asked(rows, "few", "kept")),
-        Target("the same, a plant or insect", "27 or more", at_least(27),
-               asked(rows, "genome", "filter", "total")),
-        Target("the reads that pass: kmc_tools's time / kcount's", "10 or more", at_least(10),
-               compared(rows, "kept", "kmc_tools", over)),
-        Target(card("one H100"), "10.2 or less", at_most(10.2),
-               whole_genome(rows, "kcount cuda", "H100")),
-        Target(card("one H200"), "8.6 or less", at_most(8.6),
-               whole_genome(rows, "kcount cuda", "H200")),
-        Target(card("two H100s or H200s"), "6.8 or less", at_most(6.8),
-               whole_genome(rows, "kcount two", "")),
-        Target("H200: 10^9 k-mers a second, from reads in its memory", "75 or more", at_least(75),
-               on_device(stages, "count")),
-        Target("the same with `--min 2`", "95 or more", at_least(95),
-               on_device(stages, "count, --min 2")),
-        Target("32 threads: one process's time / the best of 2, 4 and 8", "1.1 or less",
-               at_most(1.1), one_process(ranks)),
-        Target("a report's time - the count's, seconds", "1 or less", at_most(1),
-               report_more(rows)))
+        Target("KMC's time in its fastest setting ÷ kcount's, two cores", 5, True,
+               compared(counted, ["kcount"], KMCS, operator.truediv)),
+        Target("look-ups per core, 10^6 a second, two cores: a small genome", 45, True,
+               lookups_per_core(rows, "few")),
+        Target("look-ups per core, 10^6 a second, two cores: a plant or insect", 27, True,
+               lookups_per_core(rows, "genome")),
+        Target("kmc_tools' time ÷ that of `filter -o`", 10, True,
+               compared(laptop, ["kept"], ["kmc_tools"], operator.truediv)),
+        Target(genome("one H100 and 16 cores"), 10.2, False,
+               human(rows, "kcount cuda", plan.GPU, "H100")),
+        Target(genome("one H200 and 32 cores"), 8.6, False,
+               human(rows, "kcount cuda", plan.GPUS, "H200")),
+        Target(genome("two H100s or H200s and 32 cores"), 6.8, False,
+               human(rows, "kcount two", plan.GPUS, "")),
+        Target("k-mers counted on an H200, 10^9 a second", 75, True, rate_on_h200(stages, "count")),
+        Target("k-mers counted on an H200 with `--min 2`, 10^9 a second", 95, True,
+               rate_on_h200(stages, "count, --min 2")),
+        Target("one process's time ÷ the best of 2, 4 and 8, 32 threads in all", 1.1, False,
+               one_process(ranks)),
+        Target("time that `report` adds to counting, s", 1, False,
+               compared(report, ["kcount"], ["report"], operator.sub)
+               + compared(report, ["kcount cuda"], ["report cuda"], operator.sub)))
 
 
-def text_of(figures):
-    least, most = (f"{value:.3g}" for value in (min(figures), max(figures)))
-    return least if least == most else f"{least} to {most}"
+def is_met(target):
+    meets = operator.ge if target.least else operator.le
+    return all(meets(figure, target.bound) for figure in target.figures)
+
+
+def line(target):
+    """A row of the table. Figures have two decimals, or three digits if they are large."""
+    bound = f"{target.bound:g} or {'more' if target.least else 'less'}"
+    if not target.figures:
+        return f"| {target.what} | {bound} | not measured |  |"
+    texts = dict.fromkeys(f"{figure:.2f}" if figure < 100 else f"{figure:.0f}"
+                          for figure in (min(target.figures), max(target.figures)))
+    return f"| {target.what} | {bound} | {' to '.join(texts)} " \
+           f"| {'yes' if is_met(target) else '**no**'} |"
 
 
 def section(rows, stages, ranks):
-    """Targets that were not measured are left out."""
-    lines = [f"| {target.what} | {target.aim} | {text_of(target.figures)} "
-             f"| {'yes' if all(map(target.is_reached, target.figures)) else '**no**'} |"
-             for target in targets(rows, stages, ranks) if target.figures]
-    heads = ["| what | aim | measured | reached |", "|---|---:|---:|---|"]
-    return [TARGETS, *heads, *lines, ""] if lines else []
+    """Nothing without rows."""
+    found = targets(rows, stages, ranks)
+    if not any(target.figures for target in found):
+        return []
+    return [TARGETS, "| target | bound | measured | met |", "|---|---:|---:|---|",
+            *map(line, found), ""]
