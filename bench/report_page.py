@@ -169,7 +169,7 @@ TABLES = {
                 DEVICE, TMP, WALL, RUNS], None, None),
     "growth": ([READS, PROGRAM, WALL, Column("s per Gbase", a_gbase("wall", 1)), MEMORY,
                 Column("GiB per Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], None, None),
-    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "over the fewest threads",
+    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "speed-up over the fewest threads",
               speed_up),
     "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], "speed-up", of_one_device),
     "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], None, None),
@@ -203,13 +203,13 @@ def commit_of(rows):
 def part(rows, section):
     """A section with a table for each machine, and what limits it; nothing without rows."""
     found = machines(rows, section)
+    if section == "cores":  # one number of threads has nothing to be compared with
+        found = [mine for mine in found if len({row["threads"] for row in mine}) > 1]
     if not found:
         return []
     title, intro, limits = PARTS[section]
     lines = [f"## {title}", "", *filled_text(intro)]
     for mine in found:
-        if section == "cores" and len({row["threads"] for row in mine}) == 1:
-            continue  # nothing to compare with
         lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: {machine_text(mine[-1])}; "
                                f"commit {commit_of(mine)}, {mine[-1]['date']}."),
                   *table(mine, section)]

@@ -184,26 +184,27 @@ PARTS = {
                "distinct, which is the most costly case. With a GPU, `-m` limits what kcount "
                "itself allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's "
                "memory in the same way.",
-               "What does not fit is written to temporary files and read again. These were on a "
-               "RAM disk, so the cores limit it; on a disk, its speed may."),
+               "What does not fit in memory is written to temporary files and read back. Here they "
+               "were on a RAM disk, so the cores are the limit; on a disk, that may be."),
     "growth": ("How does the cost grow with the reads?",
                "Genomes of several sizes, each read 30 times. If the seconds per Gbase stay the "
                "same, the time grows in proportion to the reads.",
-               "For small inputs, the start, on a GPU that of the CUDA driver. On two cores, where "
-               "the files were on a disk, larger tables miss the caches more often. Memory grows "
-               "with the number of distinct k-mers up to the limit (`-m`), and not beyond."),
+               "Small inputs are limited by the start-up, with a GPU that of the CUDA driver. On "
+               "two cores, larger tables miss the caches more often; files there were on a disk. "
+               "Memory grows with the number of distinct k-mers up to the limit (`-m`)."),
     "cores": ("How much do more cores help?", "",
               "The memory, which all cores share: a k-mer that is new misses the caches, and the "
               "kernel clears each page when it is first touched."),
     "devices": ("How much does a second GPU help?", "",
-                "The devices share the host's cores, which read the input, and the one output "
-                "file. A second device hardly helps if the input is small or writing takes long."),
+                "The GPUs share the host's cores, which read the input, and a single output file. "
+                "A second GPU hardly helps if the input is small or if writing takes most of the "
+                "time."),
     "asking": ("How fast can I look k-mers up?",
-               "Each k-mer of the reads is looked up in a table of the same reads, k = 31. The "
-               "times include reading the table. Only `filter -o` stops asking about a read as "
-               "soon as it is settled.",
+               "Each k-mer of the reads is looked up in a table of the same reads, k = 31, except "
+               "by `filter -o`, which stops at a read as soon as its fate is decided. The times "
+               "include reading the table.",
                "Without a GPU, the memory's latency: in a large table, most look-ups miss the "
-               "caches. With a GPU, parsing the reads and, with one line per read, writing the "
+               "caches. With a GPU, parsing the reads and, with one line per read, formatting the "
                "lines."),
     "report": ("What does a report cost?",
                "`report` counts the reads, models the genome, and draws a page. `count` stands "
@@ -216,9 +217,8 @@ PARTS = {
 TARGETS = """\
 ## Does kcount meet its targets?
 
-A range spans all reads and machines that were measured, and each figure in it must meet the target.
-Counting from reads in an H200's memory and runs of several processes are from
-[Measurements](dev/measurements.md), which gives their commits.
+A range covers every comparable measurement, and all of them must meet the target. The rows for
+reads in memory and for processes are from [Measurements](dev/measurements.md), with their commits.
 """
 
 SIMULATED = """\
@@ -228,16 +228,17 @@ The reads are made by `simulate --genome BASES --coverage X` with these options:
 RULES = """\
 ## How it was measured
 
-All programs count both strands as one, keep every k-mer (`-ci1` of KMC; the human genome: those
-that occur twice or more) with counts up to 2^32-1 where they can, use the same number of threads,
-and are allowed the same memory, except where the table says otherwise: Jellyfish has no limit, and
-room for all distinct k-mers. Settings are those that their authors recommend: KMC with its default
-bins and, as `-r`, without temporary files; FastK with its table sorted (`-t`); HySortK, which takes
-FASTA with an index and prints a histogram of counts up to 65535, with 4 threads per process or, on
-two cores, 2. `bench/peers.sh` builds from source all programs that stand with a commit's date.
-Programs take turns, 5 times, or 3 times if a run takes 20 seconds or more; what is not complete yet
-has fewer runs. kcount and KMC must find the same number of k-mers. The same count differs by up to
-30 % between tables that were measured at different times, so compare within a table. Files are on a
-RAM disk, except in the growth on two cores. "Two cores" are two cores of a server, as many as a
-small laptop has. `bench/all.py --dry-run` says what is measured where, and how long that takes.
+All programs count both strands as one, keep every k-mer (KMC: `-ci1`), except for the human genome,
+where only those that occur at least twice are kept, with counts up to 2^32-1 where they can, use
+the same number of threads, and are allowed the same nominal memory, except where the table says
+otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those that their
+authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK with its
+table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of counts up to
+65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds from source every
+program listed with the date of a commit. Programs take turns, 5 times, or 3 times if a run takes 20
+seconds or more; settings still being measured have fewer runs. kcount and KMC must find the same
+number of k-mers. The same command can take up to 30% longer in one table than in another that was
+measured at a different time, so compare times only within a table. Files are on a RAM disk, except
+in the growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
+measured where, and how long that takes.
 """
