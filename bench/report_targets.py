@@ -5,6 +5,7 @@ import re
 
 import plan
 from report_gpu import latest
+from report_page import done
 from report_prose import TARGETS
 from report_text import base_of, machine_text, median, of_each
 
@@ -14,26 +15,25 @@ KMCS = [name for name in plan.PROGRAMS if name.startswith("kmc") and name != "km
 
 
 def settings(rows, *programs):
-    """{(kind, machine, setting): runs} of these programs, without settings in which a run
-    failed."""
+    """The runs of each setting of these programs, without settings in which a run failed."""
     mine = [{**row, "on": machine_text(row), "base": base_of(row)} for row in rows
             if row["program"] in programs]
-    return {key: runs for key, runs in of_each(mine, "kind", "on", "base").items()
-            if all(row["status"] == "done" for row in runs)}
+    return filter(done, of_each(mine, "kind", "on", "base").values())
 
 
-def times(rows, programs, same):
-    """{(machine, values of the fields `same`): the least median time of these programs}."""
+def times(rows, programs):
+    """{(machine, reads, k, threads): the least median time of these programs}."""
     found = {}
-    for runs in settings(rows, *programs).values():
-        key = machine_text(runs[0]), *(runs[0][field] for field in same)
+    for runs in settings(rows, *programs):
+        row = runs[0]
+        key = row["kind"], row["on"], row["reads"], row["k"], row["threads"]
         found[key] = min(median(runs, "wall"), found.get(key, float("inf")))
     return found
 
 
-def compared(rows, programs, others, combine, same=("kind", "reads", "k", "threads")):
+def compared(rows, programs, others, combine):
     """combine(time of others, time of programs) wherever both were measured."""
-    ours, theirs = times(rows, programs, same), times(rows, others, same)
+    ours, theirs = times(rows, programs), times(rows, others)
     return [combine(theirs[key], time) for key, time in ours.items() if key in theirs]
 
 
@@ -41,7 +41,7 @@ def lookups_per_core(rows, reads):
     """10^6 a second, on two cores, if each k-mer of the reads is looked up."""
     mine = [row for row in rows if row["kind"] == plan.LAPTOP and row["reads"] == reads]
     rates = []
-    for runs in settings(mine, "filter", "total").values():
+    for runs in settings(mine, "filter", "total"):
         length = int(re.search(r"--length (\d+)", runs[0]["simulate"])[1])
         nkmers = runs[0]["bases"] / length * (length - runs[0]["k"] + 1)
         rates.append(nkmers / median(runs, "wall") / runs[0]["threads"] / 1e6)
@@ -52,7 +52,7 @@ def human(rows, program, kind, card):
     """Median times of a whole human genome on machines of this kind with this card."""
     mine = [row for row in rows if row["reads"] == "human" and row["kind"] == kind
             and card in row["machine"].get("gpu", "")]
-    return [median(runs, "wall") for runs in settings(mine, program).values()]
+    return [median(runs, "wall") for runs in settings(mine, program)]
 
 
 def rate_on_h200(stages, stage):

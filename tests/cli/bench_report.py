@@ -341,13 +341,6 @@ def test_every_row():
     expect(nlines <= 400, f"{nlines} lines")
 
 
-def test_targets():
-    """What the aims are compared with; what was not measured is left out."""
-    lines = report_targets.section(TARGET_ROWS, STAGES, PROCESSES)
-    same_text("\n".join(lines[3:-1]), "\n".join(TARGET_LINES), "the aims")
-    expect(report_targets.section([], [], []) == [], "nothing without rows")
-
-
 def test_first():
     """The first figures: a table and a picture, and nothing at all without rows."""
     found = report_page.first_rows(ROWS)
