@@ -17,7 +17,7 @@ KINDS = {
     "2-gpus": Kind("Two GPUs and 32 cores", 32, 2, "32G"),
 }
 LAPTOP, SERVER, GPU, GPUS = KINDS
-CPUS, ALL = (LAPTOP, SERVER), (LAPTOP, SERVER, GPU)
+CPUS = LAPTOP, SERVER
 
 # ---- reads and the files that are made from them ----
 
@@ -146,8 +146,7 @@ ON_DEVICE = tuple(name for name, program in PROGRAMS.items() if "cuda:0" in prog
 
 Task = collections.namedtuple("Task", "section reads programs kinds k memory threads script",
                               defaults=(31, None, None, None))
-FAST_OTHERS = ("kmc_new", "FastK", "gerbil")
-OTHERS = (*FAST_OTHERS, "jellyfish", "meryl", "hysortk")
+FAST_OTHERS, SLOW_OTHERS = ("kmc_new", "FastK", "gerbil"), ("jellyfish", "meryl", "hysortk")
 JOBS = ("bacterium", "hifi", "metagenome", "rna")
 GROWTH = tuple(f"growth-{number}" for number in range(1, 5))
 
@@ -190,16 +189,17 @@ TASKS = (
     # With 128 GiB of memory, a RAM disk has no room for the reads and the temporary files.
     Task("jobs", "human", ("kcount",), (GPUS,)),
     *(Task("cores", "genome", ("kcount",), kinds, threads=threads) for threads, kinds in
-      ((32, (GPUS,)), (16, (SERVER, GPUS)), (8, (SERVER,)), (4, (SERVER,)), (2, CPUS),
-       (1, CPUS))),
+      ((32, (GPUS,)), (16, (SERVER, GPUS)), (4, (SERVER,)), (2, (LAPTOP,)), (1, CPUS))),
     *(Task("memory", "once", (program,), kinds, memory=memory)
       for memory in ("2G", "1G", "512M", "256M")
       for program, kinds in (("kcount", (SERVER, LAPTOP)), ("kcount cuda", (GPU,)))),
-    Task("front", "genome", OTHERS, CPUS), Task("front", "genome", FAST_OTHERS, (GPU,)),
-    Task("front", "genome", ("kmc -m4",), ALL, memory="4G"),
+    # A machine with a GPU shows what its cores alone do, so those of a server do not do it again.
+    Task("front", "genome", SLOW_OTHERS, CPUS),
+    Task("front", "genome", FAST_OTHERS, (LAPTOP, GPU)),
+    Task("front", "genome", ("kmc -m4",), (LAPTOP, GPU), memory="4G"),
     *job("nanopore"),
-    Task("front", "genome", ("kcount", "kmc"), CPUS, 21),
-    Task("front", "genome", ("kcount", "kmc", "kmc -r"), CPUS, 55),
+    Task("front", "genome", ("kcount", "kmc"), (LAPTOP,), 21),
+    Task("front", "genome", ("kcount", "kmc", "kmc -r"), (LAPTOP,), 55),
     Task("front", "genome", ("kcount cuda", "kcount", "kmc"), (GPU,), 55),
     *(Task("scripts", "genome", (result,), (kind,), script=(command, result, seconds))
       for kind, command, result, seconds in SCRIPTS),
