@@ -210,7 +210,8 @@ def part(rows, section):
     title, intro, limits = PARTS[section]
     lines = [f"## {title}", "", *filled_text(intro)]
     for mine in found:
-        lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: {machine_text(mine[-1])}; "
+        lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: "
+                               f"{machine_text(mine[-1], with_cores=False)}; "
                                f"commit {commit_of(mine)}, {mine[-1]['date']}."),
                   *table(mine, section)]
     return [*lines, *filled_text(f"**What limits it.** {limits}")]
@@ -220,12 +221,23 @@ def filled_text(text):
     return [*textwrap.wrap(text, 100), ""] if text else []
 
 
+def sizes_text(sizes):
+    """Bases and coverage; several numbers of bases with the same coverage."""
+    genomes = of_each(({"bases": f"{size[0] / 1e6:g}M", "coverage": size[1]}
+                       for size in sizes if size), "coverage")
+    return "; ".join(f"{', '.join(genome['bases'] for genome in mine)} x {coverage}"
+                     for (coverage,), mine in genomes.items())
+
+
 def reads_table():
     """How the reads are made, on larger machines and on two cores."""
     lines = [SIMULATED, "| reads | options of `simulate` | larger machines | two cores |",
              "|---|---|---:|---:|"]
-    for about, options, small, large, _ in dict.fromkeys(plan.READS.values()):
-        cells = [f"{size[0] / 1e6:g}M x {size[1]}" if size else "" for size in (large, small)]
+    alike = {}
+    for each in plan.READS.values():
+        alike.setdefault((each.about, each.options), []).append(each)
+    for (about, options), several in alike.items():
+        cells = [sizes_text(getattr(each, size) for each in several) for size in ("large", "small")]
         lines.append(f"| {about} | `{options}` | {' | '.join(cells)} |")
     return [*lines, ""]
 

@@ -185,7 +185,10 @@ PARTS = {
                "itself allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's "
                "memory in the same way.",
                "What does not fit in memory is written to temporary files and read back. Here they "
-               "were on a RAM disk, so the cores are the limit; on a disk, that may be."),
+               "were on a RAM disk, so the cores are the limit; on a disk, that may be. Each "
+               "thread sorts one part of the k-mers at a time in its share of the memory. On 16 "
+               "cores with 1 GiB or less, a part does not fit in that share, and the threads have "
+               "to write one after another."),
     "growth": ("How does the cost grow with the reads?",
                "Genomes of several sizes, each read 30 times. If the seconds per Gbase stay the "
                "same, the time grows in proportion to the reads.",

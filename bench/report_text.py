@@ -1,8 +1,11 @@
 """Recorded runs: groups, medians, and how machines and commits are named."""
+import collections
+import re
 import statistics
 
 import plan
 
+MARKS = re.compile(r"\(R\)|\(TM\)| Processor|NVIDIA ")
 RUN = ("section", "reads", "program", "k", "min", "threads", "memory", "simulate", "scale")
 
 
@@ -31,12 +34,15 @@ def bases_text(bases):
     return f"{bases * 1e-9:.1f} Gbases" if bases >= 1e9 else f"{bases * 1e-6:.1f} Mbases"
 
 
-def machine_text(record):
-    """The GPU is named only if the kind of machine that was measured has one."""
+def machine_text(record, with_cores=True):
+    """GPUs are named only if the kind of machine that was measured has any."""
     about = record["machine"]
     used = "gpu" in about and ("kind" not in record or plan.KINDS[record["kind"]].gpus)
-    gpu = f"; {about['gpu']}" if used else ""
-    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB{gpu}"
+    gpus = collections.Counter(about["gpu"].split("; ") if used else ())
+    cores = f", {about['cores']} cores" * with_cores
+    return MARKS.sub("", "; ".join([f"{about['cpu']}{cores}, {about['memory_gib']} GiB",
+                                    *(f"{n} x {name}" if n > 1 else name
+                                      for name, n in gpus.items())]))
 
 
 def machine_line(records, with_commit=True):

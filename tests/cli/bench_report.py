@@ -180,14 +180,15 @@ def measured(section, reads, name, walls, kind="2-cores", **more):
     """Rows of bench/all.py: some runs of one program."""
     executable = plan.PROGRAMS[name].executable
     ours = executable == "kcount"
-    gpu = {"gpu": "New, 1"} if kind == "1-gpu" else {}
+    gpu = {"gpu": "NVIDIA New, 1; NVIDIA New, 1"} if kind == "1-gpu" else {}
     return [{"kind": kind, "section": section, "reads": reads, "program": name,
              "executable": executable, "version": "" if ours else "1",
              "k": 31, "min": 1, "threads": 2, "scale": 1, "memory": "12G", "run": run,
              "simulate": plan.setting(kind, plan.Task(section, reads, (), ()), 1, 2)["simulate"],
              "wall": wall, "user": wall, "system": 1, "peak_bytes": 3 << 30, "tmp_bytes": 7e9,
              "output_bytes": 5e9, "bases": 2e9, "status": "done", "commit": "abc",
-             "date": "2000-01-01", "machine": {"cpu": "CPU", "cores": 2, "memory_gib": 9, **gpu},
+             "date": "2000-01-01",
+             "machine": {"cpu": "CPU(R) Processor", "cores": 2, "memory_gib": 9, **gpu},
              **({"seconds": {"partition": 1, "count": 2, "order": 1}} if ours else {}),
              **({"device_peak_memory_bytes": 80 << 30} if gpu and ours else {}), **more}
             for run, wall in enumerate(walls)]
@@ -220,8 +221,11 @@ PAGE = (
     "| a genome, 30x, 2.0 Gbases | kcount | 4.00 | 2.000 | 3.00 | 1.500 | 1 |",
     "| a plant or insect, 2.0 Gbases | kcount | 1 | 8.00 | 3.00 | 1 | 1.0 |",
     "|  | kcount | 2 | 4.00 | 3.00 | 1 | 2.0 |",
-    "Two cores: CPU, 2 cores, 9 GiB; commit abc, 2000-01-01.",
-    "One GPU and 16 cores: CPU, 2 cores, 9 GiB; New, 1; commit abc, 2000-01-01.")
+    "Two cores: CPU, 9 GiB; commit abc, 2000-01-01.",
+    "One GPU and 16 cores: CPU, 9 GiB; 2 x New, 1; commit abc, 2000-01-01.",
+    "| a genome, 30x | `--length 150 --error 0.005` | 20M, 80M, 320M, 1280M x 30 "
+    "| 5M, 20M, 80M, 320M x 30 |",
+    "| human, 8x | `--length 150 --error 0.005` | 3100M x 8 |  |")
 FIRST = (
     "| 2.0 Gbases, k = 31, 2 threads | time | peak memory | allowed memory |",
     "|---|---:|---:|---:|",
