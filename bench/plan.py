@@ -43,7 +43,7 @@ READS = {
     "growth-2": Reads("a genome, 30x", EVEN, (20e6, 30), (80e6, 30), "bgzf"),
     "growth-3": Reads("a genome, 30x", EVEN, (80e6, 30), (320e6, 30), "bgzf"),
     "growth-4": Reads("a genome, 30x", EVEN, (320e6, 30), (1280e6, 30), "bgzf"),
-    "once": Reads("read once", EVEN, (1e9, 1), (1e9, 1), "bgzf"),
+    "once": Reads("a genome, 1x", EVEN, (1e9, 1), (1e9, 1), "bgzf"),
     "few": Reads("a small genome", EVEN, (3.4e6, 30), (3.4e6, 30), "plain"),
 }
 FORMS = {"plain": ("fq", "-o out.fq"), "bgzf": ("fq.gz", "--bgzf -o out.fq.gz"),
@@ -146,7 +146,7 @@ ON_DEVICE = tuple(name for name, program in PROGRAMS.items() if "cuda:0" in prog
 
 Task = collections.namedtuple("Task", "section reads programs kinds k memory threads script",
                               defaults=(31, None, None, None))
-FAST_OTHERS, SLOW_OTHERS = ("kmc_new", "FastK", "gerbil"), ("jellyfish", "meryl", "hysortk")
+OTHERS = ("kmc_new", "FastK", "gerbil", "jellyfish", "meryl", "hysortk")
 JOBS = ("bacterium", "hifi", "metagenome", "rna")
 GROWTH = tuple(f"growth-{number}" for number in range(1, 5))
 
@@ -166,7 +166,8 @@ SCRIPTS = ((GPU, STAGES + "-k 31,55 -n 7", "gpu-stages", 60),
 TASKS = (
     Task("devices", "human", ("kcount two", "kcount cuda"), (GPUS,)),
     Task("jobs", "human", ("kcount cuda",), (GPU,)),
-    Task("front", "genome", ("kcount", "kmc"), CPUS),
+    # The cores of the machine with a GPU stand for those of a server.
+    Task("front", "genome", ("kcount", "kmc"), (LAPTOP,)),
     Task("front", "genome", ("kcount cuda", "kcount", "kmc"), (GPU,)),
     Task("jobs", "human-8x", ("kcount", "kmc"), (SERVER,)),
     *itertools.chain.from_iterable(map(job, JOBS)),
@@ -193,9 +194,7 @@ TASKS = (
     *(Task("memory", "once", (program,), kinds, memory=memory)
       for memory in ("2G", "1G", "512M", "256M")
       for program, kinds in (("kcount", (SERVER, LAPTOP)), ("kcount cuda", (GPU,)))),
-    # A machine with a GPU shows what its cores alone do, so those of a server do not do it again.
-    Task("front", "genome", SLOW_OTHERS, CPUS),
-    Task("front", "genome", FAST_OTHERS, (LAPTOP, GPU)),
+    Task("front", "genome", OTHERS, (LAPTOP, GPU)),
     Task("front", "genome", ("kmc -m4",), (LAPTOP, GPU), memory="4G"),
     *job("nanopore"),
     Task("front", "genome", ("kcount", "kmc"), (LAPTOP,), 21),

@@ -20,6 +20,7 @@ FIRST_KINDS = (plan.GPU, plan.SERVER, plan.LAPTOP)
 COLOURS = {"kcount cuda": "#9b1d33", "kcount": "#d1495b", "kmc": "#30638e", "jellyfish": "#8d9f87",
            "gerbil": "#b08ea2", "FastK": "#c9a66b"}
 OTHER = "#7a7a7a"
+FILES = {"plain": "FASTQ", "bgzf": "BGZF", "gzip": "one gzip stream"}
 REGION = re.compile(r"(<!-- (\S+): made by bench/report\.py -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -141,12 +142,13 @@ def over(runs, others, chosen):
     return f"{chosen(median(runs, 'wall'), median(others, 'wall')):.1f}"
 
 
-def times_kcount(runs, every):
-    """Beside the fastest kcount that counted the same."""
-    ours = [other for other in every if is_ours(other[0]) and done(other)
-            and (other[0]["reads"], other[0]["k"]) == (runs[0]["reads"], runs[0]["k"])]
-    best = min(ours, key=lambda mine: median(mine, "wall"), default=None)
-    return over(runs, best, lambda a, b: a / b)
+def times(name):
+    """Beside a kcount that counted the same."""
+    def cell(runs, every):
+        ours = [mine for mine in every if mine[0]["program"] == name
+                and (mine[0]["reads"], mine[0]["k"]) == (runs[0]["reads"], runs[0]["k"])]
+        return over(runs, ours[0] if ours else None, lambda a, b: a / b)
+    return cell
 
 
 def speed_up(runs, every):
@@ -160,29 +162,33 @@ def of_one_device(runs, every):
     return over(runs, one[0] if one else None, lambda a, b: b / a)
 
 
-# section: (its columns, the heading of a comparison, its cell)
+# section: (its columns, {heading: cell} of comparisons)
 TABLES = {
-    "jobs": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, TMP, OUTPUT, STAGES], None, None),
+    "jobs": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, TMP, OUTPUT, STAGES], {}),
     "front": ([READS, K, PROGRAM, WALL, RUNS, MEMORY, DEVICE, ALLOWED, TMP, OUTPUT],
-              "times kcount", times_kcount),
+              {"times kcount": times("kcount"), "times kcount, GPU": times("kcount cuda")}),
     "memory": ([READS, PROGRAM, ALLOWED, MEMORY, Column("of what is allowed", share_of_limit),
-                DEVICE, TMP, WALL, RUNS], None, None),
+                DEVICE, TMP, WALL, RUNS], {}),
     "growth": ([READS, PROGRAM, WALL, Column("s per Gbase", a_gbase("wall", 1)), MEMORY,
-                Column("GiB per Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], None, None),
-    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS], "speed-up over the fewest threads",
-              speed_up),
-    "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], "speed-up", of_one_device),
-    "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], None, None),
-    "report": ([READS, PROGRAM, THREADS, WALL, RUNS, CPU, MEMORY], None, None),
+                Column("GiB per Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], {}),
+    "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS],
+              {"speed-up over the fewest threads": speed_up}),
+    "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], {"speed-up": of_one_device}),
+    "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], {}),
+    "report": ([READS, PROGRAM, THREADS, WALL, RUNS, CPU, MEMORY], {}),
 }
+
+
+def beside(every, compare):
+    return lambda runs: compare(runs, every)
 
 
 def table(rows, section):
     """A table of one machine. Columns that are empty are left out; reads are named once."""
-    columns, head, compare = TABLES[section]
+    columns, comparisons = TABLES[section]
     every = runs_of(rows)
-    if head:
-        columns = [*columns, Column(head, lambda runs: compare(runs, every))]
+    columns = [*columns, *(Column(head, beside(every, compare))
+                           for head, compare in comparisons.items())]
     lines = [[column.cell(runs) for column in columns] for runs in every]
     used = [i for i in range(len(columns)) if any(line[i] for line in lines)]
     last, text = None, []
@@ -222,23 +228,22 @@ def filled_text(text):
 
 
 def sizes_text(sizes):
-    """Bases and coverage; several numbers of bases with the same coverage."""
-    genomes = of_each(({"bases": f"{size[0] / 1e6:g}M", "coverage": size[1]}
-                       for size in sizes if size), "coverage")
-    return "; ".join(f"{', '.join(genome['bases'] for genome in mine)} x {coverage}"
-                     for (coverage,), mine in genomes.items())
+    """Bases and coverage; numbers of bases with the same coverage stand together."""
+    found = {}
+    for bases, coverage in filter(None, sizes):
+        found.setdefault(coverage, []).append(f"{bases / 1e6:g}M")
+    return "; ".join(f"{', '.join(bases)}{', each' * (len(bases) > 1)} x {coverage}"
+                     for coverage, bases in found.items())
 
 
 def reads_table():
     """How the reads are made, on larger machines and on two cores."""
-    lines = [SIMULATED, "| reads | options of `simulate` | larger machines | two cores |",
-             "|---|---|---:|---:|"]
-    alike = {}
-    for each in plan.READS.values():
-        alike.setdefault((each.about, each.options), []).append(each)
-    for (about, options), several in alike.items():
-        cells = [sizes_text(getattr(each, size) for each in several) for size in ("large", "small")]
-        lines.append(f"| {about} | `{options}` | {' | '.join(cells)} |")
+    lines = [SIMULATED, "| reads | file | options of `simulate` | larger machines | two cores |",
+             "|---|---|---|---:|---:|"]
+    for (about, form, options), mine in of_each((each._asdict() for each in plan.READS.values()),
+                                                "about", "form", "options").items():
+        cells = [sizes_text(each[size] for each in mine) for size in ("large", "small")]
+        lines.append(f"| {about} | {FILES[form]} | `{options}` | {' | '.join(cells)} |")
     return [*lines, ""]
 
 

@@ -166,55 +166,58 @@ PARTS = {
     "jobs": ("How long does my job take?",
              "A human genome, a bacterium, long reads, reads as diverse as those of a metagenome, "
              "and reads whose genes differ in depth as they do in RNA; k = 31. For the human "
-             "genome, k-mers that occur once are left out (`--min 2`).",
-             "The column of percentages says where kcount spends its time. Reading is the work of "
-             "parsing and, with .gz, of inflating: it ends sooner with more cores or faster disks. "
-             "Counting waits for the memory of the host or of the GPU. Counting and writing grow "
-             "with the number of distinct k-mers, so diverse reads and reads with many errors cost "
-             "the most per base."),
+             "genome, k-mers that occur once are left out (`--min 2`). The files are BGZF, except "
+             "the bacterium's, which is one gzip stream.",
+             "The percentages are shares of these three stages; start-up is left out. Reading is "
+             "parsing and, with .gz, inflating: it ends sooner with more cores or faster disks. A "
+             "GPU inflates and parses BGZF itself, so more cores help it little. Counting waits "
+             "for the memory of the host or of the GPU. Counting and writing grow with the number "
+             "of distinct k-mers, so diverse reads and reads with many errors cost the most per "
+             "base. On many cores or a GPU, a small input costs more per base because of the "
+             "start-up, and so does a single gzip stream."),
     "front": ("How do other programs compare?",
-              "All count the same reads with the same number of threads. *allowed*: the memory "
-              "that a program may take; KMC takes more if it is allowed more, and may then be "
-              "slower than with 4 GB (`-m4`).",
-              "With few cores, the cores. With many, the parts of a program that use only some of "
-              "them, which is why the ratios differ from machine to machine."),
+              "All count the same plain FASTQ with the same number of threads. On the machine with "
+              "a GPU, the row kcount is its 16 cores alone. *allowed*: the memory that a program "
+              "may take; KMC takes more if it is allowed more, and may then be slower than with "
+              "4 GB (`-m4`), which only this section has.",
+              "kcount, Jellyfish and Gerbil keep nearly all cores busy. KMC and FastK leave some "
+              "idle."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
-               "what does not fit. If a genome is read once, most k-mers of the reads are "
-               "distinct, which is the most costly case. With a GPU, `-m` limits what kcount "
-               "itself allocates; the CUDA driver comes on top. `--gpu-memory` limits the GPU's "
-               "memory in the same way.",
-               "What does not fit in memory is written to temporary files and read back. Here they "
-               "were on a RAM disk, so the cores are the limit; on a disk, that may be. Each "
-               "thread sorts one part of the k-mers at a time in its share of the memory. On 16 "
-               "cores with 1 GiB or less, a part does not fit in that share, and the threads have "
-               "to write one after another."),
+               "what does not fit, which varies from run to run. If a genome is sequenced to 1x, "
+               "most k-mers of the reads are distinct, which is the most costly case. With a GPU, "
+               "`-m` limits what kcount itself allocates; the CUDA driver comes on top. "
+               "`--gpu-memory` limits the GPU's memory in the same way.",
+               "Temporary files were on a RAM disk here; on a real disk, the disk may be the "
+               "limit. Each thread sorts one part of the k-mers at a time, in its share of the "
+               "memory. On 16 cores with 1 GiB, some parts do not fit, with less hardly any, and "
+               "then threads wait for one another to write; with 512 MiB or less, kcount also runs "
+               "fewer threads."),
     "growth": ("How does the cost grow with the reads?",
-               "Genomes of several sizes, each read 30 times. If the seconds per Gbase stay the "
+               "Genomes of several sizes, each sequenced to 30x. If the seconds per Gbase stay the "
                "same, the time grows in proportion to the reads.",
-               "Small inputs are limited by the start-up, with a GPU that of the CUDA driver. On "
-               "two cores, larger tables miss the caches more often; files there were on a disk. "
-               "Memory grows with the number of distinct k-mers up to the limit (`-m`)."),
+               "With a GPU, small inputs are limited by the start-up of the CUDA driver. On two "
+               "cores, larger tables miss the caches more often; files there were on a disk. "
+               "Memory grows with the number of distinct k-mers up to the limit (`-m`), but with a "
+               "GPU only once the GPU's memory is full."),
     "cores": ("How much do more cores help?", "",
               "The memory, which all cores share: a k-mer that is new misses the caches, and the "
               "kernel clears each page when it is first touched."),
     "devices": ("How much does a second GPU help?", "",
-                "The GPUs share the host's cores, which read the input, and a single output file. "
-                "A second GPU hardly helps if the input is small or if writing takes most of the "
-                "time."),
+                "The GPUs share the input, the host and a single output file. A second GPU hardly "
+                "helps if the input is small or if writing takes most of the time."),
     "asking": ("How fast can I look k-mers up?",
                "Each k-mer of the reads is looked up in a table of the same reads, k = 31, except "
                "by `filter -o`, which stops at a read as soon as its fate is decided. The times "
                "include reading the table.",
                "Without a GPU, the memory's latency: in a large table, most look-ups miss the "
-               "caches. With a GPU, parsing the reads and, with one line per read, formatting the "
+               "caches. With a GPU, reading the input and, with one line per read, formatting the "
                "lines."),
     "report": ("What does a report cost?",
-               "`report` counts the reads, models the genome, and draws a page. `count` stands "
-               "beside it for comparison, and, on two cores, GenomeScope 2, which models the same "
-               "histogram.",
-               "Counting. With an assembly, finding where it differs from the reads, which takes a "
-               "walk along each of its sequences."),
+               "`report` counts the reads, models the genome, and draws a page. The row kcount is "
+               "`count` alone. On two cores, GenomeScope 2 models the same histogram.",
+               "On the CPU, counting. With a GPU and an assembly, finding where it differs from "
+               "the reads, which takes a walk along each of its sequences."),
 }
 
 TARGETS = """\
@@ -225,7 +228,8 @@ reads in memory and for processes are from [Measurements](dev/measurements.md), 
 """
 
 SIMULATED = """\
-The reads are made by `simulate --genome BASES --coverage X` with these options:
+The reads are made by `simulate --genome BASES --coverage X` with these options. Genomes are random
+sequences, without repeats or heterozygosity: the names say what size and depth are like.
 """
 
 RULES = """\
@@ -234,14 +238,16 @@ RULES = """\
 All programs count both strands as one, keep every k-mer (KMC: `-ci1`), except for the human genome,
 where only those that occur at least twice are kept, with counts up to 2^32-1 where they can, use
 the same number of threads, and are allowed the same nominal memory, except where the table says
-otherwise: Jellyfish has no limit, and room for all distinct k-mers. Settings are those that their
-authors recommend: KMC with its default bins and, as `-r`, without temporary files; FastK with its
-table sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of counts up to
-65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds from source every
-program listed with the date of a commit. Programs take turns, 5 times, or 3 times if a run takes 20
-seconds or more; settings still being measured have fewer runs. kcount and KMC must find the same
-number of k-mers. The same command can take up to 30% longer in one table than in another that was
-measured at a different time, so compare times only within a table. Files are on a RAM disk, except
-in the growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
+otherwise: Jellyfish and HySortK have no limit, and Jellyfish has room for all distinct k-mers.
+Settings are those that their authors recommend: KMC with its default bins and, as `-r`, without
+temporary files; FastK with its table sorted (`-t`); HySortK, which takes FASTA with an index and
+prints a histogram of counts up to 65535, with 4 threads per process or, on two cores, 2.
+`bench/peers.sh` builds from source every program listed with the date of a commit. Programs take
+turns, 5 times, or at least 3 times if a run takes about 20 seconds or more; settings still being
+measured have fewer runs. kcount and KMC must find the same number of k-mers. *GPU memory* is what
+kcount took of the first GPU, not what it needs: with less, it uses the host's memory and then
+temporary files. The same command can take 30% longer in one table than in another, since machines
+and hours differ, so compare times only within a table. Files are on a RAM disk, except in the
+growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
 measured where, and how long that takes.
 """

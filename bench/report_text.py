@@ -5,7 +5,7 @@ import statistics
 
 import plan
 
-MARKS = re.compile(r"\(R\)|\(TM\)| Processor|NVIDIA ")
+MARKS = re.compile(r"\((R|TM)\)|( \d+-Core)? Processor", re.IGNORECASE)  # in names of CPUs
 RUN = ("section", "reads", "program", "k", "min", "threads", "memory", "simulate", "scale")
 
 
@@ -34,15 +34,21 @@ def bases_text(bases):
     return f"{bases * 1e-9:.1f} Gbases" if bases >= 1e9 else f"{bases * 1e-6:.1f} Mbases"
 
 
+def gpus_text(about):
+    """Equal GPUs once, without the driver's version."""
+    names = [name.split(", ")[0] for name in about["gpu"].split("; ")]
+    return "; ".join(f"{n} x {name}" if n > 1 else name
+                     for name, n in collections.Counter(names).items())
+
+
 def machine_text(record, with_cores=True):
-    """GPUs are named only if the kind of machine that was measured has any."""
+    """What tells machines apart: a GPU that is not used, too, since it comes with another host."""
     about = record["machine"]
-    used = "gpu" in about and ("kind" not in record or plan.KINDS[record["kind"]].gpus)
-    gpus = collections.Counter(about["gpu"].split("; ") if used else ())
-    cores = f", {about['cores']} cores" * with_cores
-    return MARKS.sub("", "; ".join([f"{about['cpu']}{cores}, {about['memory_gib']} GiB",
-                                    *(f"{n} x {name}" if n > 1 else name
-                                      for name, n in gpus.items())]))
+    cores = f"{about['cores']} cores" if with_cores else ""
+    parts = filter(None, (MARKS.sub("", about["cpu"]), cores, f"{about['memory_gib']} GiB"))
+    used = "kind" not in record or plan.KINDS[record["kind"]].gpus
+    gpus = f"; {gpus_text(about)}{'' if used else ' (not used)'}" if "gpu" in about else ""
+    return f"{', '.join(parts)}{gpus}"
 
 
 def machine_line(records, with_commit=True):

@@ -53,7 +53,7 @@ PAGE = """\
 | r.fq.gz | 70.5 | 410.0 | 50.0 | 48.0 | 96% | 52.2 | 10.4 | 3 | new |
 | x.tar.gz | 35.2 |  |  |  |  |  |  | 3 | new |
 
-Some CPU, 16 cores, 64 GiB; New, 1.2; 2026-11-23.
+Some CPU, 16 cores, 64 GiB; New; 2026-11-23.
 
 ### r.fq, 5.12 Gbases: counted on a few cores, k = 31, --min 2
 
@@ -62,7 +62,7 @@ Some CPU, 16 cores, 64 GiB; New, 1.2; 2026-11-23.
 | 2 | 8.00 |  |  | 4.0 |  | 3 | new |
 | 4 | 4.50 | 3.00 | 1.50 | 4.0 | 4.0 | 3 | new |
 
-Some CPU, 16 cores, 64 GiB; New, 1.2; 2026-11-23.
+Some CPU, 16 cores, 64 GiB; New; 2026-11-23.
 """
 
 

@@ -28,6 +28,7 @@ import report_page  # noqa: E402
 import report_several  # noqa: E402
 import report_tables  # noqa: E402
 import report_targets  # noqa: E402
+import report_text  # noqa: E402
 import runs  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -217,15 +218,16 @@ PAGE = (
     "|  | 55 | kcount | 3.00 | 1 | 3.00 | 12 GiB | 7.0 | 5.0 | 1.0 |",
     "| human, 32x, 2.0 Gbases | kcount, GPU | 10.00 | 3 | 3.00 | 80.0 | 7.0 | 5.0 "
     "| 25 / 50 / 25 |",
-    "| read once, 2.0 Gbases | kcount | 4 GiB | 3.00 | 75% | 7.0 | 5.00 | 1 |",
+    "| a genome, 1x, 2.0 Gbases | kcount | 4 GiB | 3.00 | 75% | 7.0 | 5.00 | 1 |",
     "| a genome, 30x, 2.0 Gbases | kcount | 4.00 | 2.000 | 3.00 | 1.500 | 1 |",
     "| a plant or insect, 2.0 Gbases | kcount | 1 | 8.00 | 3.00 | 1 | 1.0 |",
     "|  | kcount | 2 | 4.00 | 3.00 | 1 | 2.0 |",
     "Two cores: CPU, 9 GiB; commit abc, 2000-01-01.",
-    "One GPU and 16 cores: CPU, 9 GiB; 2 x New, 1; commit abc, 2000-01-01.",
-    "| a genome, 30x | `--length 150 --error 0.005` | 20M, 80M, 320M, 1280M x 30 "
-    "| 5M, 20M, 80M, 320M x 30 |",
-    "| human, 8x | `--length 150 --error 0.005` | 3100M x 8 |  |")
+    "One GPU and 16 cores: CPU, 9 GiB; 2 x NVIDIA New; commit abc, 2000-01-01.",
+    "| a genome, 30x | BGZF | `--length 150 --error 0.005` | 20M, 80M, 320M, 1280M, each x 30 "
+    "| 5M, 20M, 80M, 320M, each x 30 |",
+    "| human, 8x | BGZF | `--length 150 --error 0.005` | 3100M x 8 |  |",
+    "| a small genome | FASTQ | `--length 150 --error 0.005` | 3.4M x 30 | 3.4M x 30 |")
 FIRST = (
     "| 2.0 Gbases, k = 31, 2 threads | time | peak memory | allowed memory |",
     "|---|---:|---:|---:|",
@@ -249,6 +251,47 @@ def test_page():
     expect(len(limits) == len(wanted), "what limits each")
     expect("## " not in "\n".join(report_page.page([], []).split("## How it was measured")[:1]),
            "no section without rows")
+
+
+def test_machines():
+    """Machines have short names, and those of which one may be faster have other names."""
+    def named(kind, cpu="Intel(R) Xeon(R) Processor", **gpu):
+        return report_text.machine_text({**kind, "machine": {"cpu": cpu, "cores": 16,
+                                                             "memory_gib": 9, **gpu}})
+    two = {"gpu": "NVIDIA A, 1; NVIDIA A, 1"}
+    for text, wanted in (
+            (named({}), "Intel Xeon, 16 cores, 9 GiB"),
+            (named({}, "AMD EPYC(tm) 7763 64-Core Processor"), "AMD EPYC 7763, 16 cores, 9 GiB"),
+            (named({}, gpu="NVIDIA A, 1"), "Intel Xeon, 16 cores, 9 GiB; NVIDIA A"),
+            (named({"kind": "1-gpu"}, **two), "Intel Xeon, 16 cores, 9 GiB; 2 x NVIDIA A"),
+            (named({}, gpu="A, 1; B, 1"), "Intel Xeon, 16 cores, 9 GiB; A; B"),
+            (named({"kind": "16-cores"}, gpu="A, 1"), "Intel Xeon, 16 cores, 9 GiB; A (not used)")):
+        expect(text == wanted, f"{text}, not {wanted}")
+    here = measured("jobs", "hifi", "kcount", [9], "16-cores")
+    there = [{**row, "commit": "def", "machine": {**row["machine"], "gpu": "A, 1"}} for row in here]
+    expect(len(report_page.machines([*here, *there], "jobs")) == 2, "a table for each machine")
+    report_text.refuse_mixtures([*here, *there])  # each has its commit
+    expect(not report_text.outdated([*here, *there]), "a machine does not replace another")
+
+
+def test_sizes():
+    """Sizes with the same coverage stand together."""
+    for sizes, wanted in (([None], ""), ([(5e6, 30)], "5M x 30"),
+                          ([(5e6, 30), (2.5e9, 30), (1e6, 2)], "5M, 2500M, each x 30; 1M x 2")):
+        text = report_page.sizes_text(sizes)
+        expect(text == wanted, f"{text}, not {wanted}")
+
+
+def test_beside_kcount():
+    """Programs are compared with kcount on the cores and on a GPU."""
+    lines = report_page.table([*measured("front", "genome", "kcount", [6], "1-gpu"),
+                               *measured("front", "genome", "kcount cuda", [2], "1-gpu"),
+                               *measured("front", "genome", "kmc", [30], "1-gpu"),
+                               *measured("front", "genome", "kmc", [30], "1-gpu", k=55)], "front")
+    expect(lines[0].endswith(" | times kcount | times kcount, GPU |"), lines[0])
+    ends = [line.rsplit("|", 3)[1:3] for line in lines[2:-1]]
+    expect(ends == [[" 0.3 ", " 1.0 "], [" 1.0 ", " 3.0 "], [" 5.0 ", " 15.0 "], ["  ", "  "]],
+           f"{ends}")
 
 
 def counted_on(gpu, stage, rate, table="warpdrive", k=31):
@@ -374,8 +417,8 @@ def test_behind():
     expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
     expect(report_page.behind([]) == [], "nothing without rows")
     gone = list(report_page.missing(ROWS))
-    expect("2-cores: front: genome, k = 31: kmc_new, gerbil" in gone
-           and "2-cores: front: genome, k = 31: meryl, hysortk" in gone, f"{gone}")
+    expect("2-cores: front: genome, k = 31: FastK, gerbil, meryl, hysortk" not in gone
+           and "2-cores: front: genome, k = 31: kmc_new, gerbil, meryl, hysortk" in gone, f"{gone}")
     expect("2-cores: asking: genome, k = 31: filter, total" in gone, "a trial does not count")
 
 
@@ -481,6 +524,8 @@ def test_up_to_date():
             name = f"docs/{made.relative_to(docs)}"
             same_text((SOURCE / name).read_text(), made.read_text(),
                       f"{name} (run bench/report.py)")
+        nlines = len((docs / "benchmarks.md").read_text().splitlines())
+        expect(nlines <= 400, f"docs/benchmarks.md has {nlines} lines, more than 400")
 
 
 def test_readme():
@@ -553,6 +598,6 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_page, test_every_row, test_targets, test_first, test_behind, test_lookups,
-      test_multi, test_several, test_up_to_date, test_readme, test_runner, test_no_record,
-      test_machine_code])
+main([test_papers, test_page, test_machines, test_sizes, test_beside_kcount, test_every_row,
+      test_targets, test_first, test_behind, test_lookups, test_multi, test_several,
+      test_up_to_date, test_readme, test_runner, test_no_record, test_machine_code])
