@@ -166,7 +166,8 @@ SCRIPTS = ((GPU, STAGES + "-k 31,55 -n 7", "gpu-stages", 60),
 TASKS = (
     Task("devices", "human", ("kcount two", "kcount cuda"), (GPUS,)),
     Task("jobs", "human", ("kcount cuda",), (GPU,)),
-    # The cores of the machine with a GPU stand for those of a server.
+    # On larger machines, the front is measured only where there is a GPU; the cores there represent
+    # a server's.
     Task("front", "genome", ("kcount", "kmc"), (LAPTOP,)),
     Task("front", "genome", ("kcount cuda", "kcount", "kmc"), (GPU,)),
     Task("jobs", "human-8x", ("kcount", "kmc"), (SERVER,)),

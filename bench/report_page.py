@@ -143,9 +143,9 @@ def over(runs, others, chosen):
 
 
 def times(name):
-    """Beside a kcount that counted the same."""
+    """The ratio to the time of this kcount for the same reads and k."""
     def cell(runs, every):
-        ours = [mine for mine in every if mine[0]["program"] == name
+        ours = [mine for mine in every if done(mine) and mine[0]["program"] == name
                 and (mine[0]["reads"], mine[0]["k"]) == (runs[0]["reads"], runs[0]["k"])]
         return over(runs, ours[0] if ours else None, lambda a, b: a / b)
     return cell

@@ -168,20 +168,21 @@ PARTS = {
              "and reads whose genes differ in depth as they do in RNA; k = 31. For the human "
              "genome, k-mers that occur once are left out (`--min 2`). The files are BGZF, except "
              "the bacterium's, which is one gzip stream.",
-             "The percentages are shares of these three stages; start-up is left out. Reading is "
-             "parsing and, with .gz, inflating: it ends sooner with more cores or faster disks. A "
-             "GPU inflates and parses BGZF itself, so more cores help it little. Counting waits "
-             "for the memory of the host or of the GPU. Counting and writing grow with the number "
-             "of distinct k-mers, so diverse reads and reads with many errors cost the most per "
-             "base. On many cores or a GPU, a small input costs more per base because of the "
-             "start-up, and so does a single gzip stream."),
+             "The percentages are shares of the time of these three stages. Reading is parsing "
+             "and, with .gz, inflating: it ends sooner with more cores or faster disks. A GPU "
+             "inflates and parses BGZF itself, so more cores help it little; its reading includes "
+             "a fixed cost of some tenths of a second, which dominates small inputs. Counting "
+             "waits for the memory of the host or of the GPU. Counting and writing grow with the "
+             "number of distinct k-mers, so diverse reads and reads with many errors cost the most "
+             "per base. On 16 cores, a single gzip stream leaves some of them idle."),
     "front": ("How do other programs compare?",
               "All count the same plain FASTQ with the same number of threads. On the machine with "
-              "a GPU, the row kcount is its 16 cores alone. *allowed*: the memory that a program "
-              "may take; KMC takes more if it is allowed more, and may then be slower than with "
-              "4 GB (`-m4`), which only this section has.",
-              "kcount, Jellyfish and Gerbil keep nearly all cores busy. KMC and FastK leave some "
-              "idle."),
+              "a GPU, the row *kcount* uses only its 16 cores. *allowed*: the memory that a "
+              "program may take. KMC takes more if it is allowed more, and may then be slower than "
+              "with 4 GB (`-m4`), a setting measured only for this comparison.",
+              "kcount, Jellyfish and Gerbil keep nearly all cores busy; KMC, FastK, HySortK and "
+              "meryl leave some idle. But most of the difference is work: compare the CPU times in "
+              "[Measurements](dev/measurements.md)."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
                "what does not fit, which varies from run to run. If a genome is sequenced to 1x, "
@@ -190,9 +191,9 @@ PARTS = {
                "`--gpu-memory` limits the GPU's memory in the same way.",
                "Temporary files were on a RAM disk here; on a real disk, the disk may be the "
                "limit. Each thread sorts one part of the k-mers at a time, in its share of the "
-               "memory. On 16 cores with 1 GiB, some parts do not fit, with less hardly any, and "
-               "then threads wait for one another to write; with 512 MiB or less, kcount also runs "
-               "fewer threads."),
+               "memory. On 16 cores, some parts do not fit with 1 GiB, and hardly any part fits "
+               "with less; threads then wait for one another to write. With 512 MiB or less, "
+               "kcount also uses fewer threads."),
     "growth": ("How does the cost grow with the reads?",
                "Genomes of several sizes, each sequenced to 30x. If the seconds per Gbase stay the "
                "same, the time grows in proportion to the reads.",
@@ -214,8 +215,9 @@ PARTS = {
                "caches. With a GPU, reading the input and, with one line per read, formatting the "
                "lines."),
     "report": ("What does a report cost?",
-               "`report` counts the reads, models the genome, and draws a page. The row kcount is "
-               "`count` alone. On two cores, GenomeScope 2 models the same histogram.",
+               "`report` counts the reads, models the genome, and draws a page. The row *kcount* "
+               "(with a GPU, *kcount, GPU*) is `count` alone. On two cores, GenomeScope 2 models "
+               "the same histogram.",
                "On the CPU, counting. With a GPU and an assembly, finding where it differs from "
                "the reads, which takes a walk along each of its sequences."),
 }
@@ -229,7 +231,7 @@ reads in memory and for processes are from [Measurements](dev/measurements.md), 
 
 SIMULATED = """\
 The reads are made by `simulate --genome BASES --coverage X` with these options. Genomes are random
-sequences, without repeats or heterozygosity: the names say what size and depth are like.
+sequences without repeats or heterozygosity; names such as "human" only indicate a comparable size.
 """
 
 RULES = """\
@@ -246,8 +248,9 @@ prints a histogram of counts up to 65535, with 4 threads per process or, on two 
 turns, 5 times, or at least 3 times if a run takes about 20 seconds or more; settings still being
 measured have fewer runs. kcount and KMC must find the same number of k-mers. *GPU memory* is what
 kcount took of the first GPU, not what it needs: with less, it uses the host's memory and then
-temporary files. The same command can take 30% longer in one table than in another, since machines
-and hours differ, so compare times only within a table. Files are on a RAM disk, except in the
+temporary files. The same command can take about 30% longer in one table than in another, because
+machines and times of measurement differ, so compare times only within a table. `jellyfish query`
+has no option for threads, and kmc_tools used only one core. Files are on a RAM disk, except in the
 growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
 measured where, and how long that takes.
 """

@@ -42,7 +42,8 @@ def gpus_text(about):
 
 
 def machine_text(record, with_cores=True):
-    """What tells machines apart: a GPU that is not used, too, since it comes with another host."""
+    """The text by which machines are told apart. It names unused GPUs, too: a different GPU means a
+    different host."""
     about = record["machine"]
     cores = f"{about['cores']} cores" if with_cores else ""
     parts = filter(None, (MARKS.sub("", about["cpu"]), cores, f"{about['memory_gib']} GiB"))
