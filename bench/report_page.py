@@ -135,31 +135,31 @@ STAGES = Column("reading / counting / writing, %", stages)
 LEFT = ("reads", "program")         # headings of columns of text
 
 
-def over(runs, others, chosen):
-    """The time over that of other runs, or the other way round."""
-    if not others or not done(runs) or not done(others):
+def ratio(runs, others):
+    """The time of these runs over that of others; nothing if either are missing or failed."""
+    if not (runs and others and done(runs) and done(others)):
         return ""
-    return f"{chosen(median(runs, 'wall'), median(others, 'wall')):.1f}"
+    return f"{median(runs, 'wall') / median(others, 'wall'):.1f}"
+
+
+def same_by(name, runs, every):
+    """The runs of another program for the same reads and k, if there are any."""
+    return next((others for others in every if done(others) and others[0]["program"] == name
+                 and (others[0]["reads"], others[0]["k"]) == (runs[0]["reads"], runs[0]["k"])),
+                None)
 
 
 def times(name):
-    """The ratio to the time of this kcount for the same reads and k."""
-    def cell(runs, every):
-        ours = [mine for mine in every if done(mine) and mine[0]["program"] == name
-                and (mine[0]["reads"], mine[0]["k"]) == (runs[0]["reads"], runs[0]["k"])]
-        return over(runs, ours[0] if ours else None, lambda a, b: a / b)
-    return cell
+    return lambda runs, every: ratio(runs, same_by(name, runs, every))
+
+
+def speed_up_over(name):
+    return lambda runs, every: ratio(same_by(name, runs, every), runs)
 
 
 def speed_up(runs, every):
-    """Beside the fewest threads."""
-    return over(runs, min(every, key=lambda mine: mine[0]["threads"]), lambda a, b: b / a)
-
-
-def of_one_device(runs, every):
-    one = [other for other in every if other[0]["program"] == "kcount cuda"
-           and other[0]["reads"] == runs[0]["reads"]]
-    return over(runs, one[0] if one else None, lambda a, b: b / a)
+    """Over the fewest threads."""
+    return ratio(min(every, key=lambda others: others[0]["threads"]), runs)
 
 
 # section: (its columns, {heading: cell} of comparisons)
@@ -173,30 +173,27 @@ TABLES = {
                 Column("GiB per Gbase", a_gbase("peak_bytes", 2**30)), DEVICE, RUNS], {}),
     "cores": ([READS, PROGRAM, THREADS, WALL, MEMORY, RUNS],
               {"speed-up over the fewest threads": speed_up}),
-    "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES], {"speed-up": of_one_device}),
+    "devices": ([READS, PROGRAM, WALL, RUNS, MEMORY, DEVICE, STAGES],
+                {"speed-up": speed_up_over("kcount cuda")}),
     "asking": ([READS, PROGRAM, THREADS, WALL, RATE, RUNS, CPU, MEMORY], {}),
     "report": ([READS, PROGRAM, THREADS, WALL, RUNS, CPU, MEMORY], {}),
 }
-
-
-def beside(every, compare):
-    return lambda runs: compare(runs, every)
 
 
 def table(rows, section):
     """A table of one machine. Columns that are empty are left out; reads are named once."""
     columns, comparisons = TABLES[section]
     every = runs_of(rows)
-    columns = [*columns, *(Column(head, beside(every, compare))
-                           for head, compare in comparisons.items())]
-    lines = [[column.cell(runs) for column in columns] for runs in every]
-    used = [i for i in range(len(columns)) if any(line[i] for line in lines)]
+    heads = [*(column.head for column in columns), *comparisons]
+    lines = [[*(column.cell(runs) for column in columns),
+              *(compare(runs, every) for compare in comparisons.values())] for runs in every]
+    used = [i for i in range(len(heads)) if any(line[i] for line in lines)]
     last, text = None, []
     for line in lines:
         cells = [line[i] for i in used]
         text.append(["" if cells[0] == last else cells[0], *cells[1:]])
         last = cells[0]
-    heads = [columns[i].head for i in used]
+    heads = [heads[i] for i in used]
     return [f"| {' | '.join(heads)} |",
             "|" + "|".join("---" if name in LEFT else "---:" for name in heads) + "|",
             *(f"| {' | '.join(cells)} |" for cells in text), ""]
@@ -209,8 +206,8 @@ def commit_of(rows):
 def part(rows, section):
     """A section with a table for each machine, and what limits it; nothing without rows."""
     found = machines(rows, section)
-    if section == "cores":  # one number of threads has nothing to be compared with
-        found = [mine for mine in found if len({row["threads"] for row in mine}) > 1]
+    if TABLES[section][1]:  # a single setting has nothing to be compared with
+        found = [mine for mine in found if len(runs_of(mine)) > 1]
     if not found:
         return []
     title, intro, limits = PARTS[section]
@@ -228,7 +225,7 @@ def filled_text(text):
 
 
 def sizes_text(sizes):
-    """Bases and coverage; numbers of bases with the same coverage stand together."""
+    """Sizes of genomes and coverage; sizes with the same coverage are listed together."""
     found = {}
     for bases, coverage in filter(None, sizes):
         found.setdefault(coverage, []).append(f"{bases / 1e6:g}M")

@@ -185,9 +185,9 @@ PARTS = {
               "[Measurements](dev/measurements.md)."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
-               "what does not fit, which varies from run to run. If a genome is sequenced to 1x, "
-               "most k-mers of the reads are distinct, which is the most costly case. With a GPU, "
-               "`-m` limits what kcount itself allocates; the CUDA driver comes on top. "
+               "what does not fit; how much that is varies between runs. If a genome is sequenced "
+               "to 1x, most k-mers of the reads are distinct, which is the most costly case. With "
+               "a GPU, `-m` limits what kcount itself allocates; the CUDA driver comes on top. "
                "`--gpu-memory` limits the GPU's memory in the same way.",
                "Temporary files were on a RAM disk here; on a real disk, the disk may be the "
                "limit. Each thread sorts one part of the k-mers at a time, in its share of the "

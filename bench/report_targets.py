@@ -1,4 +1,4 @@
-"""What kcount should reach, beside what was measured: the last table of docs/benchmarks.md."""
+"""The targets of docs/benchmarks.md, and whether the measurements meet them."""
 import collections
 import operator
 import re
@@ -15,7 +15,7 @@ KMCS = [name for name in plan.PROGRAMS if name.startswith("kmc") and name != "km
 
 
 def settings(rows, *programs):
-    """The runs of each setting of these programs, without settings in which a run failed."""
+    """The runs of these programs, grouped by setting; settings with a failed run are left out."""
     mine = [{**row, "on": machine_text(row), "base": base_of(row)} for row in rows
             if row["program"] in programs]
     return filter(done, of_each(mine, "kind", "on", "base").values())
@@ -38,7 +38,8 @@ def compared(rows, programs, others, combine):
 
 
 def lookups_per_core(rows, reads):
-    """10^6 a second, on two cores, if each k-mer of the reads is looked up."""
+    """Millions of look-ups a second per core, on two cores, by the programs that look up every
+    k-mer of the reads."""
     mine = [row for row in rows if row["kind"] == plan.LAPTOP and row["reads"] == reads]
     rates = []
     for runs in settings(mine, "filter", "total"):
@@ -49,22 +50,22 @@ def lookups_per_core(rows, reads):
 
 
 def human(rows, program, kind, card):
-    """Median times of a whole human genome on machines of this kind with this card."""
+    """Median times for the human reads on machines of this kind with this GPU."""
     mine = [row for row in rows if row["reads"] == "human" and row["kind"] == kind
             and card in row["machine"].get("gpu", "")]
     return [median(runs, "wall") for runs in settings(mine, program)]
 
 
 def rate_on_h200(stages, stage):
-    """10^9 k-mers that an H200 counts in a second, by the last runs."""
+    """The latest rate of an H200, in 10^9 k-mers a second."""
     return [record["g_per_s"] for record in latest(stages, "stage", "table", "k", "gpu")
             if (record["stage"], record["table"], record["k"]) == (stage, "warpdrive", 31)
             and record["gpu"] == "NVIDIA H200"]
 
 
 def one_process(ranks):
-    """The time of one process on 32 threads over the best of several, by the last runs of each
-    setting."""
+    """The time of one process with 32 threads over the best time of several processes, from the
+    latest runs of each setting."""
     mine = [{"note": "", **run, "on": machine_text(run)} for run in ranks
             if run["threads"] == 32 and run.get("device", "cpu") == "cpu"]
     ratios = {}
@@ -111,7 +112,7 @@ def is_met(target):
 
 
 def line(target):
-    """A row of the table. Figures have two decimals."""
+    """A row of the table, with figures to two decimals."""
     bound = f"{target.bound:g} or {'more' if target.at_least else 'less'}"
     if not target.figures:
         return f"| {target.what} | {bound} | not measured |  |"
@@ -121,7 +122,7 @@ def line(target):
 
 
 def section(rows, stages, ranks):
-    """Nothing without rows."""
+    """The lines of the section; none if no target was measured."""
     found = targets(rows, stages, ranks)
     if not any(target.figures for target in found):
         return []

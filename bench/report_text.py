@@ -5,7 +5,7 @@ import statistics
 
 import plan
 
-MARKS = re.compile(r"\((R|TM)\)|( \d+-Core)? Processor", re.IGNORECASE)  # in names of CPUs
+MARKS = re.compile(r"\((R|TM)\)|( \d+-Core)? Processor", re.IGNORECASE)  # left out of CPU names
 RUN = ("section", "reads", "program", "k", "min", "threads", "memory", "simulate", "scale")
 
 
@@ -35,15 +35,15 @@ def bases_text(bases):
 
 
 def gpus_text(about):
-    """Equal GPUs once, without the driver's version."""
+    """The names of the GPUs, without driver versions; identical GPUs are counted."""
     names = [name.split(", ")[0] for name in about["gpu"].split("; ")]
     return "; ".join(f"{n} x {name}" if n > 1 else name
                      for name, n in collections.Counter(names).items())
 
 
 def machine_text(record, with_cores=True):
-    """The text by which machines are told apart. It names unused GPUs, too: a different GPU means a
-    different host."""
+    """The name of a machine; machines with different names have tables of their own. An unused GPU
+    is named, too, because the hosts of different GPUs differ in speed."""
     about = record["machine"]
     cores = f"{about['cores']} cores" if with_cores else ""
     parts = filter(None, (MARKS.sub("", about["cpu"]), cores, f"{about['memory_gib']} GiB"))

@@ -247,6 +247,8 @@ def test_page():
     wanted = [f"## {report_page.PARTS[section][0]}"
               for section in ("jobs", "front", "memory", "growth", "cores")]
     expect(heads == [*wanted, "## How it was measured"], f"the sections with rows: {heads}")
+    expect(report_page.part(measured("cores", "genome", "kcount", [8, 9]), "cores") == [],
+           "one number of threads has nothing to be compared with")
     limits = [line for line in lines if line.startswith("**What limits it.**")]
     expect(len(limits) == len(wanted), "what limits each")
     expect("## " not in "\n".join(report_page.page([], []).split("## How it was measured")[:1]),
