@@ -284,9 +284,13 @@ def number_of_runs(found):
     """The usual number of runs of a program, and the programs that had another number."""
     numbers = [len(runs) for runs in found]
     usual = max(sorted(set(numbers)), key=numbers.count)
-    others = [f"{program(runs)}: {runs_text(runs)}" for runs in found if len(runs) != usual]
+    programs = collections.defaultdict(list)
+    for runs in found:
+        programs[runs_text(runs)].append(program(runs))
     text = runs_text(next(runs for runs in found if len(runs) == usual))
-    return f"{text} each" + f" ({'; '.join(others)})" * bool(others)
+    others = "; ".join(f"{', '.join(names)}: {number}" for number, names in programs.items()
+                       if number != text)
+    return f"{text} each" + f" ({others})" * bool(others)
 
 
 def what(found):

@@ -182,7 +182,9 @@ PARTS = {
               "with 4 GB (`-m4`), a setting measured only for this comparison.",
               "kcount, Jellyfish and Gerbil keep nearly all cores busy; KMC, FastK, HySortK and "
               "meryl leave some idle. But most of the difference is work: compare the CPU times in "
-              "[Measurements](dev/measurements.md)."),
+              "[Measurements](dev/measurements.md). Jellyfish and meryl read memory in random "
+              "order, whose cost differs between hosts: on another host with an H200, one run of "
+              "each took 105 and 106 s."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
                "what does not fit; how much that is varies between runs. If a genome is sequenced "
