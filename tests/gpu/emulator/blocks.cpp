@@ -15,40 +15,22 @@
 #endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, which are exact */
-#else
-enum { GUARD_NBYTES = 1024 }; /* before and after each block */
 #endif
-enum { GUARD = 0xb7, ALIGNMENT = 256 };
+/* Before and after each block are bytes that nobody may touch. */
+enum { GUARD_NBYTES = 1024, GUARD = 0xb7, ALIGNMENT = 256 };
 
 namespace emulator
 {
 
 /* Large blocks are kept when they are given back: the sanitizer's malloc, and mmap, map each anew,
- * and to fault every page in again takes longer than most tests. */
-enum : size_t { LARGE_NBYTES = 128 << 10 };
+ * and to fault every page in again takes longer than most tests. Of the largest, most pages are
+ * never touched: their contents are dropped, which takes less time than to fill them all. */
+enum : size_t { LARGE_NBYTES = 128 << 10, DROPPED_NBYTES = 4 << 20 };
 
 #ifdef __SANITIZE_ADDRESS__
 /* Like the sanitizer, wait with the next use of a block, so that accesses after it is given back
  * are found. */
 enum : size_t { KEPT_NBYTES = 256 << 20, WAITING_NBYTES = 64 << 20 };
-
-static void *map_large(size_t nbytes, bool *is_poisoned)
-{
-        void *memory = NULL;
-        *is_poisoned = false;
-        return posix_memalign(&memory, ALIGNMENT, nbytes) == 0 ? memory : NULL;
-}
-
-static void unmap_large(void *memory, size_t)
-{
-        free(memory);
-}
-
-static size_t round_large(size_t nbytes)
-{
-        return nbytes; /* the sanitizer is to know the exact end */
-}
 
 static void forbid(void *memory, size_t nbytes)
 {
@@ -59,8 +41,27 @@ static void allow(void *memory, size_t nbytes)
 {
         __asan_unpoison_memory_region(memory, nbytes);
 }
+
+static bool is_guard(const unsigned char *)
+{
+        return true; /* the sanitizer reports each access */
+}
 #else
 enum : size_t { KEPT_NBYTES = 1 << 30, WAITING_NBYTES = 0 };
+
+static void forbid(void *, size_t)
+{
+}
+
+static void allow(void *, size_t)
+{
+}
+
+static bool is_guard(const unsigned char *bytes)
+{
+        return bytes[0] == GUARD && memcmp(bytes, bytes + 1, GUARD_NBYTES - 1) == 0;
+}
+#endif
 
 /* A new large block consists of private copies of a file of POISON, so that what nobody touches
  * costs nothing: most programs use little of the memory that they take. The calls are the system's:
@@ -90,14 +91,19 @@ static int make_poison(void)
         return file;
 }
 
-static void *map_large(size_t nbytes, bool *is_poisoned)
+static int poison_file(void)
 {
-        static const int poison = make_poison();
+        static const int file = make_poison();
+        return file;
+}
+
+static void *map_large(size_t nbytes)
+{
+        const int poison = poison_file();
         void *memory = map(NULL, nbytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-        *is_poisoned = poison >= 0;
         if (memory == MAP_FAILED)
                 return NULL;
-        for (size_t at = 0; *is_poisoned && at < nbytes; at += FILE_NBYTES) {
+        for (size_t at = 0; poison >= 0 && at < nbytes; at += FILE_NBYTES) {
                 size_t part = std::min<size_t>(nbytes - at, FILE_NBYTES);
                 if (map((char *)memory + at, part, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
                         poison) == MAP_FAILED) {
@@ -106,11 +112,6 @@ static void *map_large(size_t nbytes, bool *is_poisoned)
                 }
         }
         return memory;
-}
-
-static void unmap_large(void *memory, size_t nbytes)
-{
-        munmap(memory, nbytes);
 }
 
 /* At most a quarter more, so that blocks of similar sizes replace each other. */
@@ -122,22 +123,13 @@ static size_t round_large(size_t nbytes)
         return (nbytes + unit - 1) / unit * unit;
 }
 
-static void forbid(void *, size_t)
-{
-}
-
-static void allow(void *, size_t)
-{
-}
-#endif
-
 struct kept_blocks {
         std::deque<std::pair<void *, size_t>> blocks;
         size_t nbytes;
         std::mutex lock;
 };
 
-/* Never destroyed: at exit, the sanitizer would report the blocks as leaks. */
+/* Never destroyed: blocks may be given back until the program has ended. */
 static struct kept_blocks &kept = *new kept_blocks();
 
 static void *take_kept(size_t nbytes)
@@ -151,46 +143,49 @@ static void *take_kept(size_t nbytes)
         void *memory = found->first;
         kept.blocks.erase(found);
         kept.nbytes -= nbytes;
-        allow(memory, nbytes);
         return memory;
 }
 
 static void keep(void *memory, size_t nbytes)
 {
-        std::lock_guard<std::mutex> held(kept.lock);
         forbid(memory, nbytes);
+        if (nbytes >= DROPPED_NBYTES)
+                syscall(SYS_madvise, memory, nbytes, MADV_DONTNEED);
+        std::lock_guard<std::mutex> held(kept.lock);
         kept.blocks.emplace_back(memory, nbytes);
         for (kept.nbytes += nbytes; kept.nbytes > KEPT_NBYTES; kept.blocks.pop_front()) {
-                kept.nbytes -= kept.blocks.front().second;
-                unmap_large(kept.blocks.front().first, kept.blocks.front().second);
+                const auto [oldest, size] = kept.blocks.front();
+                kept.nbytes -= size;
+                allow(oldest, size);
+                munmap(oldest, size);
         }
 }
 
-static void *take_memory(size_t nbytes, bool *is_poisoned)
+static void *take_large(size_t nbytes, bool *is_poisoned)
 {
-        void *memory = NULL;
-        *is_poisoned = false;
-        if (nbytes < LARGE_NBYTES)
-                return posix_memalign(&memory, ALIGNMENT, nbytes) == 0 ? memory : NULL;
-        nbytes = round_large(nbytes);
-        memory = take_kept(nbytes);
-        return memory != NULL ? memory : map_large(nbytes, is_poisoned);
+        void *memory = take_kept(nbytes);
+        *is_poisoned = poison_file() >= 0 && (memory == NULL || nbytes >= DROPPED_NBYTES);
+        return memory != NULL ? memory : map_large(nbytes);
 }
 
 void *take(size_t nbytes, bool *is_poisoned)
 {
-        char *memory = (char *)take_memory(nbytes + 2 * GUARD_NBYTES, is_poisoned);
+        size_t whole = nbytes + 2 * GUARD_NBYTES;
+        void *memory = NULL;
+        *is_poisoned = false;
+        if (whole >= LARGE_NBYTES)
+                memory = take_large(whole = round_large(whole), is_poisoned);
+        else if (posix_memalign(&memory, ALIGNMENT, whole) != 0)
+                return NULL;
         if (memory == NULL)
                 return NULL;
+        char *block = (char *)memory + GUARD_NBYTES;
+        allow(memory, whole);
         memset(memory, GUARD, GUARD_NBYTES);
-        memset(memory + GUARD_NBYTES + nbytes, GUARD, GUARD_NBYTES);
-        return memory + GUARD_NBYTES;
-}
-
-static bool is_guard(const unsigned char *bytes)
-{
-        return GUARD_NBYTES == 0 ||
-               (bytes[0] == GUARD && memcmp(bytes, bytes + 1, GUARD_NBYTES - 1) == 0);
+        memset(block + nbytes, GUARD, GUARD_NBYTES);
+        forbid(memory, whole);
+        allow(block, nbytes);
+        return block;
 }
 
 void check_surroundings(const void *block, size_t nbytes)
@@ -211,10 +206,12 @@ void give_back(void *block, size_t nbytes)
         void *memory = (char *)block - GUARD_NBYTES;
         check_surroundings(block, nbytes);
         nbytes += 2 * GUARD_NBYTES;
-        if (nbytes < LARGE_NBYTES)
-                free(memory);
-        else
+        if (nbytes >= LARGE_NBYTES) {
                 keep(memory, round_large(nbytes));
+                return;
+        }
+        allow(memory, nbytes);
+        free(memory);
 }
 
 } // namespace emulator
