@@ -36,7 +36,7 @@ static uint32_t count_of(uint64_t kmer)
         return kmer % 3 == 0 ? 0 : (uint32_t)(random_mix(kmer) % 1000 + 1);
 }
 
-static int make_store(void **state)
+static void make_store(void)
 {
         static uint64_t kmers[NKMERS];
         static uint32_t kept[NKMERS];
@@ -44,7 +44,6 @@ static int make_store(void **state)
         struct kc_run_pairs pairs = { .last = true, .kmers = kmers, .counts = kept };
         struct kc_store_origin origin = { 0 };
         struct kc_store_writer *writer;
-        (void)state;
         assert_non_null(mkdtemp(folder));
         snprintf(store_path, sizeof store_path, "%s/a.kc", folder);
         for (int i = 0; i < 2; i++)
@@ -60,16 +59,6 @@ static int make_store(void **state)
         const struct kc_run_sink sink = kc_store_sink(writer);
         assert_int_equal(sink.put(sink.ctx, &pairs, NULL), KC_OK);
         assert_int_equal(kc_store_commit(writer, &origin, NULL, NULL), KC_OK);
-        return 0;
-}
-
-static int drop_store(void **state)
-{
-        (void)state;
-        unlink(store_path);
-        unlink(paths[0]);
-        unlink(paths[1]);
-        return rmdir(folder);
 }
 
 /* ---- what is asked, and what is expected ---- */
@@ -100,10 +89,16 @@ static void put_numbers(struct text *t, const uint32_t *numbers, size_t n)
 static void expect_record(struct text *log, uint32_t number, const char *bases, size_t n)
 {
         uint64_t kmer;
-        put_numbers(log, (const uint32_t[]){ UINT32_MAX, number }, 2);
+        uint32_t *numbers = malloc((n + 2) * sizeof *numbers);
+        size_t nnumbers = 2;
+        assert_non_null(numbers);
+        numbers[0] = UINT32_MAX;
+        numbers[1] = number;
         for (size_t i = 0; i + K <= n; i++)
                 if (kc_kmer_parse(bases + i, K, &kmer) == K)
-                        put_numbers(log, &counts[kmer], 1);
+                        numbers[nnumbers++] = counts[kmer];
+        put_numbers(log, numbers, nnumbers);
+        free(numbers);
 }
 
 static size_t make_bases(char *bases, size_t most, uint64_t *seed)
@@ -125,12 +120,12 @@ static void make_record(struct text *file, struct text *log, uint32_t number, si
         put_text(file, name, (size_t)sprintf(name, "%cr%u\n", fasta ? '>' : '@', number));
         put_text(file, bases, n);
         put_text(file, "\n+\n", fasta ? 1 : 3);
+        expect_record(log, number, bases, n);
         if (!fasta) {
-                for (size_t i = 0; i < n; i++)
-                        put_text(file, "I", 1);
+                memset(bases, 'I', n); /* qualities */
+                put_text(file, bases, n);
                 put_text(file, "\n", 1);
         }
-        expect_record(log, number, bases, n);
         free(bases);
 }
 
@@ -518,16 +513,22 @@ static void test_repeated_alignments(void **state)
         }
 }
 
-/* A file of many blocks. Returns its log. */
-static struct text make_many_blocks(const char *end)
+/* Records of many blocks, which several tests use, and their log. */
+static struct text many_blocks, many_log;
+
+static void make_many_blocks(void)
 {
-        struct text file = { 0 }, log = { 0 };
         uint64_t seed = 10;
         for (uint32_t i = 0; i < MANY_BLOCKS_RECORDS; i++)
-                make_record(&file, &log, i, 200, false, &seed);
+                make_record(&many_blocks, &many_log, i, 200, false, &seed);
+}
+
+static void write_many_blocks(const char *end)
+{
+        struct text file = { 0 };
+        put_text(&file, many_blocks.data, many_blocks.n);
         put_text(&file, end, strlen(end));
         write_text(paths[0], &file);
-        return log;
 }
 
 /* Ask for a file of many blocks while the device starts slowly. */
@@ -551,9 +552,9 @@ static enum kc_status start_with(struct taker *taker, int nthreads, uint64_t mem
 static void test_slow_start(void **state)
 {
         const uint64_t sizes[] = { 2 << 20, 256 << 20 };
-        const struct text wanted = make_many_blocks("");
         unsigned nreads[2] = { 0 };
         (void)state;
+        write_many_blocks("");
         for (int i = 0; i < 2; i++) {
                 struct kc_store *store = open_store();
                 struct taker taker = taker_of(store, NULL);
@@ -561,8 +562,8 @@ static void test_slow_start(void **state)
                 assert_int_equal(start_with(&taker, 2, sizes[i], &nrecords, NULL), KC_OK);
                 nreads[i] = start.nreads;
                 assert_int_equal(nrecords, MANY_BLOCKS_RECORDS);
-                assert_int_equal(taker.log.n, wanted.n);
-                assert_memory_equal(taker.log.data, wanted.data, wanted.n);
+                assert_int_equal(taker.log.n, many_log.n);
+                assert_memory_equal(taker.log.data, many_log.data, many_log.n);
                 /* a batch of each thread may exceed the bound */
                 assert_true(start.most_nbytes < sizes[i] / 4);
                 free(taker.log.data);
@@ -570,7 +571,6 @@ static void test_slow_start(void **state)
         }
         assert_true(nreads[0] >= FEWEST_READ);
         assert_true(nreads[1] >= FEWEST_READ && nreads[1] <= 2 * 16 + 2);
-        free(wanted.data);
 }
 
 /* What is formatted leaves less memory to the blocks of the next rounds. */
@@ -578,19 +578,18 @@ static void test_large_slots(void **state)
 {
         enum { NTHREADS = 2, NBYTES = 4 << 20 };
         const struct asking_input input = { .paths = { paths[0] } };
-        const struct text wanted = make_many_blocks("");
         struct kc_store *store = open_store();
         struct taker taker = taker_of(store, NULL);
         (void)state;
+        write_many_blocks("");
         taker.slot_nbytes = NBYTES / 16;
         start.most_nbytes = 0;
         assert_int_equal(take_all(&taker, &input, NTHREADS, 0, NBYTES, NULL, NULL), KC_OK);
-        assert_int_equal(taker.log.n, wanted.n);
-        assert_memory_equal(taker.log.data, wanted.data, wanted.n);
+        assert_int_equal(taker.log.n, many_log.n);
+        assert_memory_equal(taker.log.data, many_log.data, many_log.n);
         /* a batch of each thread may exceed the bound */
         assert_true(start.most_nbytes < NBYTES / 16);
         free(taker.log.data);
-        free(wanted.data);
         kc_store_close(store);
 }
 
@@ -600,10 +599,10 @@ static void test_failing_start(void **state)
         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
         (void)state;
         for (int what = 0; what < 3; what++) {
-                struct text log = make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
                 struct kc_store *store = open_store();
                 struct taker taker = taker_of(store, NULL);
                 struct kc_error err = { 0 };
+                write_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
                 start.fails = what == 0;
                 start.cancels = what == 1 ? &taker.job : NULL;
                 assert_int_equal(start_with(&taker, 3, 256 << 20, NULL, &err), wanted[what]);
@@ -612,7 +611,6 @@ static void test_failing_start(void **state)
                         assert_string_equal(err.message, "the table cannot be read");
                 assert_true(what == 2 || taker.nblocks == 0);
                 free(taker.log.data);
-                free(log.data);
                 kc_store_close(store);
         }
 }
@@ -628,7 +626,7 @@ static void test_failures(void **state)
                         struct taker taker = taker_of(store, NULL);
                         struct kc_error err = { 0 };
                         const enum kc_status wanted[] = { KC_EIO, KC_ECANCELED, KC_EINPUT };
-                        free(make_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "").data);
+                        write_many_blocks(what == 2 ? "@r\nACGT\n+\nIII\n" : "");
                         taker.fail_at = what == 0 ? 2 : UINT64_MAX;
                         taker.cancel_at = what == 1 ? 2 : UINT64_MAX;
                         assert_int_equal(take_all(&taker, &input, nthreads, way % 2 * 3, 1 << 20,
@@ -655,6 +653,25 @@ static void test_choice(void **state)
                         assert_false(asking_device_is_faster(nkmers, nbases, 16));
 }
 
+static int set_up(void **state)
+{
+        (void)state;
+        make_store();
+        make_many_blocks();
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        free(many_blocks.data);
+        free(many_log.data);
+        unlink(store_path);
+        unlink(paths[0]);
+        unlink(paths[1]);
+        return rmdir(folder);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -664,5 +681,5 @@ int main(void)
                 cmocka_unit_test(test_failing_start), cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_choice),        cmocka_unit_test(test_repeated_alignments),
         };
-        return cmocka_run_group_tests(tests, make_store, drop_store);
+        return cmocka_run_group_tests(tests, set_up, tear_down);
 }

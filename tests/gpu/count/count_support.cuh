@@ -66,16 +66,17 @@ template <class Key> using table = std::vector<std::pair<Key, uint64_t>>;
 template <class Key>
 static table<Key> count_plainly(const std::vector<letters> &segments, int k, bool stranded)
 {
+        const Key mask = ~(Key)0 >> (8 * sizeof(Key) - 2 * (size_t)k);
         std::vector<Key> all;
-        for (const letters &s : segments)
-                for (size_t i = 0; i + (size_t)k <= s.size(); i++) {
-                        Key forward = 0, reverse = 0;
-                        for (int j = 0; j < k; j++) {
-                                forward = forward << 2 | (Key)s[i + (size_t)j];
-                                reverse = reverse << 2 | (Key)(3u - s[i + (size_t)(k - 1 - j)]);
-                        }
-                        all.push_back(stranded ? forward : std::min(forward, reverse));
+        for (const letters &s : segments) {
+                Key forward = 0, reverse = 0;
+                for (size_t i = 0; i < s.size(); i++) {
+                        forward = (forward << 2 | (Key)s[i]) & mask;
+                        reverse = reverse >> 2 | (Key)(3u - s[i]) << (2 * (k - 1));
+                        if (i + 1 >= (size_t)k)
+                                all.push_back(stranded ? forward : std::min(forward, reverse));
                 }
+        }
         std::sort(all.begin(), all.end());
         table<Key> counts;
         for (Key key : all) {
