@@ -21,12 +21,13 @@ static size_t as_read(const struct kc_chunk *chunk, size_t at)
         return chunk->copy == 0 ? at : at - chunk->copied + chunk->copy;
 }
 
-/* The beginning of the line before the one that begins at `at`. */
-static size_t line_before(const struct fastq *f, size_t at)
+/* The beginning of the line before the one that begins at `at`. Some line before that one begins at
+ * `from`. */
+static size_t line_before(const struct fastq *f, size_t from, size_t at)
 {
         const uint8_t *buffer = f->chunk->buffer;
-        const uint8_t *eol = memrchr(buffer + f->from, '\n', at - 1 - f->from);
-        return eol == NULL ? f->from : (size_t)(eol - buffer) + 1;
+        const uint8_t *eol = memrchr(buffer + from, '\n', at - 1 - from);
+        return eol == NULL ? from : (size_t)(eol - buffer) + 1;
 }
 
 /* Set the place and length of a line from its second letter on, without the line's end. */
@@ -60,14 +61,16 @@ static enum kc_status add(const struct fastq *f, const struct kc_record *index,
         KC_TRY(kc_record_memory_reserve(memory, err));
         struct kc_seq_record *record = &memory->records[memory->n];
         const size_t seq = as_read(f->chunk, index->seq), qual = as_read(f->chunk, index->qual);
-        const size_t begin = line_before(f, seq);
         struct kc_seq_record *before = memory->n > 0 ? record - 1 : NULL;
+        /* sanitizers check all that may be searched, so not from f->from for each record */
+        const bool is_later = before != NULL && before->text > f->from;
+        const size_t begin = line_before(f, is_later ? before->text : f->from, seq);
         record->text = before != NULL ? (uint32_t)begin : (uint32_t)f->from;
         record->text_nbytes = (uint32_t)f->to - record->text;
         if (before != NULL)
                 before->text_nbytes = record->text - before->text;
         set_line(f, begin, seq, &record->name, &record->name_nbytes);
-        set_line(f, line_before(f, qual), qual, &record->plus, &record->plus_nbytes);
+        set_line(f, line_before(f, begin, qual), qual, &record->plus, &record->plus_nbytes);
         record->bases = index->seq;
         record->nbases = index->nbases;
         record->qualities = index->qual;
