@@ -288,9 +288,9 @@ def number_of_runs(found):
     for runs in found:
         programs[runs_text(runs)].append(program(runs))
     text = runs_text(next(runs for runs in found if len(runs) == usual))
-    others = "; ".join(f"{', '.join(names)}: {number}" for number, names in programs.items()
+    others = "; ".join(f"{' and '.join(names)}: {number}" for number, names in programs.items()
                        if number != text)
-    return f"{text} each" + f" ({others})" * bool(others)
+    return f"{text} each" + f", except {others}" * bool(others)
 
 
 def what(found):

@@ -182,9 +182,8 @@ PARTS = {
               "with 4 GB (`-m4`), a setting measured only for this comparison.",
               "kcount, Jellyfish and Gerbil keep nearly all cores busy; KMC, FastK, HySortK and "
               "meryl leave some idle. But most of the difference is work: compare the CPU times in "
-              "[Measurements](dev/measurements.md). Jellyfish and meryl read memory in random "
-              "order, whose cost differs between hosts: on another host with an H200, one run of "
-              "each took 105 and 106 s."),
+              "[Measurements](dev/measurements.md). Jellyfish and meryl differ most between hosts: "
+              "on another host with an H200, one run of each took 105 and 106 s."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
                "what does not fit; how much that is varies between runs. If a genome is sequenced "
@@ -250,8 +249,9 @@ prints a histogram of counts up to 65535, with 4 threads per process or, on two 
 turns, 5 times, or at least 3 times if a run takes about 20 seconds or more; settings still being
 measured have fewer runs. kcount and KMC must find the same number of k-mers. *GPU memory* is what
 kcount took of the first GPU, not what it needs: with less, it uses the host's memory and then
-temporary files. The same command can take about 30% longer in one table than in another, because
-machines and times of measurement differ, so compare times only within a table. `jellyfish query`
+temporary files. The same command can take about 30% longer (Jellyfish and meryl: 45%) in one
+table than in another, because machines and times of measurement differ, so compare times only
+within a table. `jellyfish query`
 has no option for threads, and kmc_tools used only one core. Files are on a RAM disk, except in the
 growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
 measured where, and how long that takes.

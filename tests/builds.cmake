@@ -74,8 +74,8 @@ function(kcount_unit_test name program)
   endif()
 endfunction()
 
-# Tests that take long in one of the builds. They start first, in this order: at the end, cores would
-# wait for them.
+# Tests that take long in at least one build. They start first, in this order, so that no core waits
+# for them at the end.
 set(slow emulated_cli_ranks emulated_scarcity test_app_asking cli_memory cli_matrix_chunks cli_lsm
   test_library_reading emulated_app_devices cli_model emulated_app_several cli_app_several cli_ranks
   test_store_set emulated_ask_streams emulated_ask cli_filter cli_filter_bam cli_app_profile
@@ -83,7 +83,7 @@ set(slow emulated_cli_ranks emulated_scarcity test_app_asking cli_memory cli_mat
   cli_io_errors cli_peer_jellyfish test_reader_formats cli_matrix_skew emulated_cli_lsm
   emulated_engine_devices cli_app_signals test_cpu_engine)
 
-# Call at the end of a folder with tests.
+# Call at the end of the CMakeLists.txt of a folder with tests.
 function(kcount_start_slow_first)
   get_property(tests DIRECTORY PROPERTY TESTS)
   set(cost 100)

@@ -21,8 +21,8 @@ static size_t as_read(const struct kc_chunk *chunk, size_t at)
         return chunk->copy == 0 ? at : at - chunk->copied + chunk->copy;
 }
 
-/* The beginning of the line before the one that begins at `at`. Some line before that one begins at
- * `from`. */
+/* The beginning of the line before the one that begins at `at`. The search stops at `from`, where
+ * some line before `at` begins. */
 static size_t line_before(const struct fastq *f, size_t from, size_t at)
 {
         const uint8_t *buffer = f->chunk->buffer;
@@ -62,7 +62,7 @@ static enum kc_status add(const struct fastq *f, const struct kc_record *index,
         struct kc_seq_record *record = &memory->records[memory->n];
         const size_t seq = as_read(f->chunk, index->seq), qual = as_read(f->chunk, index->qual);
         struct kc_seq_record *before = memory->n > 0 ? record - 1 : NULL;
-        /* sanitizers check all that may be searched, so not from f->from for each record */
+        /* from the last record on, since sanitizers check every byte that a search may reach */
         const bool is_later = before != NULL && before->text > f->from;
         const size_t begin = line_before(f, is_later ? before->text : f->from, seq);
         record->text = before != NULL ? (uint32_t)begin : (uint32_t)f->from;

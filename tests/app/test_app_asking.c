@@ -513,7 +513,7 @@ static void test_repeated_alignments(void **state)
         }
 }
 
-/* Records of many blocks, which several tests use, and their log. */
+/* Records that fill many blocks, and their log; several tests use them. */
 static struct text many_blocks, many_log;
 
 static void make_many_blocks(void)

@@ -234,8 +234,8 @@ FIRST = (
     "| **kcount** | **3.0 s** | **3.0 GiB** | 12 GiB |",
     "| KMC 1 -m4 | 5.0 s | 3.0 GiB | 4 GB |", "| KMC 1 | 8.0 s | 3.0 GiB | 12 GB |",
     "| Jellyfish 1 | 160 s | 3.0 GiB | no limit |", "",
-    "Simulated reads, every k-mer kept; 1 run each (kcount: mean of 2 runs; KMC 1: median of 3 "
-    "runs). CPU, 2 cores, 9 GiB;", "commit abc, 2000-01-01.", "")
+    "Simulated reads, every k-mer kept; 1 run each, except kcount: mean of 2 runs; KMC 1: median "
+    "of 3 runs. CPU, 2 cores, 9", "GiB; commit abc, 2000-01-01.", "")
 
 
 def test_page():
@@ -405,6 +405,10 @@ def test_first():
                      for row in measured("front", "genome", name, [wall + 20]))]
     expect([runs[0]["program"] for runs in report_page.first_rows(many)]
            == ["kcount", "kmc -m4", "kmc", "gerbil", "meryl"], "kcount and the fastest others")
+    found = [measured("front", "genome", name, times) for name, times in
+             (("gerbil", [1]), ("kmc -m4", [1, 2, 3]), ("jellyfish", [1]), ("kmc", [1, 2, 3]))]
+    same_text(report_page.number_of_runs(found),
+              "1 run each, except KMC 1 -m4 and KMC 1: median of 3 runs", "programs by runs")
     expect(report_page.regions([]) == {"front-page": [], "human-genome": []}, "without rows")
     sentence = " ".join(report_page.regions(ROWS)["human-genome"])
     expect("2.0 Gbases of BGZF, takes 10.0 s with `--min 1` on 2 cores and an New (median of 3 "

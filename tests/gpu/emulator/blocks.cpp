@@ -22,14 +22,14 @@ enum { GUARD_NBYTES = 1024, GUARD = 0xb7, ALIGNMENT = 256 };
 namespace emulator
 {
 
-/* Large blocks are kept when they are given back: the sanitizer's malloc, and mmap, map each anew,
- * and to fault every page in again takes longer than most tests. Of the largest, most pages are
- * never touched: their contents are dropped, which takes less time than to fill them all. */
+/* Large blocks are kept when they are given back: to map each anew and to fault its pages in again
+ * takes longer than most tests. Most pages of the largest blocks are never touched. The contents of
+ * these blocks are dropped, which takes less time than filling them again. */
 enum : size_t { LARGE_NBYTES = 128 << 10, DROPPED_NBYTES = 4 << 20 };
 
 #ifdef __SANITIZE_ADDRESS__
-/* Like the sanitizer, wait with the next use of a block, so that accesses after it is given back
- * are found. */
+/* Like the sanitizer, delay the next use of a block, so that accesses after it is given back are
+ * found. */
 enum : size_t { KEPT_NBYTES = 256 << 20, WAITING_NBYTES = 64 << 20 };
 
 static void forbid(void *memory, size_t nbytes)
@@ -44,7 +44,7 @@ static void allow(void *memory, size_t nbytes)
 
 static bool is_guard(const unsigned char *)
 {
-        return true; /* the sanitizer reports each access */
+        return true; /* the sanitizer reports every access to a guard */
 }
 #else
 enum : size_t { KEPT_NBYTES = 1 << 30, WAITING_NBYTES = 0 };
@@ -135,22 +135,25 @@ static struct kept_blocks &kept = *new kept_blocks();
 static void *take_kept(size_t nbytes)
 {
         std::lock_guard<std::mutex> held(kept.lock);
-        auto found = kept.blocks.begin();
-        while (found != kept.blocks.end() && found->second != nbytes)
-                ++found;
-        if (found == kept.blocks.end() || kept.nbytes < WAITING_NBYTES)
-                return NULL;
-        void *memory = found->first;
-        kept.blocks.erase(found);
-        kept.nbytes -= nbytes;
-        return memory;
+        size_t later_nbytes = kept.nbytes; /* of the block found and those given back after it */
+        for (auto found = kept.blocks.begin();
+             found != kept.blocks.end() && later_nbytes >= WAITING_NBYTES; ++found) {
+                if (found->second == nbytes) {
+                        void *memory = found->first;
+                        kept.blocks.erase(found);
+                        kept.nbytes -= nbytes;
+                        return memory;
+                }
+                later_nbytes -= found->second;
+        }
+        return NULL;
 }
 
 static void keep(void *memory, size_t nbytes)
 {
         forbid(memory, nbytes);
-        if (nbytes >= DROPPED_NBYTES)
-                syscall(SYS_madvise, memory, nbytes, MADV_DONTNEED);
+        if (nbytes >= DROPPED_NBYTES && syscall(SYS_madvise, memory, nbytes, MADV_DONTNEED) != 0)
+                fail("the contents of a block cannot be dropped");
         std::lock_guard<std::mutex> held(kept.lock);
         kept.blocks.emplace_back(memory, nbytes);
         for (kept.nbytes += nbytes; kept.nbytes > KEPT_NBYTES; kept.blocks.pop_front()) {
