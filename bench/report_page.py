@@ -282,15 +282,13 @@ def memory(runs):
 
 def number_of_runs(found):
     """The usual number of runs of a program, and the programs that had another number."""
-    numbers = [len(runs) for runs in found]
-    usual = max(sorted(set(numbers)), key=numbers.count)
-    programs = collections.defaultdict(list)
+    by_number = collections.defaultdict(list)
     for runs in found:
-        programs[runs_text(runs)].append(program(runs))
-    text = runs_text(next(runs for runs in found if len(runs) == usual))
-    others = "; ".join(f"{' and '.join(names)}: {number}" for number, names in programs.items()
-                       if number != text)
-    return f"{text} each" + f", except {others}" * bool(others)
+        by_number[len(runs)].append(runs)
+    usual = max(sorted(by_number), key=lambda number: len(by_number[number]))
+    others = "; ".join(f"{' and '.join(map(program, same))}: {runs_text(same[0])}"
+                       for number, same in by_number.items() if number != usual)
+    return f"{runs_text(by_number[usual][0])} each" + f", except {others}" * bool(others)
 
 
 def what(found):

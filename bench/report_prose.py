@@ -251,8 +251,7 @@ measured have fewer runs. kcount and KMC must find the same number of k-mers. *G
 kcount took of the first GPU, not what it needs: with less, it uses the host's memory and then
 temporary files. The same command can take about 30% longer (Jellyfish and meryl: 45%) in one
 table than in another, because machines and times of measurement differ, so compare times only
-within a table. `jellyfish query`
-has no option for threads, and kmc_tools used only one core. Files are on a RAM disk, except in the
-growth on two cores. "Two cores" are those of a server. `bench/all.py --dry-run` says what is
-measured where, and how long that takes.
+within a table. `jellyfish query` has no option for threads, and kmc_tools used only one core.
+Files are on a RAM disk, except in the growth on two cores. "Two cores" are those of a server.
+`bench/all.py --dry-run` says what is measured where, and how long that takes.
 """
