@@ -166,8 +166,8 @@ SCRIPTS = ((GPU, STAGES + "-k 31,55 -n 7", "gpu-stages", 60),
 TASKS = (
     Task("devices", "human", ("kcount two", "kcount cuda"), (GPUS,)),
     Task("jobs", "human", ("kcount cuda",), (GPU,)),
-    # On larger machines, the front is measured only where there is a GPU; the cores there represent
-    # a server's.
+    # On larger machines, the front and the look-ups of cores are measured only where there is a
+    # GPU; its cores represent a server's.
     Task("front", "genome", ("kcount", "kmc"), (LAPTOP,)),
     Task("front", "genome", ("kcount cuda", "kcount", "kmc"), (GPU,)),
     Task("jobs", "human-8x", ("kcount", "kmc"), (SERVER,)),
@@ -177,7 +177,7 @@ TASKS = (
     Task("asking", "human", ("total two", "total cuda"), (GPUS,)),
     Task("asking", "genome", ("filter cuda", "total cuda", "filter", "total"), (GPU,)),
     Task("asking", "genome", ("filter two", "total two", "filter cuda", "total cuda"), (GPUS,)),
-    Task("asking", "genome", ("filter", "total"), CPUS),
+    Task("asking", "genome", ("filter", "total"), (LAPTOP,)),
     Task("asking", "few", ("filter", "total", "kept", "kmc_tools", "query", "jellyfish query"),
          (LAPTOP,)),
     Task("report", "genome", ("kcount cuda", "report cuda", "assembled cuda", "compare cuda"),

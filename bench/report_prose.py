@@ -164,10 +164,9 @@ the first gigabyte of a tar of /usr, compressed in the same way. Under "What ove
 # section of bench/plan.py: (question, introduction, what limits it), in the order of the page
 PARTS = {
     "jobs": ("How long does my job take?",
-             "A human genome, a bacterium, long reads, reads as diverse as those of a metagenome, "
-             "and reads whose genes differ in depth as they do in RNA; k = 31. For the human "
-             "genome, k-mers that occur once are left out (`--min 2`). The files are BGZF, except "
-             "the bacterium's, which is one gzip stream.",
+             "Reads of several kinds, with k = 31. For the human genome, k-mers that occur once "
+             "are left out (`--min 2`). The files are BGZF, except the bacterium's, which is one "
+             "gzip stream.",
              "The percentages are shares of the time of these three stages. Reading is parsing "
              "and, with .gz, inflating: it ends sooner with more cores or faster disks. A GPU "
              "inflates and parses BGZF itself, so more cores help it little; its reading includes "
@@ -176,14 +175,14 @@ PARTS = {
              "number of distinct k-mers, so diverse reads and reads with many errors cost the most "
              "per base. On 16 cores, a single gzip stream leaves some of them idle."),
     "front": ("How do other programs compare?",
-              "All count the same plain FASTQ with the same number of threads. On the machine with "
-              "a GPU, the row *kcount* uses only its 16 cores. *allowed*: the memory that a "
-              "program may take. KMC takes more if it is allowed more, and may then be slower than "
-              "with 4 GB (`-m4`), a setting measured only for this comparison.",
+              "All count the same plain FASTQ. On the machine with a GPU, the row *kcount* uses "
+              "only its 16 cores. *allowed*: the memory that a program may take. KMC takes more if "
+              "it is allowed more, and may then be slower than with 4 GB (`-m4`), a setting "
+              "measured only here.",
               "kcount, Jellyfish and Gerbil keep nearly all cores busy; KMC, FastK, HySortK and "
-              "meryl leave some idle. But most of the difference is work: compare the CPU times in "
-              "[Measurements](dev/measurements.md). Jellyfish and meryl differ most between hosts: "
-              "on another host with an H200, one run of each took 105 and 106 s."),
+              "meryl leave some idle. But most of the difference is work: compare the CPU times "
+              "in [Measurements](dev/measurements.md). On another host, Jellyfish and meryl took "
+              "about 30% less."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
                "what does not fit; how much that is varies between runs. If a genome is sequenced "
@@ -241,17 +240,15 @@ RULES = """\
 All programs count both strands as one, keep every k-mer (KMC: `-ci1`), except for the human genome,
 where only those that occur at least twice are kept, with counts up to 2^32-1 where they can, use
 the same number of threads, and are allowed the same nominal memory, except where the table says
-otherwise: Jellyfish and HySortK have no limit, and Jellyfish has room for all distinct k-mers.
-Settings are those that their authors recommend: KMC with its default bins and, as `-r`, without
-temporary files; FastK with its table sorted (`-t`); HySortK, which takes FASTA with an index and
-prints a histogram of counts up to 65535, with 4 threads per process or, on two cores, 2.
-`bench/peers.sh` builds from source every program listed with the date of a commit. Programs take
-turns, 5 times, or at least 3 times if a run takes about 20 seconds or more; settings still being
-measured have fewer runs. kcount and KMC must find the same number of k-mers. *GPU memory* is what
-kcount took of the first GPU, not what it needs: with less, it uses the host's memory and then
-temporary files. The same command can take about 30% longer (Jellyfish and meryl: 45%) in one
-table than in another, because machines and times of measurement differ, so compare times only
-within a table. `jellyfish query` has no option for threads, and kmc_tools used only one core.
-Files are on a RAM disk, except in the growth on two cores. "Two cores" are those of a server.
-`bench/all.py --dry-run` says what is measured where, and how long that takes.
+otherwise. Jellyfish has room for all distinct k-mers. Settings are those that their authors
+recommend: KMC with its default bins and, as `-r`, without temporary files; FastK with its table
+sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of counts up to
+65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds from source every
+program listed with the date of a commit. Programs take turns, 5 times, or at least 3 times if a run
+takes about 20 seconds or more; settings still being measured have fewer runs. kcount and KMC must
+find the same number of k-mers. *GPU memory* is what kcount took of the first GPU, not what it
+needs: with less, it uses the host's memory and then temporary files. Machines differ, and the same
+command can take about 30% longer (Jellyfish and meryl: 45%) in one table than in another: compare
+times only within a table. `jellyfish query` has no option for threads, and kmc_tools used only one
+core. Files are on a RAM disk, except in the growth on two cores. "Two cores" are those of a server.
 """
