@@ -166,8 +166,8 @@ SCRIPTS = ((GPU, STAGES + "-k 31,55 -n 7", "gpu-stages", 60),
 TASKS = (
     Task("devices", "human", ("kcount two", "kcount cuda"), (GPUS,)),
     Task("jobs", "human", ("kcount cuda",), (GPU,)),
-    # On larger machines, the front and the look-ups of cores are measured only where there is a
-    # GPU; its cores represent a server's.
+    # On larger machines, the front and look-ups on cores are measured only where there is a GPU;
+    # the cores of that machine represent a server's.
     Task("front", "genome", ("kcount", "kmc"), (LAPTOP,)),
     Task("front", "genome", ("kcount cuda", "kcount", "kmc"), (GPU,)),
     Task("jobs", "human-8x", ("kcount", "kmc"), (SERVER,)),

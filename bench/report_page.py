@@ -213,8 +213,9 @@ def part(rows, section):
     title, intro, limits = PARTS[section]
     lines = [f"## {title}", "", *filled_text(intro)]
     for mine in found:
+        used = any(row["program"] in plan.ON_DEVICE for row in mine)
         lines += [*filled_text(f"{plan.KINDS[mine[0]['kind']].about}: "
-                               f"{machine_text(mine[-1], with_cores=False)}; "
+                               f"{machine_text(mine[-1], with_cores=False, used=used)}; "
                                f"commit {commit_of(mine)}, {mine[-1]['date']}."),
                   *table(mine, section)]
     return [*lines, *filled_text(f"**What limits it.** {limits}")]

@@ -178,11 +178,11 @@ PARTS = {
               "All count the same plain FASTQ. On the machine with a GPU, the row *kcount* uses "
               "only its 16 cores. *allowed*: the memory that a program may take. KMC takes more if "
               "it is allowed more, and may then be slower than with 4 GB (`-m4`), a setting "
-              "measured only here.",
+              "measured only in this section.",
               "kcount, Jellyfish and Gerbil keep nearly all cores busy; KMC, FastK, HySortK and "
-              "meryl leave some idle. But most of the difference is work: compare the CPU times "
-              "in [Measurements](dev/measurements.md). On another host, Jellyfish and meryl took "
-              "about 30% less."),
+              "meryl leave some idle. Most of the difference is work: see [the CPU "
+              "times](dev/measurements.md). On another host, one run each of Jellyfish and meryl "
+              "took 30% less time."),
     "memory": ("How much memory and disk does it need?",
                "`-m` is a hard limit: kcount takes less if it can, and writes to temporary files "
                "what does not fit; how much that is varies between runs. If a genome is sequenced "
@@ -241,14 +241,14 @@ All programs count both strands as one, keep every k-mer (KMC: `-ci1`), except f
 where only those that occur at least twice are kept, with counts up to 2^32-1 where they can, use
 the same number of threads, and are allowed the same nominal memory, except where the table says
 otherwise. Jellyfish has room for all distinct k-mers. Settings are those that their authors
-recommend: KMC with its default bins and, as `-r`, without temporary files; FastK with its table
+recommend: KMC with its default bins and, with `-r`, without temporary files; FastK with its table
 sorted (`-t`); HySortK, which takes FASTA with an index and prints a histogram of counts up to
 65535, with 4 threads per process or, on two cores, 2. `bench/peers.sh` builds from source every
-program listed with the date of a commit. Programs take turns, 5 times, or at least 3 times if a run
+program listed with the date of a commit. Programs run in turn, 5 times each, or at least 3 if a run
 takes about 20 seconds or more; settings still being measured have fewer runs. kcount and KMC must
-find the same number of k-mers. *GPU memory* is what kcount took of the first GPU, not what it
-needs: with less, it uses the host's memory and then temporary files. Machines differ, and the same
-command can take about 30% longer (Jellyfish and meryl: 45%) in one table than in another: compare
+find the same number of k-mers. *GPU memory* is what kcount took on the first GPU, not what it
+needs: with less, it uses the host's memory and then temporary files. Machines differ, so the same
+command can take about 30% longer (Jellyfish and meryl: 45%) in one table than in another; compare
 times only within a table. `jellyfish query` has no option for threads, and kmc_tools used only one
-core. Files are on a RAM disk, except in the growth on two cores. "Two cores" are those of a server.
+core. Files are on a RAM disk, except for the growth on two cores, which are those of a server.
 """

@@ -41,13 +41,15 @@ def gpus_text(about):
                      for name, n in collections.Counter(names).items())
 
 
-def machine_text(record, with_cores=True):
+def machine_text(record, with_cores=True, used=None):
     """The name of a machine; machines with different names have tables of their own. An unused GPU
-    is named, too, because the hosts of different GPUs differ in speed."""
+    is named, too, because the hosts of different GPUs differ in speed. used: whether the GPU was
+    used; by default, as the kind of machine says."""
     about = record["machine"]
     cores = f"{about['cores']} cores" if with_cores else ""
     parts = filter(None, (MARKS.sub("", about["cpu"]), cores, f"{about['memory_gib']} GiB"))
-    used = "kind" not in record or plan.KINDS[record["kind"]].gpus
+    if used is None:
+        used = "kind" not in record or plan.KINDS[record["kind"]].gpus
     gpus = f"; {gpus_text(about)}{'' if used else ' (not used)'}" if "gpu" in about else ""
     return f"{', '.join(parts)}{gpus}"
 

@@ -273,6 +273,10 @@ def test_machines():
     there = [{**row, "commit": "def", "machine": {**row["machine"], "gpu": "A, 1"}} for row in here]
     expect(len(report_page.machines([*here, *there], "jobs")) == 2, "a table for each machine")
     report_text.refuse_mixtures([*here, *there])  # each has its commit
+    idle = [{**row, "kind": "2-gpus"} for row in there]
+    for program, wanted in ("kcount", "9 GiB; A (not used); "), ("kcount cuda", "9 GiB; A; "):
+        text = report_page.part([{**row, "program": program} for row in idle], "jobs")
+        expect(any(wanted in line for line in text), f"{program}: {wanted} in {text}")
     expect(not report_text.outdated([*here, *there]), "a machine does not replace another")
 
 

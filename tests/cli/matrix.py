@@ -53,7 +53,7 @@ def random_read(rng, genome):
         bases = "".join(bases).lower()
     elif kind > 0.85:
         bases = "".join(bases).replace("T", "U")
-    quality = bytes(rng.choice(b"!#+5:@DFI>JIII") for _ in bases)
+    quality = bytes(rng.choices(b"!#+5:@DFI>JIII", k=len(bases)))
     return "".join(bases).encode(), quality
 
 

@@ -50,13 +50,15 @@ def launch_each(s, prefixes, *arguments, code=0, **how):
 
 def reads(n, seed, letters="ACGTACGTACGTN", longest=400):
     rng = random.Random(seed)
-    genome = "".join(rng.choices(letters, k=20000))
+    genome = "".join(rng.choices(letters, k=20000)).encode()
+    # many characters that can also begin a line: @ + >
+    qualities = bytes(rng.choices(b"@@@++>IIF#", k=2 * longest))
     made = []
     for _ in range(n):
         size = rng.randrange(30, longest)
         at = rng.randrange(len(genome) - size)
-        # qualities with many letters that also begin lines: @ + >
-        made.append((genome[at:at + size].encode(), bytes(rng.choices(b"@@@++>IIF#", k=size))))
+        begin = rng.randrange(longest)
+        made.append((genome[at:at + size], qualities[begin:begin + size]))
     return made
 
 
