@@ -154,6 +154,7 @@ page shows. Times are wall-clock seconds. The number of runs is given for each f
 the figure is that run, with two it is their mean, with more their median. The rules are
 [those of the benchmarks](../benchmarks.md#how-it-was-measured). The GPU's hash tables and LSM by
 themselves, beside the papers that they follow, are in [papers-results.md](papers-results.md).
+`bench/all.py --dry-run` says what is measured where, and how long that takes.
 
 `reader` is kcount's reader alone: it reads and parses the input without counting. `reads.fq.gz` is
 `simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`, one gzip stream, and `usr.tar.gz`

@@ -32,8 +32,7 @@ set(same_threads cli_app_advice cli_app_compare cli_app_completion cli_app_forei
 # Of the unit tests, those that are not the same with the address sanitizer: that build runs only a
 # sample of their cases, or lacks the code that chooses among instruction sets (base/simd.h).
 set(sampled test_cpu_ask test_deflate test_gunzip test_library_joint test_library_sets
-  test_reader_bam_damage test_source_gunzip
-  test_store_set)
+  test_reader_bam_damage test_source_gunzip test_store_set)
 set(with_simd test_block_codec test_cpu_engine test_cpu_order test_joint test_kmer test_library_reading test_run
   test_store)
 # Command-line tests of code that the build does not change.

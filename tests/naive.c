@@ -58,22 +58,12 @@ static char complement(char letter)
         return letter == 'A' ? 'T' : letter == 'C' ? 'G' : letter == 'G' ? 'C' : 'A';
 }
 
-static bool reverse_is_less(const char *kmer, int k)
-{
-        for (int i = 0; i < k; i++) {
-                char letter = complement(kmer[k - 1 - i]);
-                if (letter != kmer[i])
-                        return letter < kmer[i];
-        }
-        return false;
-}
-
 static void count_kmer(struct counter *c, const char *kmer)
 {
         char reverse[256];
-        bool flip = !c->stranded && reverse_is_less(kmer, c->k);
-        for (int i = 0; flip && i < c->k; i++)
+        for (int i = 0; i < c->k; i++)
                 reverse[i] = complement(kmer[c->k - 1 - i]);
+        bool flip = !c->stranded && memcmp(reverse, kmer, (size_t)c->k) < 0;
         append(&c->kmers, flip ? reverse : kmer, (size_t)c->k);
 }
 

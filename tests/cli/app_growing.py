@@ -14,7 +14,7 @@ import threading
 import time
 
 from lib.session import Session, expect, wait_for_output
-from lib.tools import SKIPPED, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main, sam
+from lib.tools import SKIPPED, SMALL, Failure, bam_text, bgzf, fasta, fastq, gzip_members, main, sam
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
@@ -29,7 +29,6 @@ def random_reads(n, seed):
     return [("".join(rng.choices("ACGT", k=NBASES)).encode(), b"I" * NBASES) for _ in range(n)]
 
 
-SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
 READS = random_reads(300 if SMALL else 1500, 1)
 FORMATS = {
     "fastq": fastq(READS),

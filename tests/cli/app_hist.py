@@ -14,10 +14,9 @@ import subprocess
 
 from lib.session import READS, SOURCE, Session, expect
 from lib.terminal import Terminal, plain_environment
-from lib.tools import main
+from lib.tools import SMALL, main
 
 DATA = SOURCE / "data"
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
 
 def of_a_file(s, inputs, options, printing=(), **how):

@@ -14,7 +14,7 @@ import threading
 import time
 
 from lib.session import READS, Session, expect, wait_for_output
-from lib.tools import Failure, main
+from lib.tools import SMALL, Failure, main
 
 LOCKED = "db.kc is being changed by another process; try again when it is done"
 OTHER = ">x\nTTTTTGGGGGCCCCC\n"
@@ -193,7 +193,7 @@ def test_replaced_while_it_begins():
 
 # ---- all at once ----
 
-NCOMMANDS = 14 if "KC_TEST_SMALL" in os.environ else 40  # small with ThreadSanitizer
+NCOMMANDS = 14 if SMALL else 40
 
 def marker(number):
     """A sequence that is a single 15-mer."""

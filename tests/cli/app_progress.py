@@ -3,15 +3,13 @@ The progress line on a terminal: it fits, never goes back, and leaves nothing be
 
     app_progress.py KCOUNT SOURCE
 """
-import os
 import re
 
 from lib.session import SOURCE, READS, Session, expect
 from lib.terminal import Terminal, shown
-from lib.tools import Failure, main
+from lib.tools import SMALL, Failure, main
 
 PHAGE = SOURCE / "data/phage.fq.gz"
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 OFTEN = {"KC_REDRAW_MS": "1"}
 LINE = re.compile(r"(?:(?:(\d+)/\d+ )?[a-z]+(?: \d+-mers)? *)?(?:\[=* *\] *)?"
                   r"(?:(\d+)%|(\d+) MB|[\d.]+ M k-mers)?(?: +[\d.]+ MB/s)?"

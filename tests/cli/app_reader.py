@@ -5,7 +5,6 @@ with the host's reader, and --json says which side read how much.
     app_reader.py KCOUNT SOURCE
 """
 import json
-import os
 import pathlib
 import random
 import struct
@@ -13,14 +12,13 @@ import subprocess
 import sys
 
 from lib.session import Session, expect
-from lib.tools import (SKIPPED, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta, fastq,
-                   gzip_members, main)
+from lib.tools import (SKIPPED, SMALL, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta,
+                       fastq, gzip_members, main)
 
 if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 
 HUMAN = (pathlib.Path(sys.argv[2]) / "data/human.bam").read_bytes()
-SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
 TOTALS = ("reads", "bases", "skipped_letters", "low_quality_bases", "input_bytes", "text_bytes",
           "kmers", "distinct", "inputs_without_sequence", "inputs_without_end_block")
 LEAST = ("--gpu-batch", 4096)  # the smallest rounds of text: half a megabyte

@@ -13,10 +13,9 @@ import signal
 import subprocess
 
 from lib.session import KCOUNT, READS, SOURCE, Session, expect, wait_for_output
-from lib.tools import bgzf, fasta, fastq, main
+from lib.tools import SMALL, bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
-SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, only a part
 
 
 def check(s, inputs, ks, options=(), **how):

@@ -5,17 +5,16 @@ the faults of programs that are wrong on purpose.
     campaign.py KCOUNT SOURCE NAIVE [wrong]
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from lib.tools import Failure, main
+from lib.tools import SMALL, Failure, main
 
 KCOUNT, SOURCE, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 HOURS = 0.004
-NCASES = 12 if "KC_TEST_SMALL" in os.environ else 50
+NCASES = 12 if SMALL else 50
 RARE = "signal,full disk,many files,argument"  # kinds that so few cases may leave out
 
 LOST_WARNINGS = """

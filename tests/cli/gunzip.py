@@ -7,16 +7,13 @@ number of threads, the .kc file is that of the plain text.
 Programs that are not installed are left out.
 """
 import gzip
-import os
 import random
 import shutil
 import subprocess
 import zlib
 
 from lib.session import Session, expect
-from lib.tools import main
-
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
+from lib.tools import SMALL, main
 
 PACKERS = [
     *(f"gzip -{level}" for level in range(1, 10)), "pigz -1", "pigz -6", "pigz -i",

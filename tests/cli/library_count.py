@@ -5,7 +5,6 @@ the counts of a plain reference program. Failures leave nothing behind.
     library_count.py KCOUNT SOURCE COUNTER NAIVE
 """
 import json
-import os
 import pathlib
 import random
 import struct
@@ -13,11 +12,10 @@ import sys
 
 from lib.library import Counts, random_reads
 from lib.session import expect
-from lib.tools import bgzf, fasta, fastq, main, run
+from lib.tools import SMALL, bgzf, fasta, fastq, main, run
 
 NAIVE = pathlib.Path(sys.argv[4]).resolve()
 KS = 1, 21, 31, 33, 64, 128, 129, 255
-SMALL = "KC_TEST_SMALL" in os.environ
 
 
 LENGTHS = 0, 1, 20, 21, 33, 100, 150, 254, 255, 256, 700

@@ -7,7 +7,6 @@ can run on the device does.
 """
 import collections
 import json
-import os
 import random
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from lib import session
 from lib.model import (COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram,
                        lines)
 from lib.session import expect
-from lib.tools import SKIPPED, main
+from lib.tools import SKIPPED, SMALL, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else None
 if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
@@ -24,7 +23,7 @@ if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0
 ON_DEVICE = ("add", "remove", "compact", "merge", "union", "intersect", "subtract")
 CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, True), (65, False),
          (101, True), (255, False))
-if "KC_TEST_SMALL" in os.environ:  # with ThreadSanitizer, or on an emulated device
+if SMALL:
     CASES = CASES[1::3]
 
 

@@ -9,14 +9,13 @@ cuda, each file of the CUDA engine is byte for byte that of the CPU engine.
 """
 import itertools
 import json
-import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 
-from lib.tools import (SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file,
+from lib.tools import (SKIPPED, SMALL, Failure, fasta, fastq, gzip_members, main, run, same_file,
                        same_text, write_formats)
 
 KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 97, 101, 127, 128,
@@ -24,7 +23,6 @@ KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 
 THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB for each thread; 0: no bound
 
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
 MAX_CUDA_K = 128
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")

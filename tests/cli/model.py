@@ -9,11 +9,10 @@ The genomes are simulated, by bench/model/simulate.py; data/phage.fq.gz is real.
 """
 import json
 import math
-import os
 import random
 
 from lib.session import SOURCE, Session, expect
-from lib.tools import Failure, main
+from lib.tools import SMALL, Failure, main
 
 KEPT = SOURCE / "tests/cli/expected/model"
 WITHOUT = "built without cminpack"
@@ -30,11 +29,10 @@ def model(s, *arguments, **how):
 
 def test_genomescope():
     s = Session()
-    known = json.loads((KEPT / "genomescope.json").read_text())
-    if "KC_TEST_SMALL" in os.environ:
-        known = {wanted["ploidy"]: (name, wanted) for name, wanted in known.items()}
-        known = dict(known.values())  # one genome of each ploidy
-    for name, wanted in known.items():
+    known = json.loads((KEPT / "genomescope.json").read_text()).items()
+    if SMALL:  # one genome of each ploidy
+        known = {wanted["ploidy"]: (name, wanted) for name, wanted in known}.values()
+    for name, wanted in known:
         got = model(s, KEPT / name, "--genomescope", "-k", wanted["k"], "-p", wanted["ploidy"])
         for field in ("genome_size", "heterozygosity", "coverage"):
             near(got[field]["value"], wanted[field], 0.01, f"{field} of {name}")

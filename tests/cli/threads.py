@@ -5,18 +5,16 @@ bound, the format of the input and the device.
     threads.py KCOUNT SOURCE [DEVICE]
 """
 import json
-import os
 import random
 import subprocess
 import sys
 
 from lib import tools
 from lib.session import Session, expect
-from lib.tools import SKIPPED, Failure, main
+from lib.tools import SKIPPED, SMALL, Failure, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 THREADS = (*range(1, 34), 64, 128)
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 MEMORY = (4, 0, 24)  # MiB that the engine may use; 0: no bound
 
 
